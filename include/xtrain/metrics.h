@@ -1,0 +1,43 @@
+/* Logging and metrics: accumulated on the device, read in one packed transfer when a row is due, written by a logger thread. A log call
+ * never waits, never compiles (after the first step) and never executes anything by itself. */
+#ifndef XTRAIN_METRICS_H
+#define XTRAIN_METRICS_H
+
+#include <xtrain/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum xt_reduce { XT_REDUCE_DEFAULT = 0, XT_MEAN, XT_SUM, XT_MIN, XT_MAX, XT_LAST } xt_reduce; /* default mean, weighted by batch size */
+typedef struct xt_log_opts {
+    size_t struct_size;
+    xt_switch on_step;   /* default: on in training, off in validation */
+    xt_switch on_epoch;  /* default: off in training, on in validation */
+    xt_reduce reduce;
+    xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */
+    xt_switch prog_bar;  /* default off; shows the newest value that has arrived, never reads one */
+    int64_t batch_size;  /* weight of the mean; 0 = the current batch's size */
+} xt_log_opts;
+#define xt_log(name, ...) XT_LOG_(name, __VA_ARGS__, )
+#define XT_LOG_(name, t, ...) xt_log_at(XT_HERE, name, t, XT_OPTS(xt_log_opts, __VA_ARGS__))
+XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
+#define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, )
+#define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, v, XT_OPTS(xt_log_opts, __VA_ARGS__))
+XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o);
+
+/* A metric is a sum of numerators over a sum of denominators on the device, with a name of its own when logged. */
+typedef struct xt_metric {
+    xt_tensor numerator, denominator; /* one element each */
+} xt_metric;
+#define xt_accuracy(out, labels) xt_accuracy_at(XT_HERE, out, labels) /* [N,C], int [N]: correct / N */
+XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels);
+#define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
+#define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
+XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);
+XT_API void xt_log_every_n_steps(int64_t n);         /* plain loops: row period in optimizer steps (default 50) */
+
+#ifdef __cplusplus
+}
+#endif
+#endif

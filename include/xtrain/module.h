@@ -1,0 +1,85 @@
+/* Modules: functions over named layers. The first call makes the parameters (shapes inferred, PyTorch's initialisation), later calls find
+ * them by name; state-dict names are PyTorch's ("conv1.weight", "bn1.running_mean", "h.3.attn.c_attn.bias").
+ * The same layer name twice in one forward pass is an error unless xt_share was called for it. A module belongs to one thread. */
+#ifndef XTRAIN_MODULE_H
+#define XTRAIN_MODULE_H
+
+#include <xtrain/tensor.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct xt_module xt_module;
+typedef xt_tensor (*xt_module_fn)(xt_module *m, xt_tensor x, void *user);
+
+XT_API xt_module *xt_module_new(xt_module_fn fn, void *user);
+XT_API void xt_module_free(xt_module *m);            /* a root; children belong to it */
+#define xt_forward(m, x) xt_forward_at(XT_HERE, m, x)
+XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
+/* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
+XT_API xt_status xt_module_build(xt_module *m, xt_spec x);
+XT_API xt_module *xt_sub(xt_module *m, const char *name, int index); /* child "name.index", or "name" when index < 0; borrowed */
+XT_API void xt_share(xt_module *m, const char *name); /* this layer may be called more than once a pass */
+XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
+XT_API void xt_eval(xt_module *m);
+XT_API bool xt_is_training(const xt_module *m);
+
+/* Parameters and buffers, in creation order. `i` counts both; names are full state-dict names. */
+XT_API int xt_module_tensors(const xt_module *m);
+XT_API const char *xt_module_tensor_name(const xt_module *m, int i);
+XT_API xt_tensor xt_module_tensor(const xt_module *m, int i);
+XT_API bool xt_module_tensor_is_param(const xt_module *m, int i);
+XT_API xt_tensor xt_module_find(const xt_module *m, const char *name); /* none when absent */
+XT_API int64_t xt_module_param_count(const xt_module *m);              /* elements */
+
+/* safetensors with PyTorch's names; written to a temporary name, synced, renamed. Load checks names, shapes and dtypes and names the first
+ * difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */
+XT_API xt_status xt_save(xt_module *m, const char *path);
+XT_API xt_status xt_load(xt_module *m, const char *path);
+
+/* --- Layers. Called inside a module function. ---------------------------------------------------------------------------------------- */
+#define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )             /* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
+#define XT_LINEAR_(m, name, x, out, ...) xt_linear_at(XT_HERE, m, name, x, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
+typedef struct xt_linear_opts {
+    size_t struct_size;
+    xt_switch bias; /* default on */
+} xt_linear_opts;
+XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out, xt_linear_opts o);
+#define xt_conv2d(m, name, x, ...) XT_CONV2D_(m, name, x, __VA_ARGS__, )       /* xt_conv2d(m, "c", x, 64, 3, .stride = 2, .padding = 1) */
+#define XT_CONV2D_(m, name, x, out, kernel, ...) xt_conv2d_at(XT_HERE, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+XT_API xt_tensor xt_conv2d_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out, int kernel, xt_conv_opts o);
+typedef struct xt_norm_opts {
+    size_t struct_size;
+    double eps;      /* 0 = 1e-5 */
+    double momentum; /* batch norm: 0 = 0.1 */
+    xt_switch affine;/* default on */
+} xt_norm_opts;
+#define xt_batch_norm(m, name, ...) XT_BATCH_NORM_(m, name, __VA_ARGS__, )     /* channels = dim 1 of [N,C] or [N,C,H,W] */
+#define XT_BATCH_NORM_(m, name, x, ...) xt_batch_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
+XT_API xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
+#define xt_layer_norm(m, name, ...) XT_LAYER_NORM_(m, name, __VA_ARGS__, )     /* over the last dim */
+#define XT_LAYER_NORM_(m, name, x, ...) xt_layer_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
+XT_API xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
+#define xt_embedding(m, name, indices, vocab, dim) xt_embedding_at(XT_HERE, m, name, indices, vocab, dim) /* int [...] -> [...,dim] */
+XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab, int64_t dim);
+#define xt_dropout(m, x, p) xt_dropout_at(XT_HERE, m, x, p)                    /* identity in eval mode */
+XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
+typedef struct xt_attention_opts {
+    size_t struct_size;
+    int heads;        /* 0 = 1 */
+    xt_switch causal; /* default off */
+    double dropout;
+} xt_attention_opts;
+#define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, ) /* [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj */
+#define XT_SELF_ATTENTION_(m, name, x, ...) xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))
+XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o);
+/* A parameter of one's own: made at the first call (init "zeros", "ones", "uniform" with bound a, "normal" with std a). */
+#define xt_param(m, name, init, a, ...) XT_PARAM_(m, name, init, a, __VA_ARGS__, 0)
+#define XT_PARAM_(m, name, init, a, dtype, ...) xt_param_at(XT_HERE, m, name, init, a, dtype, XT_DIMS_(__VA_ARGS__))
+XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype, const int64_t *dims);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

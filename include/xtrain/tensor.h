@@ -1,0 +1,261 @@
+/* Tensors: recorded lazily, executed at step boundaries.
+ *
+ * An xt_tensor is an 8-byte value handle. It lives until the end of the step that made it (xt_next and xt_mark_step end steps);
+ * xt_keep makes it outlive the step. A dead handle is a named error with both lines, never undefined behaviour. {0} is "none".
+ *
+ * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it does nothing; the
+ * first one surfaces at the boundary (xt_next returns false, xt_error() has it, xt_finish() prints it).
+ *
+ * No function here waits for the device except xt_item, xt_read and xt_wait. Reading in the middle of a step runs a program of its own
+ * for that value: it never changes, cuts or recompiles the training program. Broadcasting follows NumPy; mixed dtypes promote as in PyTorch.
+ * A tensor belongs to the thread that made it.
+ *
+ *     xt_tensor x = xt_from_array(data, XT_F32, 2, 3), y = xt_mul(x, x);
+ *     printf("%g\n", xt_item(xt_mean(y)));     */
+#ifndef XTRAIN_TENSOR_H
+#define XTRAIN_TENSOR_H
+
+#include <xtrain/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct xt_tensor {
+    uint32_t slot, generation;
+} xt_tensor;
+
+/* --- Life ------------------------------------------------------------------------------------------------------------------------- */
+#define xt_keep(t) xt_keep_at(XT_HERE, t)             /* t outlives its step until xt_drop; gives t back */
+#define xt_drop(t) xt_drop_at(XT_HERE, t)
+XT_API xt_tensor xt_keep_at(const xt_src *src, xt_tensor t);
+XT_API void xt_drop_at(const xt_src *src, xt_tensor t);
+XT_API bool xt_is_none(xt_tensor t);
+XT_API bool xt_is_error(xt_tensor t);                 /* an error tensor, or a dead handle */
+#define xt_mark_step() xt_mark_step_at(XT_HERE)       /* ends the step: compiles or finds its program, starts it; false after an error */
+XT_API bool xt_mark_step_at(const xt_src *src);
+#define xt_wait() xt_wait_at(XT_HERE)                 /* until everything started has finished (forces a sync) */
+XT_API bool xt_wait_at(const xt_src *src);
+XT_API xt_status xt_error(void);                      /* the pending error of this thread, borrowed; NULL if none */
+XT_API void xt_clear_error(void);                     /* forget it: the process stays usable */
+/* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the pending error or the cost summary. 0 or 1. */
+#define xt_finish() xt_finish_at(XT_HERE)
+XT_API int xt_finish_at(const xt_src *src);
+
+/* --- Shape -------------------------------------------------------------------------------------------------------------------------- */
+XT_API xt_dtype xt_dtype_of(xt_tensor t);             /* XT_DTYPE_NONE for none, error or dead */
+XT_API int xt_rank_of(xt_tensor t);                   /* number of dims; 0 too for an error */
+XT_API int64_t xt_dim(xt_tensor t, int i);            /* negative counts from the end; 0 for an error or out of range */
+XT_API int64_t xt_numel(xt_tensor t);
+
+/* --- Making ---------------------------------------------------------------------------------------------------------------------------
+ * Shapes are trailing int64 arguments: xt_zeros(XT_F32, 2, 3). A scalar has none. */
+#ifdef __cplusplus
+} /* a braced list makes the array in both languages */
+struct xt_dims_ {
+    int64_t d[XT_MAX_RANK + 1];
+};
+#define XT_DIMS_(...) (xt_dims_{{__VA_ARGS__}}.d)
+extern "C" {
+#else
+#define XT_DIMS_(...) ((const int64_t[XT_MAX_RANK + 1]){__VA_ARGS__})
+#endif
+/* `dims` ends at the first 0 entry (a dim of 0 cannot be spelled here; use xt_from_data). */
+#define xt_from_array(data, ...) XT_FROM_ARRAY_(data, __VA_ARGS__, 0)
+#define XT_FROM_ARRAY_(data, dtype, ...) xt_from_array_at(XT_HERE, data, dtype, XT_DIMS_(__VA_ARGS__))
+XT_API xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims); /* copies; uploads at once */
+XT_API xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims);
+#define xt_from_data(data, dtype, rank, dims) xt_from_data_at(XT_HERE, data, dtype, rank, dims)
+#define xt_full(value, ...) XT_FULL_(value, __VA_ARGS__, 0)
+#define XT_FULL_(value, dtype, ...) xt_full_at(XT_HERE, value, dtype, XT_DIMS_(__VA_ARGS__))
+#define xt_zeros(...) XT_FULL_(0, __VA_ARGS__, 0)
+#define xt_ones(...) XT_FULL_(1, __VA_ARGS__, 0)
+XT_API xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims);
+#define xt_arange(n, dtype) xt_arange_at(XT_HERE, n, dtype)                            /* 0 .. n-1, [n] */
+XT_API xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype);
+#define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, dtype)                    /* data, not a constant: changing it never recompiles */
+XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
+
+/* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --------------------------------------------------- */
+#define xt_abs(x) xt_abs_at(XT_HERE, x)
+#define xt_ceil(x) xt_ceil_at(XT_HERE, x)
+#define xt_cos(x) xt_cos_at(XT_HERE, x)
+#define xt_exp(x) xt_exp_at(XT_HERE, x)
+#define xt_expm1(x) xt_expm1_at(XT_HERE, x)
+#define xt_floor(x) xt_floor_at(XT_HERE, x)
+#define xt_log_e(x) xt_log_e_at(XT_HERE, x)                    /* natural logarithm (xt_log logs a metric) */
+#define xt_log1p(x) xt_log1p_at(XT_HERE, x)
+#define xt_sigmoid(x) xt_sigmoid_at(XT_HERE, x)
+#define xt_neg(x) xt_neg_at(XT_HERE, x)
+#define xt_relu(x) xt_relu_at(XT_HERE, x)
+#define xt_gelu(x) xt_gelu_at(XT_HERE, x)                      /* tanh form, as GPT-2 */
+#define xt_silu(x) xt_silu_at(XT_HERE, x)
+#define xt_round(x) xt_round_at(XT_HERE, x)                    /* half to even */
+#define xt_rsqrt(x) xt_rsqrt_at(XT_HERE, x)
+#define xt_sign(x) xt_sign_at(XT_HERE, x)
+#define xt_sin(x) xt_sin_at(XT_HERE, x)
+#define xt_sqrt(x) xt_sqrt_at(XT_HERE, x)
+#define xt_tanh(x) xt_tanh_at(XT_HERE, x)
+#define xt_square(x) xt_square_at(XT_HERE, x)
+#define xt_logical_not(x) xt_logical_not_at(XT_HERE, x)
+#define xt_isfinite(x) xt_isfinite_at(XT_HERE, x)
+#define xt_detach(x) xt_detach_at(XT_HERE, x)                  /* the same value, no gradient through it */
+#define xt_add(x, y) xt_add_at(XT_HERE, x, y)
+#define xt_sub_(x, y) xt_sub__at(XT_HERE, x, y)                /* xt_sub names a child module; xt_minus is the plain spelling */
+#define xt_minus(x, y) xt_sub__at(XT_HERE, x, y)
+#define xt_mul(x, y) xt_mul_at(XT_HERE, x, y)
+#define xt_div(x, y) xt_div_at(XT_HERE, x, y)
+#define xt_pow(x, y) xt_pow_at(XT_HERE, x, y)
+#define xt_maximum(x, y) xt_maximum_at(XT_HERE, x, y)
+#define xt_minimum(x, y) xt_minimum_at(XT_HERE, x, y)
+#define xt_remainder(x, y) xt_remainder_at(XT_HERE, x, y)
+#define xt_eq(x, y) xt_eq_at(XT_HERE, x, y)
+#define xt_ne(x, y) xt_ne_at(XT_HERE, x, y)
+#define xt_lt(x, y) xt_lt_at(XT_HERE, x, y)
+#define xt_le(x, y) xt_le_at(XT_HERE, x, y)
+#define xt_gt(x, y) xt_gt_at(XT_HERE, x, y)
+#define xt_ge(x, y) xt_ge_at(XT_HERE, x, y)
+#define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y)
+#define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y)
+#define XT_UNARY_(name) XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x);
+#define XT_BINARY_(name) XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y);
+#include <xtrain/tensor_ops.def>
+#undef XT_UNARY_
+#undef XT_BINARY_
+#define xt_add_scalar(x, v) xt_add_scalar_at(XT_HERE, x, v)    /* v is a constant of the graph unless it changes between steps: then it becomes data */
+#define xt_mul_scalar(x, v) xt_mul_scalar_at(XT_HERE, x, v)
+#define xt_pow_scalar(x, v) xt_pow_scalar_at(XT_HERE, x, v)
+#define xt_clamp(x, lo, hi) xt_clamp_at(XT_HERE, x, lo, hi)
+XT_API xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_mul_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v);
+XT_API xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi);
+#define xt_where(cond, x, y) xt_where_at(XT_HERE, cond, x, y)
+XT_API xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor y);
+#define xt_cast(x, dtype) xt_cast_at(XT_HERE, x, dtype)
+XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
+
+/* --- Shape ops. Axes may be negative. ---------------------------------------------------------------------------------------------------------- */
+#define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))         /* one dim may be -1 */
+#define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, from)                          /* dims from..end become one */
+#define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, a, b)                      /* swaps two axes */
+#define xt_permute(x, ...) xt_permute_at(XT_HERE, x, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
+#define xt_slice(x, axis, start, stop) xt_slice_at(XT_HERE, x, axis, start, stop)    /* negative counts from the end */
+#define xt_concat(n, tensors, axis) xt_concat_at(XT_HERE, n, tensors, axis)
+#define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))
+#define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, axis)
+#define xt_squeeze(x, axis) xt_squeeze_at(XT_HERE, x, axis)
+XT_API xt_tensor xt_reshape_at(const xt_src *src, xt_tensor x, const int64_t *dims);
+XT_API xt_tensor xt_flatten_at(const xt_src *src, xt_tensor x, int from);
+XT_API xt_tensor xt_transpose_at(const xt_src *src, xt_tensor x, int a, int b);
+XT_API xt_tensor xt_permute_at(const xt_src *src, xt_tensor x, int n, const int *perm);
+XT_API xt_tensor xt_slice_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t stop);
+XT_API xt_tensor xt_concat_at(const xt_src *src, int n, const xt_tensor *tensors, int axis);
+XT_API xt_tensor xt_broadcast_to_at(const xt_src *src, xt_tensor x, const int64_t *dims);
+XT_API xt_tensor xt_unsqueeze_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_squeeze_at(const xt_src *src, xt_tensor x, int axis);
+
+/* --- Reductions: over everything, or over one axis (`_axis`, keepdim false). Integer sums are i64, means f32. --------------------------------------- */
+#define xt_sum(x) xt_sum_at(XT_HERE, x)
+#define xt_mean(x) xt_mean_at(XT_HERE, x)
+#define xt_max(x) xt_max_at(XT_HERE, x)
+#define xt_min(x) xt_min_at(XT_HERE, x)
+#define xt_sum_axis(x, axis) xt_sum_axis_at(XT_HERE, x, axis)
+#define xt_mean_axis(x, axis) xt_mean_axis_at(XT_HERE, x, axis)
+#define xt_max_axis(x, axis) xt_max_axis_at(XT_HERE, x, axis)
+#define xt_argmax(x, axis) xt_argmax_at(XT_HERE, x, axis)                            /* i64, first of equals */
+XT_API xt_tensor xt_sum_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_mean_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_max_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_min_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_sum_axis_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_mean_axis_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_max_axis_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_argmax_at(const xt_src *src, xt_tensor x, int axis);
+
+/* --- Contractions and windows ---------------------------------------------------------------------------------------------------------------------------- */
+#define xt_matmul(x, y) xt_matmul_at(XT_HERE, x, y)             /* PyTorch's rules: 1-D, 2-D, batched with broadcasting */
+XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
+typedef struct xt_conv_opts {
+    size_t struct_size;
+    int stride;       /* 0 = 1 */
+    int padding;      /* zeros on each side */
+    int dilation;     /* 0 = 1 */
+    int groups;       /* 0 = 1 */
+    xt_switch bias;   /* default on (layers only) */
+} xt_conv_opts;
+/* x: [N,C,H,W], weight: [O,C/groups,KH,KW], bias: [O] or none -> [N,O,H',W'] */
+#define xt_conv2d_fn(x, weight, ...) XT_CONV2D_FN_(x, weight, __VA_ARGS__, )
+#define XT_CONV2D_FN_(x, weight, bias, ...) xt_conv2d_fn_at(XT_HERE, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
+XT_API xt_tensor xt_conv2d_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight, xt_tensor bias, xt_conv_opts o);
+typedef struct xt_pool_opts {
+    size_t struct_size;
+    int stride;       /* 0 = the kernel size */
+    int padding;
+    xt_switch count_include_pad; /* average pooling: default on */
+} xt_pool_opts;
+#define xt_max_pool2d(x, ...) XT_MAX_POOL2D_(x, __VA_ARGS__, )  /* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
+#define XT_MAX_POOL2D_(x, kernel, ...) xt_max_pool2d_at(XT_HERE, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+#define xt_avg_pool2d(x, ...) XT_AVG_POOL2D_(x, __VA_ARGS__, )
+#define XT_AVG_POOL2D_(x, kernel, ...) xt_avg_pool2d_at(XT_HERE, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
+XT_API xt_tensor xt_max_pool2d_at(const xt_src *src, xt_tensor x, int kernel, xt_pool_opts o);
+XT_API xt_tensor xt_avg_pool2d_at(const xt_src *src, xt_tensor x, int kernel, xt_pool_opts o);
+
+/* --- Softmax, losses, lookups ------------------------------------------------------------------------------------------------------------------------------- */
+#define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, axis)
+#define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, axis)
+#define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, classes, dtype)
+#define xt_nll_loss(log_probs, labels) xt_nll_loss_at(XT_HERE, log_probs, labels)         /* [N,C], int [N] -> mean over N */
+#define xt_cross_entropy(logits, labels) xt_cross_entropy_at(XT_HERE, logits, labels)     /* [N,C] or [N,T,C] with int labels */
+#define xt_mse_loss(x, y) xt_mse_loss_at(XT_HERE, x, y)
+#define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)                        /* rows: [V,D], int [...] -> [...,D] */
+XT_API xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_log_softmax_at(const xt_src *src, xt_tensor x, int axis);
+XT_API xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype);
+XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels);
+XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels);
+XT_API xt_tensor xt_mse_loss_at(const xt_src *src, xt_tensor x, xt_tensor y);
+XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices);
+
+/* --- Random: Philox, the element's global index as counter: the same bits on every device. ----------------------------------------------------------------- */
+XT_API void xt_seed(uint64_t seed);
+#define xt_rand(...) XT_RAND_(__VA_ARGS__, 0)                    /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
+#define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
+#define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)
+#define XT_RANDN_(dtype, ...) xt_randn_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
+XT_API xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
+XT_API xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
+
+/* --- Gradients --------------------------------------------------------------------------------------------------------------------------------------------------- */
+#define xt_backward(loss) xt_backward_at(XT_HERE, loss)          /* loss has one element; adds to the gradients of what requires them */
+XT_API void xt_backward_at(const xt_src *src, xt_tensor loss);
+#define xt_requires_grad(t, on) xt_requires_grad_at(XT_HERE, t, on) /* gives t back */
+XT_API xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on);
+#define xt_grad(t) xt_grad_at(XT_HERE, t)                        /* gradient so far; none if there is none */
+XT_API xt_tensor xt_grad_at(const xt_src *src, xt_tensor t);
+XT_API void xt_no_grad_begin(void);
+XT_API void xt_no_grad_end(void);
+XT_API void xt_autocast_begin(xt_dtype dtype);                   /* XT_BF16: matmul and convolution inputs are cast; sums stay f32 */
+XT_API void xt_autocast_end(void);
+
+/* --- Values on the host --------------------------------------------------------------------------------------------------------------------------------------------- */
+#define xt_item(t) xt_item_at(XT_HERE, t)                        /* waits; counted and reported; NaN after an error */
+XT_API double xt_item_at(const xt_src *src, xt_tensor t);
+#define xt_read(t, buf, bytes) xt_read_at(XT_HERE, t, buf, bytes) /* waits; dense row-major; `bytes` must be the tensor's; false after an error */
+XT_API bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes);
+/* fn(user, data, bytes, dtype) runs on a reader thread when the value arrives; `data` is valid during the call. Never waits. */
+typedef void (*xt_ready_fn)(void *user, const void *data, size_t bytes, xt_dtype dtype);
+#define xt_when_ready(t, fn, user) xt_when_ready_at(XT_HERE, t, fn, user)
+XT_API void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user);
+/* printf with %t for a tensor of one element (printed as %g would when the value arrives); rank 0 only; never waits. */
+#define xt_master_printf(...) xt_master_printf_at(XT_HERE, __VA_ARGS__)
+XT_API void xt_master_printf_at(const xt_src *src, const char *fmt, ...);
+
+/* Names a region of the program: module path in reports and profiles. */
+XT_API void xt_scope_begin(const char *name);
+XT_API void xt_scope_end(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

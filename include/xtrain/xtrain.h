@@ -1,0 +1,14 @@
+/* Everything: #include <xtrain/xtrain.h> and link with -lxtrain. The README has the first program; each header says the rest. */
+#ifndef XTRAIN_XTRAIN_H
+#define XTRAIN_XTRAIN_H
+#include <xtrain/base.h>
+#include <xtrain/tensor.h>
+#include <xtrain/module.h>
+#include <xtrain/optim.h>
+#include <xtrain/data.h>
+#include <xtrain/metrics.h>
+#include <xtrain/dist.h>
+#include <xtrain/train.h>
+#include <xtrain/diag.h>
+#include <xtrain/program.h>
+#endif

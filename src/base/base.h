@@ -1,0 +1,198 @@
+/* The parts every layer stands on: status, arena, strings, growing arrays, maps, files, time, source ids.
+ * One header because everything includes it; each part has its own .c file of the same name. */
+#ifndef XT_SRC_BASE_H
+#define XT_SRC_BASE_H
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include <xtrain/base.h>
+
+#if defined(__GNUC__) || defined(__clang__)
+#define BASE_PRINTF(f, a) __attribute__((format(printf, f, a)))
+#else
+#define BASE_PRINTF(f, a)
+#endif
+
+#define BASE_COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* --- status.c -------------------------------------------------------------------------------------------------------- */
+/* A new status; `where` may be NULL (no user line known). Never fails: without memory it gives a static one. */
+xt_status status_new(xt_code code, const xt_src *where, const char *fmt, ...) BASE_PRINTF(3, 4);
+xt_status status_newv(xt_code code, const xt_src *where, const char *fmt, va_list ap);
+/* Puts "text: " before the message; gives `s` back. NULL stays NULL. */
+xt_status status_context(xt_status s, const char *fmt, ...) BASE_PRINTF(2, 3);
+/* Gives `s` a user line if it has none yet. */
+xt_status status_at(xt_status s, const xt_src *where);
+xt_status status_clone(xt_status s);
+const xt_src *status_where(xt_status s);       /* NULL when unknown; lives as long as `s` */
+const char *status_text(xt_status s);          /* the message without the "file:line: " in front */
+xt_status status_errno(const char *what, const char *path); /* "what path: strerror(errno)" with a fitting code */
+xt_status status_oom(size_t bytes, const char *what);
+
+/* --- alloc.c: every allocation of the library goes through these, so that a test can make the n-th fail. -------------- */
+void *base_malloc(size_t n);
+void *base_calloc(size_t count, size_t size); /* overflow-checked */
+void *base_realloc(void *p, size_t n);
+void base_free(void *p);
+char *base_strdup(const char *s);
+char *base_strndup(const char *s, size_t n);
+void *base_aligned(size_t align, size_t n); /* base_free releases it */
+void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now fails once; < 0 = off */
+bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
+bool size_add(size_t a, size_t b, size_t *out);
+bool dims_count(const int64_t *dims, size_t rank, int64_t *out); /* product; false on overflow or a negative dim */
+
+/* --- arena.c: memory freed as a whole. Pointers stay valid until arena_free/arena_reset. ------------------------------- */
+typedef struct arena arena;
+arena *arena_new(void);
+void arena_free(arena *a);
+void arena_reset(arena *a);                  /* forget the content, keep the blocks for reuse */
+void *arena_alloc(arena *a, size_t n);       /* 16-byte aligned, zeroed; NULL only without memory */
+void *arena_copy(arena *a, const void *p, size_t n);
+char *arena_strdup(arena *a, const char *s);
+char *arena_printf(arena *a, const char *fmt, ...) BASE_PRINTF(2, 3);
+size_t arena_bytes(const arena *a);
+
+/* --- str.c: a growing byte string, always NUL-terminated. An allocation failure sets `failed` and drops the append. ---- */
+typedef struct str {
+    char *data; /* never NULL after the first append; str_cstr() is safe always */
+    size_t len, cap;
+    bool failed;
+} str;
+#define STR_INIT {NULL, 0, 0, false}
+void str_append(str *s, const char *text);
+void str_appendn(str *s, const char *text, size_t n);
+void str_putc(str *s, char c);
+void str_printf(str *s, const char *fmt, ...) BASE_PRINTF(2, 3);
+void str_vprintf(str *s, const char *fmt, va_list ap);
+void str_clear(str *s);
+void str_free(str *s);
+const char *str_cstr(const str *s);
+
+/* --- vec.c: a growing array of T: `T *items = NULL; size_t n = 0, cap = 0; VEC_PUSH(items, n, cap, value)` is false
+ * without memory. ------------------------------------------------------------------------------------------------------ */
+bool vec_grow(void **items, size_t *cap, size_t need, size_t item_size);
+#define VEC_PUSH(items, n, cap, value)                                                                                 \
+    (((n) < (cap) || vec_grow((void **)&(items), &(cap), (n) + 1, sizeof *(items))) ? ((items)[(n)++] = (value), true) : false)
+
+/* --- map.c: open addressing; byte-string keys are copied. Values are pointers. ------------------------------------------ */
+typedef struct map map;
+map *map_new(void);
+void map_free(map *m, void (*free_value)(void *)); /* free_value may be NULL */
+void *map_get(const map *m, const void *key, size_t n);
+bool map_put(map *m, const void *key, size_t n, void *value, void **out_old); /* false without memory */
+void *map_remove(map *m, const void *key, size_t n);
+size_t map_count(const map *m);
+bool map_next(const map *m, size_t *iter, const void **key, size_t *n, void **value); /* *iter = 0 to begin */
+
+/* --- hash.c: 128-bit non-cryptographic hash (stable across runs and machines), used in keys and checksums. -------------- */
+typedef struct hash128 {
+    uint64_t lo, hi;
+} hash128;
+hash128 hash_bytes(const void *p, size_t n, hash128 seed);
+hash128 hash_mix(hash128 a, hash128 b);
+bool hash_equal(hash128 a, hash128 b);
+void hash_hex(hash128 h, char out[33]);
+
+/* --- intern.c: process-wide interned strings; id 0 is "". Thread-safe; ids and texts live for the whole process. -------- */
+uint32_t intern(const char *s);
+uint32_t intern_n(const char *s, size_t n);
+const char *intern_text(uint32_t id);
+
+/* --- src.c: source ids. 0 is "unknown". Thread-safe, one hash probe per call on the hot path. ---------------------------- */
+typedef uint32_t src_id;
+src_id src_intern(const xt_src *where);              /* NULL gives 0 */
+src_id src_from_return_address(const void *address); /* libdw; falls back to "binary+0x1234"; slow the first time */
+/* The innermost frame that is not inside this library: what a call through a function pointer is filed under. */
+src_id src_from_caller(void);
+const xt_src *src_get(src_id id);                    /* never NULL: {"?", 0, "?"} for 0; lives for the whole process */
+const char *src_text(src_id id, char *buf, size_t n); /* "train.c:41"; gives buf back */
+
+/* --- file.c ---------------------------------------------------------------------------------------------------------------- */
+xt_status file_read_all(const char *path, char **out_data, size_t *out_size);     /* NUL after the data; base_free */
+/* A file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder. */
+typedef struct file_writer file_writer;
+xt_status file_writer_open(const char *path, file_writer **out);
+xt_status file_writer_write(file_writer *w, const void *p, size_t n);
+xt_status file_writer_commit(file_writer *w);  /* frees w, also on failure (then the old file is untouched) */
+void file_writer_abandon(file_writer *w);
+xt_status file_write_all(const char *path, const void *p, size_t n); /* the three together */
+xt_status file_make_dirs(const char *path, unsigned mode);
+bool file_exists(const char *path);
+char *path_join(const char *a, const char *b); /* base_free */
+
+/* --- clock.c: monotonic nanoseconds; tests may install a fake. ---------------------------------------------------------------- */
+int64_t clock_ns(void);
+void clock_set_fake(int64_t (*fn)(void *), void *user); /* NULL restores the real one */
+
+/* --- log.c: what the sink receives. One whole message per call, newline added. ------------------------------------------------- */
+void log_msg(xt_severity sev, const char *fmt, ...) BASE_PRINTF(2, 3);
+void log_raw(xt_severity sev, const char *text, size_t n);
+void log_once(const char *key, xt_severity sev, const char *fmt, ...) BASE_PRINTF(3, 4);
+
+/* --- live.c: live-object counts by kind. ------------------------------------------------------------------------------------------ */
+typedef enum live_kind {
+#define LIVE(name) LIVE_##name,
+#include "base/live.def"
+#undef LIVE
+    LIVE_COUNT
+} live_kind;
+void live_add(live_kind k, int64_t delta);
+int64_t live_get(live_kind k);
+
+/* --- counters.c: always-on counters (relaxed atomics), one row each in counters.def. ---------------------------------------------- */
+typedef enum counter {
+#define COUNTER(name, unit, help) COUNTER_##name,
+#include "base/counters.def"
+#undef COUNTER
+    COUNTER_COUNT
+} counter;
+void counter_add(counter c, int64_t delta);
+void counter_max(counter c, int64_t value); /* keeps the largest */
+int64_t counter_get(counter c);
+const char *counter_name(counter c);
+const char *counter_unit(counter c);
+const char *counter_help(counter c);
+
+/* --- env.c: every XT_* variable the library reads is a row of env.def; unknown ones are reported once, with the nearest name. ------- */
+const char *env_get(const char *name);               /* NULL when unset or empty; `name` must be in env.def */
+bool env_int(const char *name, int64_t *out);        /* false when unset; a value that is no number is reported and ignored */
+bool env_flag(const char *name, bool fallback);      /* 1/on/true/yes, 0/off/false/no */
+bool env_has_word(const char *name, const char *word); /* comma-separated list: XT_DEBUG=compile,exec */
+void env_report_unknown(void);                       /* once per process */
+bool parse_bytes(const char *text, int64_t *out);    /* "300M", "2GiB", "1e9" */
+
+/* --- options.c: one table per option struct feeds C, flags, config files, environment, --help, checkpoints. ------------------------ */
+typedef enum option_kind { OPTION_INT, OPTION_I64, OPTION_DOUBLE, OPTION_SWITCH, OPTION_STRING, OPTION_ENUM } option_kind;
+typedef struct option_row {
+    const char *name, *help; /* "max_epochs", one sentence */
+    option_kind kind;
+    size_t offset;
+    double def, min, max;          /* zero in the struct means def; range is inclusive */
+    const char *const *enum_names; /* OPTION_ENUM: NULL-terminated, index = value */
+} option_row;
+/* Fills defaults where the field is zero and checks ranges; the error names field, value and range. */
+xt_status options_check(const option_row *rows, size_t n, void *opts, const char *what);
+xt_status options_set(const option_row *rows, size_t n, void *opts, const char *name, const char *value); /* strings are interned */
+xt_status options_get(const option_row *rows, size_t n, const void *opts, const char *name, str *out);
+void options_help(const option_row *rows, size_t n, str *out);
+
+/* --- world.c: who this process is among the ranks of the run. Read from the environment at first use; dist may set it. ------------- */
+typedef struct world {
+    int rank, size, local_rank, local_size;
+    bool launched; /* this process is a started rank (xtrain launch, mpirun, Ray, SLURM, pod variables) */
+    const char *source; /* "XT_RANK", "OMPI_COMM_WORLD_RANK", ...: named in messages; "" when single */
+} world;
+const world *world_get(void);
+void world_set(const world *w);
+
+/* --- rng.c: Philox 4x32-10 (Salmon et al. 2011); counter-based, so any element can be drawn alone. ---------------------------------- */
+void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t out[4]);
+/* Element i of stream `stream` under `seed`: uniform in [0,1) with 24 bits, or standard normal (Box-Muller). */
+float rng_uniform(uint64_t seed, uint64_t stream, uint64_t i);
+float rng_normal(uint64_t seed, uint64_t stream, uint64_t i);
+uint64_t rng_bits(uint64_t seed, uint64_t stream, uint64_t i);
+
+#endif

@@ -1,0 +1,49 @@
+/* The CPU compiler behind the plugin's face: text in, executable out, run on arrays. src/pjrt is its only caller.
+ * Pipeline: parse -> verify -> passes -> plan of thunks with buffer lifetimes -> run on the device's executor thread. Ops without a fast
+ * kernel run on the reference interpreter's code. */
+#ifndef XT_SRC_CPU_H
+#define XT_SRC_CPU_H
+
+#include "coll/coll.h"
+#include "ir/interp.h"
+
+typedef struct cpu_exec cpu_exec;
+
+/* Threads of one device; oneDNN and our loops run in it. 0 threads = the cores this process may use. */
+typedef struct cpu_device cpu_device;
+xt_status cpu_device_new(int threads, coll_group *group /* borrowed, may be NULL */, cpu_device **out);
+void cpu_device_free(cpu_device *d);
+
+typedef struct cpu_compile_opts {
+    int num_replicas, num_partitions;
+} cpu_compile_opts;
+/* `text`: StableHLO text (bytecode later). Takes what it needs; thread-safe. */
+xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu_exec **out);
+void cpu_exec_free(cpu_exec *e);
+const char *cpu_exec_name(const cpu_exec *e);
+size_t cpu_exec_inputs(const cpu_exec *e);
+size_t cpu_exec_outputs(const cpu_exec *e);
+const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i);
+const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i);
+int cpu_exec_alias(const cpu_exec *e, size_t input); /* output that may take over this input's memory, or -1 */
+/* A serialised executable that cpu_deserialize reads back on the same machine and build (else a FAILED_PRECONDITION). base_free. */
+xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n);
+xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out);
+typedef struct cpu_stats {
+    int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, peak_bytes;
+    double flops, bytes_accessed, transcendentals;
+} cpu_stats;
+const cpu_stats *cpu_exec_stats(const cpu_exec *e);
+const char *cpu_exec_text(const cpu_exec *e, size_t *n); /* the program after the passes */
+
+/* Runs on the calling thread (the device's executor thread). in[i].data is read; when donated[i] and cpu_exec_alias(e,i) >= 0 its memory may be
+ * overwritten and becomes the output's. out[j] is filled in: type and data (64-byte aligned memory from `alloc`, or a donated input's pointer:
+ * then out_from[j] = i, else -1). */
+typedef struct cpu_alloc { /* memory with a limit: the error is RESOURCE_EXHAUSTED */
+    void *user;
+    xt_status (*alloc)(void *user, size_t n, void **out);
+    void (*free)(void *user, void *p, size_t n);
+} cpu_alloc;
+xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *in, const bool *donated, array *out, int *out_from);
+
+#endif

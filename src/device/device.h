@@ -1,0 +1,98 @@
+/* The client side of the device boundary: loads any PJRT plugin (ours too) and wraps its objects. Nothing else in the library calls PJRT.
+ *
+ * Every call that can fail returns an xt_status with PJRT's code and the plugin's message. Buffers, executables and clients are
+ * counted handles. Execution is asynchronous: an executed program's outputs may be used as inputs at once; events tell completion.
+ * Threads: all functions may be called from any thread. */
+#ifndef XT_SRC_DEVICE_H
+#define XT_SRC_DEVICE_H
+
+#include "base/base.h"
+
+typedef struct device_client device_client;
+typedef struct device_buffer device_buffer;
+typedef struct device_exec device_exec;
+
+/* --- plugin search (search.c) -------------------------------------------------------------------------------------------------------- */
+/* Resolves "CPU", "TPU", "CUDA", a path, or NULL (XT_DEVICE, then PJRT_DEVICE, then CPU) to a plugin file. On failure the message lists
+ * every place looked at and the command that installs the plugin. */
+xt_status device_find_plugin(const char *spec, char **out_path);
+/* How many devices `spec` offers on this host without opening it (R2.1): environment variable first, then the system's own files, then
+ * (unknown plugin) a throw-away child process. `out_source` says where the number came from ("CPU_NUM_DEVICES", "/dev/accel*", "default"). */
+xt_status device_count(const char *spec, int *out_count, const char **out_source);
+
+/* --- client (client.c) ------------------------------------------------------------------------------------------------------------------ */
+/* Key-value store for multi-process clients; get blocks up to timeout_ms. Values are base_malloc'ed by get, freed by the client. */
+typedef struct device_kv {
+    void *user;
+    xt_status (*get)(void *user, const char *key, size_t key_size, int timeout_ms, char **value, size_t *value_size);
+    xt_status (*put)(void *user, const char *key, size_t key_size, const char *value, size_t value_size);
+} device_kv;
+typedef struct device_open_opts {
+    const char *spec;      /* as device_find_plugin */
+    int node_id, n_nodes;  /* n_nodes > 1: one multi-process client of all ranks, bootstrapped over kv */
+    const device_kv *kv;
+    int local_devices;     /* 0 = the plugin's default; a launched rank asks for 1 */
+} device_open_opts;
+xt_status device_open(const device_open_opts *opts, device_client **out);
+void device_close(device_client *c);
+typedef struct device_info {
+    const char *plugin_path, *platform, *platform_version; /* platform: "xtrain_cpu", "cpu", "tpu", "cuda" */
+    int api_major, api_minor;
+    int64_t stablehlo[3];    /* current_version attribute; zeros when unknown */
+    int n_devices, n_addressable; /* of the whole run; of this process */
+    const char *device_kind;
+    const char *build_id;    /* of the plugin file: size + mtime + GNU build id, for cache keys */
+} device_info;
+const device_info *device_get_info(const device_client *c);
+
+/* --- programs (exec.c) ------------------------------------------------------------------------------------------------------------------- */
+typedef struct device_compile_opts {
+    int num_replicas;   /* 0 = 1; > 1: one replica a process of the run */
+} device_compile_opts;
+xt_status device_compile(device_client *c, const char *text, size_t n, const device_compile_opts *o, device_exec **out);
+/* What belongs into a disk-cache key besides the text: serialised compile options. base_free. */
+xt_status device_compile_options_bytes(device_client *c, const device_compile_opts *o, char **out, size_t *out_size);
+xt_status device_serialize(device_exec *e, char **out, size_t *out_size); /* UNIMPLEMENTED when the plugin has none; base_free */
+xt_status device_deserialize(device_client *c, const char *data, size_t n, device_exec **out);
+void device_exec_retain(device_exec *e);
+void device_exec_release(device_exec *e);
+size_t device_exec_outputs(const device_exec *e);
+typedef struct device_exec_stats { /* -1 = the plugin does not say */
+    int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, peak_bytes;
+    double flops, bytes_accessed;
+} device_exec_stats;
+void device_exec_get_stats(const device_exec *e, device_exec_stats *out);
+
+/* Called once per execution from any thread when the device has finished it; `error` is the callee's to free. */
+typedef void (*device_done_fn)(void *user, xt_status error, int64_t finished_ns);
+/* Runs e on n_in buffers. An input whose parameter is aliased to an output in the program (tf.aliasing_output) is consumed unless
+ * `keep[i]` (may be NULL: none kept); release it still. out: device_exec_outputs(e) buffers, yours. Does not wait. */
+xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out, device_done_fn done,
+                         void *user);
+
+/* --- buffers (buffer.c) -------------------------------------------------------------------------------------------------------------------- */
+/* Copies `data` (dense row-major host bytes) to the device; the host memory is free again on return. */
+xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, device_buffer **out);
+/* The same without the copy where the plugin can: `data` must stay untouched until `release(user)` is called (any thread). */
+xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, void (*release)(void *), void *user,
+                               device_buffer **out);
+void device_buffer_retain(device_buffer *b);
+void device_buffer_release(device_buffer *b);
+xt_dtype device_buffer_dtype(const device_buffer *b);
+size_t device_buffer_rank(const device_buffer *b);
+const int64_t *device_buffer_dims(const device_buffer *b);
+size_t device_buffer_bytes(const device_buffer *b);     /* dense host bytes */
+bool device_buffer_deleted(const device_buffer *b);     /* donated or deleted */
+/* Blocks until the value is there; row-major. `n` must be the buffer's bytes. Counts a host read. */
+xt_status device_read(device_buffer *b, void *dst, size_t n);
+/* Starts the read and calls `fn` when `dst` is filled (from a plugin thread; keep it short). The buffer is retained meanwhile. */
+typedef void (*device_read_fn)(void *user, xt_status error);
+xt_status device_read_async(device_buffer *b, void *dst, size_t n, device_read_fn fn, void *user);
+xt_status device_buffer_wait(device_buffer *b);         /* until the program that makes it has finished */
+
+typedef struct device_memory { /* -1 = the plugin does not say */
+    int64_t in_use, peak, limit;
+} device_memory;
+xt_status device_memory_stats(device_client *c, device_memory *out);
+
+#endif

@@ -1,0 +1,108 @@
+/* What the layers above (nn, optim, data, metrics, train, diag) use of the lazy core besides the public tensor API.
+ *
+ * A slot is what a handle names. Its value is one of: a node of this step's trace (ir_value), a device buffer (a leaf), or an error.
+ *  - step tensors die at the boundary; kept ones become buffers there.
+ *  - state (parameters, batch-norm statistics, optimizer state, log accumulators) is kept from birth; lazy_assign gives it a new value in
+ *    this step: reads later in the step see the new value, the boundary turns it into the buffer, in place by aliasing where the type allows.
+ * A boundary collects the roots (assigned state, kept tensors, requested values), hashes what they reach, finds or compiles the program,
+ * executes it, and ends the step. One thread's trace is one context; the device is shared by the process. */
+#ifndef XT_SRC_LAZY_H
+#define XT_SRC_LAZY_H
+
+#include <xtrain/tensor.h>
+
+#include "device/device.h"
+#include "ir/ir.h"
+
+typedef enum lazy_role { LAZY_ACTIVATION, LAZY_PARAMETER, LAZY_BUFFER, LAZY_OPTIMIZER, LAZY_GRADIENT, LAZY_BATCH, LAZY_VALUE, LAZY_LOG, LAZY_ROLE_COUNT } lazy_role;
+const char *lazy_role_name(lazy_role r);
+
+/* --- recording ------------------------------------------------------------------------------------------------------------------ */
+/* The builder of this thread's trace, set to `src` and the current module path. Its status is checked and taken by lazy_wrap. Never NULL. */
+ir_builder *lazy_begin(const xt_src *src);
+/* The value of t in the current trace: a node, or the leaf that stands for its buffer. NULL when t is none, dead or an error: the error is
+ * remembered for the lazy_wrap that follows, so composite ops need no checks of their own: builders pass NULL through. */
+ir_value *lazy_value(xt_tensor t);
+/* A handle for v (dead at the end of the step). v NULL: an error tensor carrying the remembered error or the builder's status; `what` names the
+ * op in its message ("xt_conv2d"). requires-grad follows from the operands. */
+xt_tensor lazy_wrap(ir_value *v, const char *what);
+/* An error tensor: the user's mistake found before anything is recorded. Becomes the thread's pending error if it is the first. */
+xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
+void lazy_fail(xt_status s);            /* makes s the pending error of this thread if there is none; takes s over */
+const ir_type *lazy_type(xt_tensor t);  /* NULL for none, dead or error; records nothing */
+bool lazy_is_error(xt_tensor t);
+src_id lazy_src(xt_tensor t);           /* where it was made */
+
+/* --- states ---------------------------------------------------------------------------------------------------------------------------- */
+/* A state slot with host bytes as its first value (copied; NULL = zeros). `name` is the full path for ledgers and checkpoints. */
+xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data);
+void lazy_assign(xt_tensor state, xt_tensor value);               /* types must match */
+xt_status lazy_state_read(xt_tensor state, void *dst, size_t n);  /* waits; the value as of the last boundary */
+xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);
+/* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the next boundary. */
+xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
+/* One element of data that changes from step to step: all of a step travel in one packed upload. */
+xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v);
+
+/* --- gradients ---------------------------------------------------------------------------------------------------------------------------- */
+xt_tensor lazy_grad(xt_tensor t);              /* none when there is none */
+void lazy_set_grad(xt_tensor t, xt_tensor g);  /* none = consumed */
+bool lazy_grad_enabled(void);
+xt_dtype lazy_autocast(void);                  /* XT_DTYPE_NONE when off */
+
+/* --- module path ---------------------------------------------------------------------------------------------------------------------------- */
+void lazy_path_push(const char *name);         /* "h.3", "attn": joined with dots */
+void lazy_path_pop(void);
+
+/* --- boundaries ------------------------------------------------------------------------------------------------------------------------------- */
+typedef enum lazy_cause { LAZY_STEP_END, LAZY_LOADER, LAZY_MARK_STEP, LAZY_ITEM, LAZY_READ, LAZY_FINISH, LAZY_CHECKPOINT, LAZY_EVAL, LAZY_WAIT, LAZY_CAUSE_COUNT } lazy_cause;
+const char *lazy_cause_name(lazy_cause c);
+bool lazy_boundary(lazy_cause cause, const xt_src *src); /* false with a pending error: the step's work is dropped, state keeps its old values */
+/* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values); `after` gets the number of the
+ * step. Called in order of registration; per process. */
+typedef struct lazy_observer {
+    void (*before)(void *user, lazy_cause cause);
+    void (*after)(void *user, lazy_cause cause, int64_t step, bool ok);
+    void *user;
+} lazy_observer;
+void lazy_observe(const lazy_observer *o);
+/* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is clock_ns time. */
+typedef void (*lazy_done_fn)(void *user, int64_t step, int64_t finished_ns);
+void lazy_when_step_done(lazy_done_fn fn, void *user);
+int64_t lazy_step(void);                        /* boundaries passed by this thread */
+bool lazy_drain(void);                          /* waits for everything started by this process */
+/* The process-wide client, opened at the first call. */
+xt_status lazy_device(device_client **out);
+bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
+void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
+
+/* --- what happened: events for reports (see diag) -------------------------------------------------------------------------------------------------- */
+typedef enum lazy_program_source { LAZY_FROM_MEMORY, LAZY_FROM_DISK, LAZY_COMPILED } lazy_program_source;
+typedef struct lazy_event {
+    lazy_cause cause;
+    lazy_program_source source;
+    bool forced;             /* a read in the middle of a step */
+    src_id src;              /* the user's line that caused it */
+    uint32_t path;
+    int64_t number;          /* of executions so far, from 1 */
+    int64_t compile_number;  /* when compiled: from 1 */
+    size_t ops, inputs, outputs;
+    int64_t compile_ns, lower_ns;
+    hash128 key;
+    const char *reason;      /* why the program was not known: "first program", "batch [96,1,28,28] instead of [128,1,28,28] at train.c:41", ... */
+    device_exec_stats stats;
+} lazy_event;
+typedef void (*lazy_event_fn)(void *user, const lazy_event *e);
+void lazy_on_event(lazy_event_fn fn, void *user);
+
+/* --- ledger ------------------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_live { /* one live device buffer */
+    src_id src;
+    uint32_t path; /* interned */
+    lazy_role role;
+    int64_t bytes, step; /* step of birth */
+    const ir_type *type;
+} lazy_live;
+size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there are; any thread */
+
+#endif
