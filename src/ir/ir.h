@@ -28,23 +28,26 @@ typedef struct ir_module ir_module;
 typedef struct ir_attr ir_attr;
 
 /* --- Types (types.c): interned for the whole process ---------------------------------------------------------------- */
-typedef enum ir_kind { IR_TENSOR, IR_TOKEN, IR_TUPLE } ir_kind;
+typedef enum ir_kind { IR_TENSOR, IR_TOKEN, IR_TUPLE, IR_FUTURE } ir_kind; /* FUTURE: what async_start returns, elements as a tuple's */
+#define IR_MAX_RANK 64
 #define IR_DYNAMIC INT64_MIN /* a dim that is not known, "?" in text */
 
 struct ir_type {
     ir_kind kind;
     xt_dtype dtype;       /* IR_TENSOR */
-    uint32_t rank;        /* IR_TENSOR: dims; IR_TUPLE: elements */
+    uint32_t rank;        /* IR_TENSOR: dims; IR_TUPLE, IR_FUTURE: elements */
     uint32_t id;          /* small number, unique in the process */
     const int64_t *dims;
     const ir_type *const *elems;
     int64_t count;        /* elements; -1 when a dim is dynamic */
 };
-const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims); /* NULL: overflow, bad dim or no memory */
+const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims); /* NULL: overflow, bad dim, rank > IR_MAX_RANK or no memory */
 const ir_type *ir_scalar(xt_dtype t);
 const ir_type *ir_token(void);
 const ir_type *ir_tuple(size_t n, const ir_type *const *elems);
+const ir_type *ir_future(size_t n, const ir_type *const *elems);
 const ir_type *ir_with_dtype(const ir_type *t, xt_dtype d);
+bool ir_type_compatible(const ir_type *a, const ir_type *b); /* equal, where a dynamic dim equals any */
 size_t ir_type_bytes(const ir_type *t); /* host bytes, 1 per sub-byte element */
 void ir_type_print(const ir_type *t, str *out); /* tensor<2x3xf32> */
 bool ir_dtype_is_float(xt_dtype t); /* bf16, f16, f32, f64, f8 kinds */
@@ -84,8 +87,8 @@ struct ir_attr {
         int64_t i;
         double f;
         bool b;
-        const char *s;        /* STRING, SYMBOL, OPAQUE (text as read), ENUM spelling */
-        const int64_t *ints;  /* INTS; BOOLS as 0/1; ENUMS as numbers */
+        const char *s;        /* STRING, SYMBOL (without the @), OPAQUE (text as read) */
+        const int64_t *ints;  /* INTS; BOOLS as 0/1; ENUMS as numbers; an ENUM's number is in i. Spelling: ir_enum_name */
         ir_literal dense;
         const ir_type *type;
         const ir_attr *list;  /* ARRAY (keys none), DICT */
@@ -95,6 +98,16 @@ struct ir_attr {
 typedef enum ir_cmp_dir { IR_EQ, IR_NE, IR_GE, IR_GT, IR_LE, IR_LT } ir_cmp_dir;
 typedef enum ir_cmp_type { IR_CMP_NOTYPE, IR_CMP_FLOAT, IR_CMP_TOTALORDER, IR_CMP_SIGNED, IR_CMP_UNSIGNED } ir_cmp_type;
 typedef enum ir_precision { IR_PREC_DEFAULT, IR_PREC_HIGH, IR_PREC_HIGHEST } ir_precision;
+typedef enum ir_fft_type { IR_FFT, IR_IFFT, IR_RFFT, IR_IRFFT } ir_fft_type;
+typedef enum ir_transpose_kind { IR_TRANSPOSE_INVALID, IR_NO_TRANSPOSE, IR_TRANSPOSE, IR_ADJOINT } ir_transpose_kind;
+typedef enum ir_rng_distribution { IR_RNG_UNIFORM = 1, IR_RNG_NORMAL } ir_rng_distribution;
+typedef enum ir_rng_algorithm { IR_RNG_DEFAULT, IR_RNG_THREE_FRY, IR_RNG_PHILOX } ir_rng_algorithm;
+const char *ir_attr_key_name(ir_attr_key k);               /* "window_strides" */
+ir_attr_kind ir_attr_key_kind(ir_attr_key k);              /* what attrs.def says; OPAQUE = any */
+ir_attr_key ir_attr_key_from_name(const char *s, size_t n); /* IR_A_none when no op knows the name */
+/* Spelling of an ENUM or ENUMS member: comparison_direction 0 = "EQ". NULL/false for an unknown number or name. */
+const char *ir_enum_name(ir_attr_key k, int64_t v);
+bool ir_enum_from_name(ir_attr_key k, const char *s, size_t n, int64_t *out);
 
 /* --- Ops ---------------------------------------------------------------------------------------------------------------- */
 typedef enum ir_opcode {
@@ -135,8 +148,9 @@ struct ir_block {
     ir_value **args;
     size_t n_args, cap_args;
     ir_op *first, *last;
-    ir_op *owner;     /* op whose region this is; NULL for a function body */
-    ir_func *func;
+    ir_op *owner;     /* op whose region this is; NULL for a function body, and until the op is built */
+    ir_func *func;    /* function whose body this is; NULL for a region's block (ir_block_func looks further out) */
+    ir_module *module;
 };
 struct ir_region {
     ir_block *block;  /* StableHLO regions have exactly one block; NULL when the region is empty */
@@ -151,6 +165,7 @@ struct ir_func {
     const ir_type **result_types;   /* set by ir_return or the parser */
     ir_attr **result_attrs;
     size_t *n_result_attrs;
+    size_t cap_arg_attrs;           /* entries that arg_attrs and n_arg_attrs have: at least body->n_args when they are there */
     ir_func *next;
     ir_module *module;
 };
@@ -168,11 +183,14 @@ typedef struct ir_op_info {
     ir_class cls;
     int n_in, n_out;     /* -1 = variadic */
     int n_regions;
-    xt_status (*infer)(const ir_op *op, const ir_type **out_types, size_t *out_n); /* fills at most 16 + n_in types */
+    /* Result types of an op that has operands, attributes and regions. Types stated by the caller are in op->out (n_out = 0 when none), for
+     * ops whose results no operand tells. Fills at most 16 + n_in + op->n_out types, plus the operands of each region's terminator. */
+    xt_status (*infer)(const ir_op *op, const ir_type **out_types, size_t *out_n);
     unsigned flags;
     const char *doc;
 } ir_op_info;
 extern const ir_op_info ir_op_infos[OP_COUNT];
+bool ir_op_is_pure(const ir_op *op); /* no effect but its results, regions included */
 bool ir_opcode_from_name(const char *dialect, const char *name, ir_opcode *out);
 
 /* --- Modules and functions (module.c) --------------------------------------------------------------------------------------- */
@@ -188,6 +206,7 @@ bool ir_module_set_attr(ir_module *m, ir_attr attr);
 ir_block *ir_block_new(ir_module *m);                                       /* for a region */
 ir_value *ir_block_arg(ir_module *m, ir_block *b, const ir_type *type);
 ir_op *ir_block_return(const ir_block *b);                                  /* the terminator, or NULL */
+ir_func *ir_block_func(const ir_block *b);                                  /* the function around it; NULL while a region is not attached */
 
 /* --- Building (build.c). A builder inserts before `before`, or at the end of `block`. The first failure stays in `status` (yours to
  * take); after it, and whenever an operand is NULL, builders return NULL and record nothing: a caller checks once at the end. -------- */
@@ -213,16 +232,20 @@ void ir_erase(ir_op *op);                                          /* results mu
 ir_attr ir_attr_int(ir_attr_key k, int64_t v);                                  /* i64 */
 ir_attr ir_attr_bool(ir_attr_key k, bool v);
 ir_attr ir_attr_enum(ir_attr_key k, int v);
+ir_attr ir_attr_unit(ir_attr_key k);
+ir_attr ir_attr_float(ir_attr_key k, xt_dtype t, double v);
 ir_attr ir_attr_ints(ir_builder *b, ir_attr_key k, size_t n, const int64_t *v); /* copied */
 ir_attr ir_attr_ints2(ir_builder *b, ir_attr_key k, size_t n, size_t width, const int64_t *v);
-ir_attr ir_attr_string(ir_builder *b, ir_attr_key k, const char *s);
+ir_attr ir_attr_string(ir_builder *b, ir_attr_key k, const char *s);             /* SYMBOL where the key says so */
+ir_attr ir_attr_dense(ir_builder *b, ir_attr_key k, const ir_type *t, const void *data, bool splat); /* data copied */
 ir_attr ir_attr_named_int(const char *name, xt_dtype t, int64_t v);              /* discardable; `name` must be static or in the arena */
 ir_attr ir_attr_named_string(ir_module *m, const char *name, const char *s);
 /* Reading. NULL/defaults when absent. */
 const ir_attr *ir_attr_find(const ir_op *op, ir_attr_key k);
 int64_t ir_get_int(const ir_op *op, ir_attr_key k, int64_t fallback);
-bool ir_get_bool(const ir_op *op, ir_attr_key k, bool fallback);
-const int64_t *ir_get_ints(const ir_op *op, ir_attr_key k, size_t *n);           /* NULL and 0 when absent */
+double ir_get_float(const ir_op *op, ir_attr_key k, double fallback);
+bool ir_get_bool(const ir_op *op, ir_attr_key k, bool fallback);                 /* true for a UNIT that is there */
+const int64_t *ir_get_ints(const ir_op *op, ir_attr_key k, size_t *n);           /* also BOOLS, ENUMS; NULL and 0 when absent */
 const char *ir_get_string(const ir_op *op, ir_attr_key k);
 const ir_literal *ir_get_literal(const ir_op *op);                               /* of OP_constant */
 
