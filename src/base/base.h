@@ -27,7 +27,7 @@ xt_status status_context(xt_status s, const char *fmt, ...) BASE_PRINTF(2, 3);
 xt_status status_at(xt_status s, const xt_src *where);
 xt_status status_clone(xt_status s);
 const xt_src *status_where(xt_status s);       /* NULL when unknown; lives as long as `s` */
-const char *status_text(xt_status s);          /* the message without the "file:line: " in front */
+const char *status_text(xt_status s);          /* the message without the "file:line: " in front; "" for NULL */
 xt_status status_errno(const char *what, const char *path); /* "what path: strerror(errno)" with a fitting code */
 xt_status status_oom(size_t bytes, const char *what);
 
@@ -39,7 +39,7 @@ void base_free(void *p);
 char *base_strdup(const char *s);
 char *base_strndup(const char *s, size_t n);
 void *base_aligned(size_t align, size_t n); /* base_free releases it */
-void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now fails once; < 0 = off */
+void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now (1 = the next) fails once; < 0 = off */
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);
 bool dims_count(const int64_t *dims, size_t rank, int64_t *out); /* product; false on overflow or a negative dim */
@@ -97,7 +97,7 @@ bool hash_equal(hash128 a, hash128 b);
 void hash_hex(hash128 h, char out[33]);
 
 /* --- intern.c: process-wide interned strings; id 0 is "". Thread-safe; ids and texts live for the whole process. -------- */
-uint32_t intern(const char *s);
+uint32_t intern(const char *s); /* 0 also for NULL and without memory */
 uint32_t intern_n(const char *s, size_t n);
 const char *intern_text(uint32_t id);
 
@@ -106,7 +106,7 @@ typedef uint32_t src_id;
 src_id src_intern(const xt_src *where);              /* NULL gives 0 */
 src_id src_from_return_address(const void *address); /* libdw; falls back to "binary+0x1234"; slow the first time */
 /* The innermost frame that is not inside this library: what a call through a function pointer is filed under. */
-src_id src_from_caller(void);
+src_id src_from_caller(void); /* 0 when every frame is inside */
 const xt_src *src_get(src_id id);                    /* never NULL: {"?", 0, "?"} for 0; lives for the whole process */
 const char *src_text(src_id id, char *buf, size_t n); /* "train.c:41"; gives buf back */
 
@@ -122,6 +122,15 @@ xt_status file_write_all(const char *path, const void *p, size_t n); /* the thre
 xt_status file_make_dirs(const char *path, unsigned mode);
 bool file_exists(const char *path);
 char *path_join(const char *a, const char *b); /* base_free */
+
+/* --- text.c: numbers and near misses in text that people wrote. Independent of the locale; the whole text must be the number. - */
+bool parse_i64(const char *text, int64_t *out);      /* decimal or 0x; false on overflow */
+bool parse_double(const char *text, double *out);    /* also inf and nan */
+bool parse_bytes(const char *text, int64_t *out);    /* "300M", "2GiB", "1e9"; K M G T and KiB.. are 1024s, KB MB GB TB 1000s */
+bool parse_flag(const char *text, bool *out);        /* 1/on/true/yes, 0/off/false/no in any case */
+size_t text_distance(const char *a, const char *b);  /* edit distance with swapped neighbours counting one; case is ignored */
+/* The name closest to `word`, for "did you mean"; NULL when none is near enough to be meant. */
+const char *text_nearest(const char *word, const char *const *names, size_t n);
 
 /* --- clock.c: monotonic nanoseconds; tests may install a fake. ---------------------------------------------------------------- */
 int64_t clock_ns(void);
@@ -161,8 +170,7 @@ const char *env_get(const char *name);               /* NULL when unset or empty
 bool env_int(const char *name, int64_t *out);        /* false when unset; a value that is no number is reported and ignored */
 bool env_flag(const char *name, bool fallback);      /* 1/on/true/yes, 0/off/false/no */
 bool env_has_word(const char *name, const char *word); /* comma-separated list: XT_DEBUG=compile,exec */
-void env_report_unknown(void);                       /* once per process */
-bool parse_bytes(const char *text, int64_t *out);    /* "300M", "2GiB", "1e9" */
+void env_report_unknown(void);                       /* once per process; also answers PT_XLA_DEBUG */
 
 /* --- options.c: one table per option struct feeds C, flags, config files, environment, --help, checkpoints. ------------------------ */
 typedef enum option_kind { OPTION_INT, OPTION_I64, OPTION_DOUBLE, OPTION_SWITCH, OPTION_STRING, OPTION_ENUM } option_kind;
@@ -170,23 +178,24 @@ typedef struct option_row {
     const char *name, *help; /* "max_epochs", one sentence */
     option_kind kind;
     size_t offset;
-    double def, min, max;          /* zero in the struct means def; range is inclusive */
+    double def, min, max;          /* zero in the struct means def; range is inclusive, min = max = 0 means none */
     const char *const *enum_names; /* OPTION_ENUM: NULL-terminated, index = value */
 } option_row;
 /* Fills defaults where the field is zero and checks ranges; the error names field, value and range. */
 xt_status options_check(const option_row *rows, size_t n, void *opts, const char *what);
 xt_status options_set(const option_row *rows, size_t n, void *opts, const char *name, const char *value); /* strings are interned */
 xt_status options_get(const option_row *rows, size_t n, const void *opts, const char *name, str *out);
-void options_help(const option_row *rows, size_t n, str *out);
+void options_help(const option_row *rows, size_t n, str *out); /* one "  --name VALUE   help (default X)" line per row */
 
 /* --- world.c: who this process is among the ranks of the run. Read from the environment at first use; dist may set it. ------------- */
 typedef struct world {
     int rank, size, local_rank, local_size;
     bool launched; /* this process is a started rank (xtrain launch, mpirun, Ray, SLURM, pod variables) */
     const char *source; /* "XT_RANK", "OMPI_COMM_WORLD_RANK", ...: named in messages; "" when single */
+    const char *problem; /* NULL, or why the launcher's variables could not be used (then this is a single process) */
 } world;
 const world *world_get(void);
-void world_set(const world *w);
+void world_set(const world *w); /* copies; NULL reads the environment again at the next use */
 
 /* --- rng.c: Philox 4x32-10 (Salmon et al. 2011); counter-based, so any element can be drawn alone. ---------------------------------- */
 void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t out[4]);

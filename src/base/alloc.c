@@ -1,0 +1,82 @@
+/* Every allocation of the library. A test arms a countdown with base_fail_alloc_after and the n-th allocation, from whatever
+ * thread, gives NULL once; unarmed, the countdown costs one relaxed load. */
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "base/base.h"
+
+static _Atomic int64_t fail_countdown = -1; /* allocations until the one that fails, counting it; negative = off */
+
+void base_fail_alloc_after(int64_t n) {
+    atomic_store(&fail_countdown, n == 0 ? 1 : n);
+}
+
+static bool must_fail(void) {
+    if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) < 0) return false;
+    /* Reaching 0 disarms: later calls see a negative number. */
+    int64_t left = atomic_fetch_sub(&fail_countdown, 1) - 1;
+    if (left > 0) return false;
+    if (left == 0) atomic_store(&fail_countdown, -1);
+    return left == 0;
+}
+
+void *base_malloc(size_t n) {
+    return must_fail() ? NULL : malloc(n ? n : 1);
+}
+
+void *base_calloc(size_t count, size_t size) {
+    size_t n;
+    if (!size_mul(count, size, &n) || must_fail()) return NULL;
+    return calloc(1, n ? n : 1);
+}
+
+void *base_realloc(void *p, size_t n) {
+    return must_fail() ? NULL : realloc(p, n ? n : 1);
+}
+
+void base_free(void *p) {
+    free(p);
+}
+
+char *base_strdup(const char *s) {
+    return base_strndup(s, strlen(s));
+}
+
+char *base_strndup(const char *s, size_t n) {
+    n = strnlen(s, n);
+    char *copy = base_malloc(n + 1);
+    if (!copy) return NULL;
+    memcpy(copy, s, n);
+    copy[n] = '\0';
+    return copy;
+}
+
+void *base_aligned(size_t align, size_t n) {
+    if (must_fail()) return NULL;
+    void *p = NULL;
+    if (align < sizeof(void *)) align = sizeof(void *);
+    return posix_memalign(&p, align, n ? n : 1) ? NULL : p;
+}
+
+bool size_mul(size_t a, size_t b, size_t *out) {
+    return !__builtin_mul_overflow(a, b, out);
+}
+
+bool size_add(size_t a, size_t b, size_t *out) {
+    return !__builtin_add_overflow(a, b, out);
+}
+
+bool dims_count(const int64_t *dims, size_t rank, int64_t *out) {
+    bool empty = false;
+    for (size_t i = 0; i < rank; i++) {
+        if (dims[i] < 0) return false;
+        empty |= dims[i] == 0;
+    }
+    *out = 0;
+    if (empty) return true; /* however large the other dims are */
+    int64_t count = 1;
+    for (size_t i = 0; i < rank; i++)
+        if (__builtin_mul_overflow(count, dims[i], &count)) return false;
+    *out = count;
+    return true;
+}

@@ -1,0 +1,86 @@
+/* Environment variables. env.def is the list of all that the library reads under its own prefix, so a misspelt one can be told from
+ * a known one: a variable that silently does nothing is the worst kind of setting. */
+#include <assert.h>
+#include <stdlib.h>
+#include <strings.h>
+
+#include "base/base.h"
+
+extern char **environ;
+
+static const char *const names[] = {
+#define ENV(name, help) name,
+#include "base/env.def"
+#undef ENV
+};
+
+static bool is_known(const char *name, size_t n) {
+    for (size_t i = 0; i < BASE_COUNT(names); i++)
+        if (strncmp(names[i], name, n) == 0 && names[i][n] == '\0') return true;
+    return false;
+}
+
+const char *env_get(const char *name) {
+    assert(is_known(name, strlen(name)) && "add the variable to env.def");
+    const char *value = getenv(name);
+    return value && *value ? value : NULL;
+}
+
+bool env_int(const char *name, int64_t *out) {
+    const char *value = env_get(name);
+    if (!value) return false;
+    if (parse_i64(value, out)) return true;
+    log_once(name, XT_SEV_WARNING, "%s=%s is ignored: expected a whole number", name, value);
+    return false;
+}
+
+bool env_flag(const char *name, bool fallback) {
+    const char *value = env_get(name);
+    bool flag;
+    if (!value) return fallback;
+    if (parse_flag(value, &flag)) return flag;
+    log_once(name, XT_SEV_WARNING, "%s=%s is ignored: expected on or off (also 1/0, true/false, yes/no)", name, value);
+    return fallback;
+}
+
+bool env_has_word(const char *name, const char *word) {
+    const char *p = env_get(name);
+    size_t n = strlen(word);
+    while (p) {
+        p += strspn(p, ", \t");
+        size_t len = strcspn(p, ", \t");
+        if (len == 0) return false;
+        if (len == n && strncasecmp(p, word, n) == 0) return true;
+        p += len;
+    }
+    return false;
+}
+
+static void report_unknown(const char *name) {
+    const char *near = text_nearest(name, names, BASE_COUNT(names));
+    if (near)
+        log_msg(XT_SEV_WARNING, "the environment variable %s is not one xtrain reads and does nothing; did you mean %s?", name, near);
+    else
+        log_msg(XT_SEV_WARNING, "the environment variable %s is not one xtrain reads and does nothing; `xtrain doctor` lists those it reads", name);
+}
+
+/* Users of PyTorch/XLA bring its switch along; it is answered with ours. */
+static void report_foreign(void) {
+    const char *value = getenv("PT_XLA_DEBUG");
+    bool on = value && *value && strcmp(value, "0") != 0;
+    if (on && !env_get("XT_DEBUG"))
+        log_msg(XT_SEV_WARNING, "PT_XLA_DEBUG=%s is PyTorch/XLA's switch; set XT_DEBUG=compile,exec to see why xtrain compiles and executes", value);
+}
+
+void env_report_unknown(void) {
+    static bool reported;
+    if (__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) return;
+    for (char **e = environ; e && *e; e++) {
+        const char *equals = strchr(*e, '=');
+        if (!equals || strncmp(*e, "XT_", 3) != 0 || is_known(*e, (size_t)(equals - *e))) continue;
+        char *name = base_strndup(*e, (size_t)(equals - *e));
+        if (name) report_unknown(name);
+        base_free(name);
+    }
+    report_foreign();
+}

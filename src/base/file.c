@@ -1,0 +1,242 @@
+/* Whole files in, whole files out. A file_writer fills a temporary file in the target's own folder and renames it over the target
+ * only when every byte is on the disk, so a reader or a crash sees the old content or the new, never a mixture. Targets that are no
+ * regular files (/dev/stdout, a pipe) cannot be renamed over and are written directly. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+enum { BUFFER_SIZE = 1 << 16, READ_STEP = 1 << 16 };
+
+struct file_writer {
+    char *target, *temporary; /* temporary is NULL when the target is written directly */
+    int fd;
+    size_t buffered;
+    char buffer[BUFFER_SIZE];
+};
+
+/* Reads to the end; sizes from stat are a hint only (/proc files say 0, a growing log grows). */
+static xt_status read_fd(int fd, const char *path, size_t hint, char **out_data, size_t *out_size) {
+    size_t cap = hint + 1 < READ_STEP ? READ_STEP : hint + 2, len = 0;
+    char *data = base_malloc(cap);
+    if (!data) return status_oom(cap, path);
+    for (;;) {
+        if (len + 1 == cap) {
+            char *grown = size_mul(cap, 2, &cap) ? base_realloc(data, cap) : NULL;
+            if (!grown) {
+                base_free(data);
+                return status_oom(cap, path);
+            }
+            data = grown;
+        }
+        ssize_t n = read(fd, data + len, cap - len - 1);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0) {
+            xt_status s = status_errno("cannot read", path);
+            base_free(data);
+            return s;
+        }
+        if (n == 0) break;
+        len += (size_t)n;
+    }
+    data[len] = '\0';
+    *out_data = data;
+    *out_size = len;
+    return NULL;
+}
+
+xt_status file_read_all(const char *path, char **out_data, size_t *out_size) {
+    struct stat st;
+    *out_data = NULL;
+    *out_size = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return status_errno("cannot open", path);
+    size_t hint = fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && st.st_size > 0 ? (size_t)st.st_size : 0;
+    xt_status s = read_fd(fd, path, hint, out_data, out_size);
+    close(fd);
+    return s;
+}
+
+static xt_status write_fd(int fd, const char *path, const char *p, size_t n) {
+    while (n > 0) {
+        ssize_t wrote = write(fd, p, n);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote < 0) return status_errno("cannot write", path);
+        p += wrote;
+        n -= (size_t)wrote;
+    }
+    return NULL;
+}
+
+static void writer_free(file_writer *w) {
+    if (w->fd >= 0) close(w->fd);
+    if (w->temporary) unlink(w->temporary);
+    base_free(w->temporary);
+    base_free(w->target);
+    base_free(w);
+}
+
+static xt_status open_temporary(file_writer *w, mode_t mode) {
+    static _Atomic unsigned serial;
+    str name = STR_INIT;
+    str_printf(&name, "%s.tmp.%ld.%u", w->target, (long)getpid(), atomic_fetch_add(&serial, 1));
+    if (name.failed) {
+        str_free(&name);
+        return status_oom(strlen(w->target), "a file name");
+    }
+    /* A file of that name can only be the rest of a dead process with our pid. */
+    unlink(name.data);
+    w->fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    if (w->fd < 0) {
+        xt_status s = status_errno("cannot create", name.data);
+        str_free(&name);
+        return s;
+    }
+    w->temporary = name.data;
+    return NULL;
+}
+
+xt_status file_writer_open(const char *path, file_writer **out) {
+    struct stat st;
+    xt_status s = NULL;
+    *out = NULL;
+    file_writer *w = base_malloc(sizeof *w);
+    if (!w) return status_oom(sizeof *w, "a file writer");
+    w->fd = -1;
+    w->buffered = 0;
+    w->temporary = NULL;
+    bool exists = stat(path, &st) == 0;
+    /* Through a symbolic link the file it names is replaced, not the link. */
+    char *real = exists ? realpath(path, NULL) : NULL;
+    w->target = base_strdup(real ? real : path);
+    free(real);
+    if (!w->target) {
+        s = status_oom(strlen(path), "a file name");
+    } else if (exists && S_ISDIR(st.st_mode)) {
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: it is a folder", path);
+    } else if (exists && !S_ISREG(st.st_mode)) {
+        w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
+        if (w->fd < 0) s = status_errno("cannot open", path);
+    } else {
+        s = open_temporary(w, 0666);
+        if (!s && exists && fchmod(w->fd, st.st_mode & 07777) != 0) s = status_errno("cannot set the mode of", w->temporary);
+    }
+    if (s) {
+        writer_free(w);
+        return s;
+    }
+    *out = w;
+    return NULL;
+}
+
+static xt_status flush(file_writer *w) {
+    xt_status s = write_fd(w->fd, w->target, w->buffer, w->buffered);
+    w->buffered = 0;
+    return s;
+}
+
+xt_status file_writer_write(file_writer *w, const void *p, size_t n) {
+    if (n <= BUFFER_SIZE - w->buffered) {
+        if (n) memcpy(w->buffer + w->buffered, p, n);
+        w->buffered += n;
+        return NULL;
+    }
+    XT_TRY(flush(w));
+    if (n >= BUFFER_SIZE) return write_fd(w->fd, w->target, p, n);
+    memcpy(w->buffer, p, n);
+    w->buffered = n;
+    return NULL;
+}
+
+/* The rename itself survives a power cut only when the folder is on the disk. Some file systems refuse; then nothing can be done. */
+static void sync_folder(const char *path) {
+    const char *slash = strrchr(path, '/');
+    char *folder = slash ? base_strndup(path, slash == path ? 1 : (size_t)(slash - path)) : base_strdup(".");
+    int fd = folder ? open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (fd >= 0) {
+        fsync(fd);
+        close(fd);
+    }
+    base_free(folder);
+}
+
+xt_status file_writer_commit(file_writer *w) {
+    xt_status s = flush(w);
+    if (!s && w->temporary) {
+        if (fsync(w->fd) != 0) s = status_errno("cannot sync", w->target);
+        int fd = w->fd;
+        w->fd = -1;
+        if (close(fd) != 0 && !s) s = status_errno("cannot close", w->target); /* NFS and quotas report here */
+        if (!s && rename(w->temporary, w->target) != 0) s = status_errno("cannot replace", w->target);
+        if (!s) {
+            base_free(w->temporary);
+            w->temporary = NULL;
+            sync_folder(w->target);
+        }
+    }
+    writer_free(w);
+    return s;
+}
+
+void file_writer_abandon(file_writer *w) {
+    if (w) writer_free(w);
+}
+
+xt_status file_write_all(const char *path, const void *p, size_t n) {
+    file_writer *w;
+    XT_TRY(file_writer_open(path, &w));
+    xt_status s = file_writer_write(w, p, n);
+    if (s) {
+        file_writer_abandon(w);
+        return s;
+    }
+    return file_writer_commit(w);
+}
+
+/* Another process may make the same folder at the same time: existing is success if it is a folder. */
+static xt_status make_dir(const char *path, unsigned mode) {
+    struct stat st;
+    if (mkdir(path, (mode_t)mode) == 0) return NULL;
+    int e = errno;
+    if (stat(path, &st) == 0) {
+        if (S_ISDIR(st.st_mode)) return NULL;
+        return status_new(XT_ALREADY_EXISTS, NULL, "cannot create the folder %s: a file of that name exists", path);
+    }
+    errno = e;
+    return status_errno("cannot create the folder", path);
+}
+
+xt_status file_make_dirs(const char *path, unsigned mode) {
+    xt_status s = NULL;
+    if (!*path) return NULL;
+    char *copy = base_strdup(path);
+    if (!copy) return status_oom(strlen(path), "a file name");
+    for (char *p = copy + 1; *p && !s; p++) {
+        if (*p != '/') continue;
+        *p = '\0';
+        s = make_dir(copy, mode);
+        *p = '/';
+    }
+    if (!s) s = make_dir(copy, mode);
+    base_free(copy);
+    return s;
+}
+
+bool file_exists(const char *path) {
+    return access(path, F_OK) == 0;
+}
+
+char *path_join(const char *a, const char *b) {
+    if (!*a || *b == '/') return base_strdup(b);
+    str joined = STR_INIT;
+    str_append(&joined, a);
+    if (joined.len && joined.data[joined.len - 1] != '/') str_putc(&joined, '/');
+    str_append(&joined, b);
+    if (!joined.failed) return joined.data;
+    str_free(&joined);
+    return NULL;
+}

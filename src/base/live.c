@@ -1,0 +1,26 @@
+/* Objects alive by kind: a leak test is a query of these numbers before and after. */
+#include <stdatomic.h>
+
+#include "base/base.h"
+
+static _Atomic int64_t alive[LIVE_COUNT];
+
+static const char *const names[LIVE_COUNT] = {
+#define LIVE(name) [LIVE_##name] = #name,
+#include "base/live.def"
+#undef LIVE
+};
+
+void live_add(live_kind k, int64_t delta) {
+    atomic_fetch_add_explicit(&alive[k], delta, memory_order_relaxed);
+}
+
+int64_t live_get(live_kind k) {
+    return atomic_load_explicit(&alive[k], memory_order_relaxed);
+}
+
+XT_API int64_t xt_live_objects(const char *kind) {
+    for (int k = 0; kind && k < LIVE_COUNT; k++)
+        if (strcmp(kind, names[k]) == 0) return live_get((live_kind)k);
+    return 0;
+}

@@ -1,0 +1,119 @@
+/* The one way out for everything the library says. A message is whole when it leaves: the default sink makes one write per message,
+ * so lines of several ranks on one terminal do not mix, and puts "[rank N] " before each line when there are several. One call of
+ * the sink at a time; a sink that itself causes a message gets that one on stderr instead of a deadlock. */
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/base.h"
+
+static pthread_mutex_t sink_lock = PTHREAD_MUTEX_INITIALIZER;
+static xt_sink_fn sink;
+static void *sink_user;
+static _Thread_local bool inside_sink;
+
+XT_API void xt_set_sink(xt_sink_fn fn, void *user) {
+    pthread_mutex_lock(&sink_lock);
+    sink = fn;
+    sink_user = user;
+    pthread_mutex_unlock(&sink_lock);
+}
+
+/* Read at each message: cheap beside the write, and a program may set the variable itself. */
+static xt_severity least_severity(void) {
+    const char *level = getenv("XT_LOG_LEVEL");
+    if (!level || !*level) return XT_SEV_INFO;
+    if (strcasecmp(level, "debug") == 0) return XT_SEV_DEBUG;
+    if (strcasecmp(level, "warning") == 0 || strcasecmp(level, "warn") == 0) return XT_SEV_WARNING;
+    if (strcasecmp(level, "error") == 0) return XT_SEV_ERROR;
+    return XT_SEV_INFO;
+}
+
+static void write_all(const char *p, size_t n) {
+    while (n > 0) {
+        ssize_t wrote = write(STDERR_FILENO, p, n);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) return; /* stderr is closed or full: nobody is left to tell */
+        p += wrote;
+        n -= (size_t)wrote;
+    }
+}
+
+/* "[rank 3] " before each line; a leading '\r', which repaints a progress line, stays in front. */
+static void prefix_lines(str *out, const char *text, size_t n, int rank) {
+    for (size_t i = 0; i < n;) {
+        if (text[i] == '\r') {
+            str_putc(out, text[i++]);
+            continue;
+        }
+        const char *newline = memchr(text + i, '\n', n - i);
+        size_t stop = newline ? (size_t)(newline - text) + 1 : n;
+        str_printf(out, "[rank %d] ", rank);
+        str_appendn(out, text + i, stop - i);
+        i = stop;
+    }
+}
+
+static void write_stderr(xt_severity sev, const char *text, size_t n) {
+    if (sev < least_severity()) return;
+    const world *w = world_get();
+    str prefixed = STR_INIT;
+    if (w->size > 1) prefix_lines(&prefixed, text, n, w->rank);
+    if (w->size > 1 && !prefixed.failed)
+        write_all(str_cstr(&prefixed), prefixed.len);
+    else
+        write_all(text, n);
+    str_free(&prefixed);
+}
+
+void log_raw(xt_severity sev, const char *text, size_t n) {
+    int saved = errno;
+    if (inside_sink) {
+        write_stderr(sev, text, n);
+    } else {
+        pthread_mutex_lock(&sink_lock);
+        inside_sink = true;
+        if (sink)
+            sink(sev, text, n, sink_user);
+        else
+            write_stderr(sev, text, n);
+        inside_sink = false;
+        pthread_mutex_unlock(&sink_lock);
+    }
+    errno = saved;
+}
+
+static void log_v(xt_severity sev, const char *fmt, va_list ap) {
+    str text = STR_INIT;
+    str_vprintf(&text, fmt, ap);
+    if (text.len == 0 || text.data[text.len - 1] != '\n') str_putc(&text, '\n');
+    if (text.failed) /* say at least what there is a constant for */
+        log_raw(sev, fmt, strlen(fmt));
+    else
+        log_raw(sev, str_cstr(&text), text.len);
+    str_free(&text);
+}
+
+void log_msg(xt_severity sev, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    log_v(sev, fmt, ap);
+    va_end(ap);
+}
+
+void log_once(const char *key, xt_severity sev, const char *fmt, ...) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static map *said;
+    pthread_mutex_lock(&lock);
+    if (!said) said = map_new();
+    bool seen = said && map_get(said, key, strlen(key));
+    if (said && !seen) seen = !map_put(said, key, strlen(key), said, NULL); /* without memory: silent rather than repeated */
+    pthread_mutex_unlock(&lock);
+    if (seen || !said) return;
+    va_list ap;
+    va_start(ap, fmt);
+    log_v(sev, fmt, ap);
+    va_end(ap);
+}

@@ -1,0 +1,159 @@
+/* Source ids: one number per (file, line, function). The hot path is a cache per thread keyed by the two pointers and the line that
+ * XT_HERE's compile-time constants give; a hit is still checked against the texts, because the constants of an unloaded module or a
+ * foreign language's buffer may have been replaced by others at the same address. Behind it is a table under a mutex. Positions
+ * are read without a lock (chunk.h) and live for the whole process.
+ *
+ * Calls that did not come through a macro are filed by return address: src_dwarf.c turns one into a position once, here the answers
+ * are remembered until a module is unloaded. */
+#include <execinfo.h>
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "base/base.h"
+#include "base/chunk.h"
+#include "base/src_dwarf.h"
+
+typedef struct src_key {
+    uint32_t file, func;
+    int32_t line;
+} src_key;
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static map *ids; /* src_key -> id; under the lock */
+static xt_src *_Atomic chunks[CHUNK_COUNT];
+static uint32_t count = 1; /* under the lock */
+
+enum { CACHE_BITS = 9, FRAMES_MAX = 64 };
+typedef struct cached {
+    const char *file, *func;
+    int line;
+    src_id id;
+} cached;
+static _Thread_local cached cache[1 << CACHE_BITS];
+
+const xt_src *src_get(src_id id) {
+    static const xt_src unknown = {"?", 0, "?"};
+    if (id == 0) return &unknown;
+    uint32_t at, k = chunk_place(id, &at);
+    const xt_src *chunk = atomic_load_explicit(&chunks[k], memory_order_acquire);
+    return chunk && chunk[at].file ? &chunk[at] : &unknown;
+}
+
+const char *src_text(src_id id, char *buf, size_t n) {
+    const xt_src *s = src_get(id);
+    /* A position without a line is "binary+0x1234" and complete as it is. */
+    if (s->line > 0)
+        snprintf(buf, n, "%s:%d", s->file, s->line);
+    else
+        snprintf(buf, n, "%s", s->file);
+    return buf;
+}
+
+/* Called under the lock; 0 without memory. */
+static src_id add(const src_key *key) {
+    uint32_t at, k = chunk_place(count, &at);
+    xt_src *chunk = atomic_load_explicit(&chunks[k], memory_order_relaxed);
+    if (!chunk) {
+        chunk = base_calloc(chunk_size(k), sizeof *chunk);
+        if (!chunk) return 0;
+        atomic_store_explicit(&chunks[k], chunk, memory_order_release);
+    }
+    if (!ids && !(ids = map_new())) return 0;
+    if (!map_put(ids, key, sizeof *key, (void *)(uintptr_t)count, NULL)) return 0;
+    chunk[at] = (xt_src){intern_text(key->file), key->line, intern_text(key->func)};
+    return count++;
+}
+
+static src_id intern_slow(const char *file, int line, const char *func) {
+    src_key key = {intern(file), intern(func), line};
+    if (!key.file && *file) return 0;
+    pthread_mutex_lock(&lock);
+    src_id id = ids ? (src_id)(uintptr_t)map_get(ids, &key, sizeof key) : 0;
+    if (!id) id = add(&key);
+    pthread_mutex_unlock(&lock);
+    return id;
+}
+
+static bool same_text(const char *a, const char *b) {
+    return a == b || strcmp(a, b) == 0;
+}
+
+src_id src_intern(const xt_src *where) {
+    if (!where) return 0;
+    const char *file = where->file ? where->file : "?", *func = where->func ? where->func : "?";
+    uint64_t spread = ((uint64_t)(uintptr_t)file ^ (uint64_t)(uintptr_t)func << 20 ^ (uint64_t)(unsigned)where->line) * 0x9E3779B97F4A7C15ULL;
+    cached *c = &cache[spread >> (64 - CACHE_BITS)];
+    if (c->id && c->file == file && c->func == func && c->line == where->line) {
+        const xt_src *known = src_get(c->id);
+        if (same_text(known->file, file) && same_text(known->func, func)) return c->id;
+    }
+    src_id id = intern_slow(file, where->line, func);
+    if (id) *c = (cached){file, func, where->line, id};
+    return id;
+}
+
+/* --- Return addresses ------------------------------------------------------------------------------------------------------ */
+typedef struct frame {
+    src_id id;
+    bool inside; /* a frame of this library */
+} frame;
+
+static pthread_mutex_t frames_lock = PTHREAD_MUTEX_INITIALIZER;
+static map *frames; /* address -> frame *; under frames_lock, as all of src_dwarf.c */
+static uint64_t frames_unloads;
+
+static src_id intern_found(const dwarf_found *found) {
+    return intern_slow(found->file.len ? str_cstr(&found->file) : "?", found->line, found->func.len ? str_cstr(&found->func) : "?");
+}
+
+/* The answer for one address, from memory or from the debug information. `out` is a copy: the map may be dropped by the next call. */
+static void look_up(const void *address, frame *out) {
+    uint64_t unloads = src_dwarf_unloads();
+    if (frames && unloads != frames_unloads) {
+        map_free(frames, base_free);
+        frames = NULL;
+        src_dwarf_forget();
+    }
+    frames_unloads = unloads;
+    if (!frames) frames = map_new();
+    const frame *known = frames ? map_get(frames, &address, sizeof address) : NULL;
+    if (known) {
+        *out = *known;
+        return;
+    }
+    dwarf_found found = {.file = STR_INIT, .func = STR_INIT};
+    src_dwarf_find(address, &found);
+    *out = (frame){intern_found(&found), found.inside};
+    str_free(&found.file);
+    str_free(&found.func);
+    frame *kept = frames ? base_malloc(sizeof *kept) : NULL;
+    if (!kept) return;
+    *kept = *out;
+    if (!map_put(frames, &address, sizeof address, kept, NULL)) base_free(kept);
+}
+
+src_id src_from_return_address(const void *address) {
+    frame f;
+    if (!address) return 0;
+    pthread_mutex_lock(&frames_lock);
+    look_up(address, &f);
+    pthread_mutex_unlock(&frames_lock);
+    return f.id;
+}
+
+/* noinline: the unwinder must find this function as frame 0, which is known to be inside. */
+__attribute__((noinline)) src_id src_from_caller(void) {
+    void *stack[FRAMES_MAX];
+    int n = backtrace(stack, FRAMES_MAX);
+    src_id id = 0;
+    pthread_mutex_lock(&frames_lock);
+    for (int i = 1; i < n; i++) {
+        frame f;
+        look_up(stack[i], &f);
+        if (f.inside) continue;
+        id = f.id;
+        break;
+    }
+    pthread_mutex_unlock(&frames_lock);
+    return id;
+}

@@ -1,0 +1,17 @@
+/* From a return address to a position, for src.c alone (which holds its lock around every call). */
+#ifndef XT_SRC_BASE_SRC_DWARF_H
+#define XT_SRC_BASE_SRC_DWARF_H
+
+#include "base/base.h"
+
+typedef struct dwarf_found {
+    str file, func; /* file is "binary+0x1234" when there is no line */
+    int line; /* 0 without debug information */
+    bool inside; /* the address lies in this library */
+} dwarf_found;
+
+void src_dwarf_find(const void *return_address, dwarf_found *out);
+uint64_t src_dwarf_unloads(void); /* changes whenever a module of the process is unloaded */
+void src_dwarf_forget(void); /* drop what is kept of modules that may be gone */
+
+#endif

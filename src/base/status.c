@@ -1,0 +1,207 @@
+/* Status values: a code, a message and the user's line. The whole text ("file:line: message") is kept beside its two parts, rebuilt
+ * whenever one changes, so that readers only read. Without memory there is one constant status per code, which may be passed around,
+ * given context (ignored) and freed (ignored) like any other: an error never turns into success for lack of memory. */
+#include <errno.h>
+
+#include "base/base.h"
+
+struct xt_status_s {
+    xt_code code;
+    src_id where;
+    char *whole; /* owned */
+    const char *text; /* the part of `whole` behind "file:line: " */
+};
+
+static const char *const code_names[] = {
+    [XT_OK] = "OK",
+    [XT_CANCELLED] = "CANCELLED",
+    [XT_UNKNOWN] = "UNKNOWN",
+    [XT_INVALID_ARGUMENT] = "INVALID_ARGUMENT",
+    [XT_DEADLINE_EXCEEDED] = "DEADLINE_EXCEEDED",
+    [XT_NOT_FOUND] = "NOT_FOUND",
+    [XT_ALREADY_EXISTS] = "ALREADY_EXISTS",
+    [XT_PERMISSION_DENIED] = "PERMISSION_DENIED",
+    [XT_RESOURCE_EXHAUSTED] = "RESOURCE_EXHAUSTED",
+    [XT_FAILED_PRECONDITION] = "FAILED_PRECONDITION",
+    [XT_ABORTED] = "ABORTED",
+    [XT_OUT_OF_RANGE] = "OUT_OF_RANGE",
+    [XT_UNIMPLEMENTED] = "UNIMPLEMENTED",
+    [XT_INTERNAL] = "INTERNAL",
+    [XT_UNAVAILABLE] = "UNAVAILABLE",
+    [XT_DATA_LOSS] = "DATA_LOSS",
+    [XT_UNAUTHENTICATED] = "UNAUTHENTICATED",
+};
+
+enum { CODE_COUNT = XT_UNAUTHENTICATED + 1 };
+
+static char no_memory[] = "out of memory while describing an error";
+#define STATIC(code) [code] = {code, 0, no_memory, no_memory}
+static struct xt_status_s without_memory[CODE_COUNT] = {
+    STATIC(XT_CANCELLED),       STATIC(XT_UNKNOWN),           STATIC(XT_INVALID_ARGUMENT),   STATIC(XT_DEADLINE_EXCEEDED),   STATIC(XT_NOT_FOUND),
+    STATIC(XT_ALREADY_EXISTS),  STATIC(XT_PERMISSION_DENIED), STATIC(XT_RESOURCE_EXHAUSTED), STATIC(XT_FAILED_PRECONDITION), STATIC(XT_ABORTED),
+    STATIC(XT_OUT_OF_RANGE),    STATIC(XT_UNIMPLEMENTED),     STATIC(XT_INTERNAL),           STATIC(XT_UNAVAILABLE),         STATIC(XT_DATA_LOSS),
+    STATIC(XT_UNAUTHENTICATED),
+};
+#undef STATIC
+
+static xt_code sound_code(xt_code code) {
+    return (unsigned)code < CODE_COUNT && code != XT_OK ? code : XT_UNKNOWN;
+}
+
+static bool is_static(xt_status s) {
+    return s >= without_memory && s < without_memory + CODE_COUNT;
+}
+
+static xt_status static_status(xt_code code) {
+    return &without_memory[sound_code(code)];
+}
+
+/* Puts position and text together; on failure `s` stays as it was. */
+static bool compose(xt_status s, src_id where, const char *text) {
+    str whole = STR_INIT;
+    char position[512];
+    if (where) str_printf(&whole, "%s: ", src_text(where, position, sizeof position));
+    size_t prefix = whole.len;
+    str_append(&whole, text);
+    if (whole.failed) {
+        str_free(&whole);
+        return false;
+    }
+    base_free(s->whole);
+    s->whole = whole.data;
+    s->text = whole.data + prefix;
+    s->where = where;
+    return true;
+}
+
+static xt_status make(xt_code code, src_id where, const char *text) {
+    xt_status s = base_calloc(1, sizeof *s);
+    if (!s) return static_status(code);
+    s->code = sound_code(code);
+    if (!compose(s, where, text)) {
+        base_free(s);
+        return static_status(code);
+    }
+    live_add(LIVE_status, 1);
+    return s;
+}
+
+xt_status status_newv(xt_code code, const xt_src *where, const char *fmt, va_list ap) {
+    str text = STR_INIT;
+    str_vprintf(&text, fmt, ap);
+    xt_status s = text.failed ? static_status(code) : make(code, src_intern(where), str_cstr(&text));
+    str_free(&text);
+    return s;
+}
+
+xt_status status_new(xt_code code, const xt_src *where, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    xt_status s = status_newv(code, where, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
+xt_status status_context(xt_status s, const char *fmt, ...) {
+    if (!s || is_static(s)) return s;
+    str text = STR_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    str_vprintf(&text, fmt, ap);
+    va_end(ap);
+    str_append(&text, ": ");
+    str_append(&text, s->text);
+    if (!text.failed) compose(s, s->where, str_cstr(&text)); /* without memory the message is merely shorter */
+    str_free(&text);
+    return s;
+}
+
+xt_status status_at(xt_status s, const xt_src *where) {
+    if (!s || is_static(s) || s->where) return s;
+    str text = STR_INIT;
+    str_append(&text, s->text);
+    src_id id = src_intern(where);
+    if (id && !text.failed) compose(s, id, str_cstr(&text));
+    str_free(&text);
+    return s;
+}
+
+xt_status status_clone(xt_status s) {
+    return !s || is_static(s) ? s : make(s->code, s->where, s->text);
+}
+
+const xt_src *status_where(xt_status s) {
+    return s && s->where ? src_get(s->where) : NULL;
+}
+
+const char *status_text(xt_status s) {
+    return s ? s->text : "";
+}
+
+static xt_code code_of_errno(int e) {
+    switch (e) {
+    case ENOENT:
+    case ENXIO:
+    case ENODEV:
+    case ESRCH: return XT_NOT_FOUND;
+    case EACCES:
+    case EPERM:
+    case EROFS: return XT_PERMISSION_DENIED;
+    case EEXIST:
+    case ENOTEMPTY: return XT_ALREADY_EXISTS;
+    case ENOSPC:
+    case EDQUOT:
+    case ENOMEM:
+    case EMFILE:
+    case ENFILE:
+    case EFBIG: return XT_RESOURCE_EXHAUSTED;
+    case EISDIR:
+    case ENOTDIR:
+    case EINVAL:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EBADF: return XT_INVALID_ARGUMENT;
+    case EAGAIN:
+    case EBUSY:
+    case ECONNREFUSED:
+    case ECONNRESET:
+    case EPIPE: return XT_UNAVAILABLE;
+    case ETIMEDOUT: return XT_DEADLINE_EXCEEDED;
+    case EINTR:
+    case ECANCELED: return XT_CANCELLED;
+    case EIO: return XT_DATA_LOSS;
+    case ENOSYS:
+    case EOPNOTSUPP: return XT_UNIMPLEMENTED;
+    default: return XT_UNKNOWN;
+    }
+}
+
+xt_status status_errno(const char *what, const char *path) {
+    int e = errno;
+    char buf[128];
+    const char *reason = strerror_r(e, buf, sizeof buf);
+    return status_new(code_of_errno(e), NULL, "%s %s: %s", what, path ? path : "", reason);
+}
+
+xt_status status_oom(size_t bytes, const char *what) {
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of host memory: %zu bytes for %s could not be allocated", bytes, what);
+}
+
+XT_API xt_code xt_status_code(xt_status s) {
+    return s ? s->code : XT_OK;
+}
+
+XT_API const char *xt_code_name(xt_code c) {
+    return (unsigned)c < CODE_COUNT ? code_names[c] : "UNKNOWN";
+}
+
+XT_API const char *xt_status_message(xt_status s) {
+    return s ? s->whole : "";
+}
+
+XT_API void xt_status_free(xt_status s) {
+    if (!s || is_static(s)) return;
+    base_free(s->whole);
+    base_free(s);
+    live_add(LIVE_status, -1);
+}
