@@ -187,7 +187,8 @@ static xt_status set_number(const option_row *row, void *opts, const char *value
         v = (double)whole;
     else if (!parse_double(value, &v))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: expected a number", row->name, value);
-    if (row->kind != OPTION_DOUBLE && (v != trunc(v) || fabs(v) >= 0x1p63 || (row->kind == OPTION_INT && (v < INT_MIN || v > INT_MAX))))
+    bool fits = row->kind == OPTION_INT ? v >= INT_MIN && v <= INT_MAX : exact || fabs(v) < 0x1p63;
+    if (row->kind != OPTION_DOUBLE && (!fits || v != trunc(v)))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: expected a whole number%s", row->name, value,
                           row->kind == OPTION_INT ? " of 32 bits" : "");
     if (!in_range(row, v)) return out_of_range(row, v, "option");
