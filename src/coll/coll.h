@@ -1,8 +1,9 @@
 /* Ranks that talk: rendezvous, key-value store, barrier, collectives over bytes. Shared memory on one host; MPI (dlopen'ed) beyond it.
  * Linked into the client library and into the CPU plugin; they share no state but the name of the group.
- * Every wait has a time limit; the error names the ranks that did not come and what each rank said it is doing (coll_note). A dead rank is
+ * Every wait has a time limit (XT_TIMEOUT where no argument gives one); the error names the ranks that did not come and what each rank said it is doing (coll_note). A dead rank is
  * noticed within a second (its pid is in the segment). Collectives are deterministic: the reduction order is by rank.
- * Threads: one call at a time per group. */
+ * A group in which a wait failed stays failed: later calls give the same error, and ranks that wait for this one hear of it at once.
+ * Threads: any; collectives of one group are serialised within the process, put and get run beside them. */
 #ifndef XT_SRC_COLL_H
 #define XT_SRC_COLL_H
 
@@ -10,14 +11,30 @@
 
 typedef struct coll_group coll_group;
 
-/* Makes the rendezvous of a run before its ranks start (the launcher); `out_name` goes into XT_RENDEZVOUS. base_free it. */
+/* Makes the rendezvous of a run before its ranks start (the launcher, or node 0 of a plugin that passes the name on by its key-value
+ * callbacks); `out_name` goes into XT_RENDEZVOUS. base_free it. On one host the segment has no name in any folder: it is reached through the
+ * maker's /proc/PID/fd, so nothing is left behind however the run ends, and the maker must live until all ranks have joined. When the
+ * ranks of the run are on several hosts (mpirun) the name stands for an MPI communicator. */
 xt_status coll_create(int size, char **out_name);
-void coll_destroy(const char *name); /* removes the segment; safe when gone */
-/* Joins as `rank` of `size`. Groups of one need no name. */
+void coll_destroy(const char *name); /* removes the segment; safe when gone; ranks that have joined keep theirs */
+/* The launcher's word about a rank it started or saw end: other ranks then need not wait for one that never joins. Only for names made by
+ * coll_create in this process; others are ignored. */
+void coll_announce(const char *name, int rank, int pid);
+void coll_announce_end(const char *name, int rank);
+/* Joins as `rank` of `size` and waits until all have joined. Groups of one need no name. `name` is one of coll_create, or any word of
+ * letters, digits, '.', '_' and '-' that all ranks agree on (then the first to come makes the segment, the last to come unlinks it), or
+ * "mpi:WORD" for a communicator of all MPI processes. */
 xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out);
-void coll_close(coll_group *g);
+void coll_close(coll_group *g); /* a rank that is still waiting for this one gets an error at once; accepts NULL */
 /* A sub-group of the same ranks for another user (the plugin): an own segment, by name. All ranks must call it with the same tag. */
 xt_status coll_derive_name(const char *name, const char *tag, char **out_name);
+/* The group of the run this process belongs to, opened at the first call from world_get() and XT_RENDEZVOUS, MPI's or SLURM's variables;
+ * borrowed, closed at exit. One for the process: xt_barrier and the device's key-value store use the same. A failure is remembered. */
+xt_status coll_run_group(coll_group **out);
+void coll_run_group_close(void); /* also forgets a failure; the next call opens anew */
+void coll_run_group_forget(void); /* in a forked child: the parent's group is not ours; nothing is said to other ranks */
+double coll_default_timeout(void); /* XT_TIMEOUT, or 300 seconds */
+
 int coll_rank(const coll_group *g);
 int coll_size(const coll_group *g);
 

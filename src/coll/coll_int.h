@@ -1,0 +1,63 @@
+/* Inside src/coll: what a group is made of. A transport is a row of functions; group.c checks arguments, serialises, keeps the failed
+ * state and calls the row. Times are CLOCK_MONOTONIC nanoseconds read directly: the waits here are between processes, so a test's fake
+ * clock (clock_set_fake) must not stop them. */
+#ifndef XT_SRC_COLL_INT_H
+#define XT_SRC_COLL_INT_H
+
+#include <pthread.h>
+#include <time.h>
+
+#include "coll/coll.h"
+
+#define COLL_NOTE_SIZE 232
+#define COLL_VALUE_MAX ((size_t)64 << 10)
+
+typedef enum call_kind { CALL_JOIN, CALL_BARRIER, CALL_ALL_REDUCE, CALL_ALL_GATHER, CALL_BROADCAST, CALL_ALL_TO_ALL } call_kind;
+
+/* What one rank is asking for; ranks compare theirs, so that an all_reduce meeting a barrier is an error and not garbage. */
+typedef struct call_desc {
+    uint8_t kind, op, dtype, pad;
+    uint32_t root;
+    uint64_t bytes;
+} call_desc;
+
+typedef struct coll_transport {
+    xt_status (*barrier)(coll_group *g, int64_t deadline, const char *what);
+    xt_status (*put)(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
+    xt_status (*get)(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
+    xt_status (*all_reduce)(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
+    xt_status (*all_gather)(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
+    xt_status (*broadcast)(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
+    xt_status (*all_to_all)(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
+    void (*note)(coll_group *g, const char *doing);
+    void (*fail)(coll_group *g, const char *why); /* tells the others, where the transport can */
+    void (*close)(coll_group *g);
+} coll_transport;
+
+struct coll_group {
+    const coll_transport *transport;
+    void *state; /* the transport's own */
+    int rank, size;
+    pthread_mutex_t lock; /* one collective at a time */
+    xt_status failed;     /* the first failure of a wait, kept */
+};
+
+int64_t coll_now(void);                 /* nanoseconds */
+int64_t coll_deadline(double seconds);  /* <= 0 or not finite: coll_default_timeout() */
+const char *call_kind_name(unsigned kind);
+void call_text(const call_desc *c, str *out); /* "all_reduce(sum) of 4096 bytes of f32" */
+
+/* --- reduce.c: element-wise folding in rank order; the same bits whoever computes it ------------------------------------------------ */
+xt_status reduce_check(coll_op op, xt_dtype t); /* OK when reduce_fold can do it */
+const char *reduce_name(coll_op op);
+/* dst[i] = src[0][i] op src[1][i] op ...; dst may be one of the sources. */
+void reduce_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count);
+
+/* --- shm.c, mpi.c ---------------------------------------------------------------------------------------------------------------------- */
+xt_status shm_create(int size, char **out_name);
+xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline);
+xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline);
+bool mpi_started(void);          /* this process was started by mpirun or by srun with PMIx */
+bool mpi_spans_hosts(void);      /* and its ranks are on more than one host */
+
+#endif

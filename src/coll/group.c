@@ -1,0 +1,213 @@
+/* Groups: opening by name, argument checks, one collective at a time, the failed state, and the shared-memory transport's row. */
+#include "coll/coll_int.h"
+
+#include <math.h>
+#include <sys/mman.h>
+
+#include "coll/segment.h"
+
+int64_t coll_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+double coll_default_timeout(void) {
+    int64_t seconds;
+    return env_int("XT_TIMEOUT", &seconds) && seconds > 0 ? (double)seconds : 300.0;
+}
+
+int64_t coll_deadline(double seconds) {
+    if (!(seconds > 0)) seconds = coll_default_timeout();
+    if (seconds > 1e9) seconds = 1e9; /* 30 years: INFINITY means no limit */
+    return coll_now() + (int64_t)(seconds * 1e9);
+}
+
+const char *call_kind_name(unsigned kind) {
+    static const char *const names[] = {"the start of the run", "barrier", "all_reduce", "all_gather", "broadcast", "all_to_all"};
+    return kind < BASE_COUNT(names) ? names[kind] : "?";
+}
+
+void call_text(const call_desc *c, str *out) {
+    str_append(out, call_kind_name(c->kind));
+    if (c->kind == CALL_ALL_REDUCE) str_printf(out, "(%s) of %s,", reduce_name((coll_op)c->op), xt_dtype_name((xt_dtype)c->dtype));
+    if (c->kind == CALL_BROADCAST) str_printf(out, " from rank %u,", c->root);
+    if (c->kind >= CALL_ALL_REDUCE) str_printf(out, " %llu bytes", (unsigned long long)c->bytes);
+}
+
+/* --- the row of shared memory ---------------------------------------------------------------------------------------------------------- */
+
+static xt_status shm_barrier(coll_group *g, int64_t deadline, const char *what) {
+    call_desc call = {.kind = CALL_BARRIER};
+    return segment_step(g->state, &call, deadline, what);
+}
+
+static void shm_note(coll_group *g, const char *doing) { segment_note(g->state, doing); }
+
+static void shm_fail(coll_group *g, const char *why) { segment_leave(g->state, SLOT_FAILED, why); }
+
+static void shm_close(coll_group *g) {
+    segment *s = g->state;
+    if (!g->failed) segment_leave(s, SLOT_CLOSED, NULL);
+    segment_detach(s);
+    base_free(s);
+}
+
+static const coll_transport shm_transport = {shm_barrier,   shm_put,       shm_get,  shm_all_reduce, shm_all_gather,
+                                             shm_broadcast, shm_all_to_all, shm_note, shm_fail,       shm_close};
+
+xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline) {
+    segment *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a group of ranks");
+    xt_status st = segment_attach(name, g->rank, g->size, deadline, s);
+    if (st) {
+        base_free(s);
+        return st;
+    }
+    g->state = s;
+    g->transport = &shm_transport;
+    call_desc call = {.kind = CALL_JOIN};
+    return segment_step(s, &call, deadline, call_kind_name(CALL_JOIN));
+}
+
+/* --- groups ------------------------------------------------------------------------------------------------------------------------------- */
+
+xt_status coll_create(int size, char **out_name) {
+    *out_name = NULL;
+    if (size > 1 && mpi_spans_hosts()) {
+        *out_name = base_strdup("mpi:made");
+        return *out_name ? NULL : status_oom(9, "the name of a group");
+    }
+    return shm_create(size, out_name);
+}
+
+xt_status coll_derive_name(const char *name, const char *tag, char **out_name) {
+    str text = STR_INIT;
+    if (name[0] == '/') { /* pid, file number and token of the maker make a word */
+        str_append(&text, "of");
+        for (const char *p = name + strlen("/proc"); *p; p++) str_putc(&text, *p == '/' || *p == ':' ? '-' : *p);
+    } else {
+        str_append(&text, name);
+    }
+    str_printf(&text, ".%s", tag);
+    if (text.failed) {
+        str_free(&text);
+        return status_oom(strlen(name) + strlen(tag) + 2, "the name of a group");
+    }
+    *out_name = text.data;
+    return NULL;
+}
+
+/* A group of one: the same code over a segment nobody else knows. */
+static xt_status open_solo(coll_group *g, int64_t deadline) {
+    char *name = NULL;
+    XT_TRY(shm_create(1, &name));
+    xt_status st = shm_open_group(name, g, deadline);
+    coll_destroy(name);
+    base_free(name);
+    return st;
+}
+
+static xt_status open_by_name(const char *name, coll_group *g, int64_t deadline) {
+    if (g->size == 1) return open_solo(g, deadline);
+    if (!name || !name[0])
+        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d has no rendezvous: XT_RENDEZVOUS is empty; start the ranks by xt_launch, "
+                          "xtrain launch or mpirun, or give all of them the same word in XT_RENDEZVOUS", g->rank, g->size);
+    if (strncmp(name, "mpi:", 4) == 0) return mpi_open_group(name + 4, g, deadline);
+    return shm_open_group(name, g, deadline);
+}
+
+xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out) {
+    *out = NULL;
+    if (size < 1 || rank < 0 || rank >= size) return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1", rank, size);
+    coll_group *g = base_calloc(1, sizeof *g);
+    if (!g) return status_oom(sizeof *g, "a group of ranks");
+    g->rank = rank;
+    g->size = size;
+    pthread_mutex_init(&g->lock, NULL);
+    xt_status st = open_by_name(name, g, coll_deadline(timeout));
+    if (st) {
+        if (g->transport) g->transport->fail(g, status_text(st));
+        g->failed = g->transport ? status_clone(st) : NULL;
+        coll_close(g);
+        return st;
+    }
+    *out = g;
+    return NULL;
+}
+
+void coll_close(coll_group *g) {
+    if (!g) return;
+    if (g->transport) g->transport->close(g);
+    xt_status_free(g->failed);
+    pthread_mutex_destroy(&g->lock);
+    base_free(g);
+}
+
+int coll_rank(const coll_group *g) { return g->rank; }
+int coll_size(const coll_group *g) { return g->size; }
+void coll_note(coll_group *g, const char *doing) { g->transport->note(g, doing); }
+
+/* Every collective is bracketed by these two. */
+static xt_status enter(coll_group *g) {
+    pthread_mutex_lock(&g->lock);
+    if (!g->failed) return NULL;
+    pthread_mutex_unlock(&g->lock);
+    return status_context(status_clone(g->failed), "this group of ranks has failed before");
+}
+
+static xt_status leave(coll_group *g, xt_status st) {
+    if (st) {
+        g->failed = status_clone(st);
+        g->transport->fail(g, status_text(st));
+    }
+    pthread_mutex_unlock(&g->lock);
+    return st;
+}
+
+xt_status coll_barrier(coll_group *g, double timeout, const char *what) {
+    XT_TRY(enter(g));
+    return leave(g, g->transport->barrier(g, coll_deadline(timeout), what ? what : "barrier"));
+}
+
+xt_status coll_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size) {
+    if (key_size == 0 || key_size > 4096 || value_size > COLL_VALUE_MAX)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a key of %zu and a value of %zu bytes for the ranks' key-value store; at most 4096 and %zu are possible",
+                          key_size, value_size, COLL_VALUE_MAX);
+    return g->transport->put(g, key, key_size, value, value_size);
+}
+
+xt_status coll_get(coll_group *g, const char *key, size_t key_size, int timeout_ms, char **out, size_t *out_size) {
+    *out = NULL;
+    *out_size = 0;
+    return g->transport->get(g, key, key_size, coll_now() + (int64_t)timeout_ms * 1000000, out, out_size);
+}
+
+xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count) {
+    size_t bytes;
+    XT_TRY(reduce_check(op, t));
+    if (!size_mul(count, xt_dtype_size(t), &bytes)) return status_new(XT_INVALID_ARGUMENT, NULL, "all_reduce of %zu elements is too large", count);
+    if (g->size == 1) return NULL;
+    counter_add(COUNTER_collective_bytes, (int64_t)bytes);
+    XT_TRY(enter(g));
+    return leave(g, g->transport->all_reduce(g, op, t, data, count, coll_deadline(0)));
+}
+
+xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *dst) {
+    counter_add(COUNTER_collective_bytes, (int64_t)bytes);
+    XT_TRY(enter(g));
+    return leave(g, g->transport->all_gather(g, src, bytes, dst, coll_deadline(0)));
+}
+
+xt_status coll_broadcast(coll_group *g, int root, void *data, size_t bytes) {
+    if (root < 0 || root >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "broadcast from rank %d of %d", root, g->size);
+    if (root == g->rank) counter_add(COUNTER_collective_bytes, (int64_t)bytes);
+    XT_TRY(enter(g));
+    return leave(g, g->transport->broadcast(g, root, data, bytes, coll_deadline(0)));
+}
+
+xt_status coll_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst) {
+    counter_add(COUNTER_collective_bytes, (int64_t)bytes_each * g->size);
+    XT_TRY(enter(g));
+    return leave(g, g->transport->all_to_all(g, src, bytes_each, dst, coll_deadline(0)));
+}

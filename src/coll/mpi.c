@@ -1,0 +1,479 @@
+/* The transport between hosts: MPI carries bytes; the meaning (reduction order, key-value store, who is missing) stays ours.
+ *
+ * Two kinds of traffic on a communicator of our own:
+ *  - frames, a byte stream from each rank to each other, cut into pieces small enough for MPI to send eagerly: a put or an arrival
+ *    gets through although its sender then computes for minutes without calling MPI. Barriers go through rank 0, which therefore knows who is
+ *    missing and what each rank last said, and tells all;
+ *  - non-blocking collectives of bytes, polled under the time limit. all_reduce is an all-to-all of shares, a fold in rank order, and an
+ *    all-gather, so its bits do not depend on how MPI would order a sum.
+ * Open MPI's communicators are never freed: that call is collective and would wait for ranks that have gone. */
+#include <limits.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "coll/mpi_lib.h"
+
+#define PIECE ((size_t)2048)
+#define CHUNK ((size_t)4 << 20) /* of an all_reduce; of one rank's part of a gather */
+enum { TAG = 17 };
+
+typedef enum frame_kind { FRAME_PUT, FRAME_ARRIVE, FRAME_RELEASE, FRAME_FAILED, FRAME_CLOSED } frame_kind;
+typedef struct frame {
+    uint32_t kind, a_size, b_size, step; /* then a bytes, then b bytes */
+} frame;
+
+typedef struct pending {
+    mpi_request request;
+    struct pending *next;
+    char bytes[];
+} pending;
+
+typedef struct peer {
+    str in;          /* the stream so far, whole frames taken off the front */
+    uint32_t arrived; /* barrier steps; rank 0 keeps all */
+    bool gone;
+    str note;
+} peer;
+
+typedef struct mpi_state {
+    const mpi_lib *mpi;
+    mpi_comm comm;
+    pthread_mutex_t io; /* frames: put and get run beside collectives */
+    peer *peers;
+    pending *sending;
+    map *values;
+    uint32_t step, released;
+    str verdict;        /* of the last release: empty = all came */
+    str other_failed;   /* why another rank gave up */
+    char note[COLL_NOTE_SIZE];
+    char *give, *take; /* CHUNK-sized, made at the first use */
+} mpi_state;
+
+typedef struct value {
+    size_t size;
+    char bytes[];
+} value;
+
+bool mpi_started(void) { return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"); }
+
+bool mpi_spans_hosts(void) {
+    const world *w = world_get();
+    return w->size > 1 && w->local_size < w->size;
+}
+
+/* --- frames ---------------------------------------------------------------------------------------------------------------------------------- */
+
+static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
+    while (n > 0) {
+        size_t piece = n < PIECE ? n : PIECE;
+        pending *out = base_malloc(sizeof *out + piece);
+        if (!out) return status_oom(piece, "a message to another rank");
+        memcpy(out->bytes, p, piece);
+        xt_status st = mpi_lib_check(s->mpi, s->mpi->Isend(out->bytes, (int)piece, s->mpi->byte, to, TAG, s->comm, &out->request), "MPI_Isend");
+        if (st) {
+            base_free(out);
+            return st;
+        }
+        out->next = s->sending;
+        s->sending = out;
+        p += piece;
+        n -= piece;
+    }
+    return NULL;
+}
+
+static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
+    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, s->step};
+    str all = STR_INIT;
+    str_appendn(&all, (char *)&head, sizeof head);
+    if (a_size) str_appendn(&all, a, a_size);
+    if (b_size) str_appendn(&all, b, b_size);
+    pthread_mutex_lock(&s->io); /* whole frames: put may run beside a barrier */
+    xt_status st = all.failed ? status_oom(a_size + b_size, "a message to another rank") : send_bytes(s, to, all.data, all.len);
+    pthread_mutex_unlock(&s->io);
+    str_free(&all);
+    return st;
+}
+
+static xt_status send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
+    for (int r = 0; r < g->size; r++)
+        if (r != g->rank) XT_TRY(send_frame(g->state, r, kind, a, a_size, b, b_size));
+    return NULL;
+}
+
+static xt_status keep_value(mpi_state *s, const char *key, size_t key_size, const char *bytes, size_t n) {
+    value *v = base_malloc(sizeof *v + n);
+    void *old = NULL;
+    if (!v) return status_oom(n, "a value of the ranks' key-value store");
+    v->size = n;
+    if (n) memcpy(v->bytes, bytes, n);
+    if (!map_put(s->values, key, key_size, v, &old)) {
+        base_free(v);
+        return status_oom(n, "a value of the ranks' key-value store");
+    }
+    base_free(old);
+    return NULL;
+}
+
+static xt_status take_frame(mpi_state *s, int from, const frame *f, const char *a) {
+    peer *p = &s->peers[from];
+    switch ((frame_kind)f->kind) {
+    case FRAME_PUT: return keep_value(s, a, f->a_size, a + f->a_size, f->b_size);
+    case FRAME_ARRIVE:
+        p->arrived = f->step;
+        str_clear(&p->note);
+        str_appendn(&p->note, a, f->a_size);
+        break;
+    case FRAME_RELEASE:
+        s->released = f->step;
+        str_clear(&s->verdict);
+        str_appendn(&s->verdict, a, f->a_size);
+        break;
+    case FRAME_FAILED:
+        if (!s->other_failed.len) {
+            str_printf(&s->other_failed, "rank %d has given up: ", from);
+            str_appendn(&s->other_failed, a, f->a_size);
+        }
+        break;
+    case FRAME_CLOSED: p->gone = true; break;
+    }
+    return NULL;
+}
+
+static xt_status take_frames(mpi_state *s, int from) {
+    str *in = &s->peers[from].in;
+    size_t at = 0;
+    frame f;
+    xt_status st = NULL;
+    while (!st && in->len - at >= sizeof f) {
+        memcpy(&f, in->data + at, sizeof f);
+        size_t whole = sizeof f + f.a_size + f.b_size;
+        if (in->len - at < whole) break;
+        st = take_frame(s, from, &f, in->data + at + sizeof f);
+        at += whole;
+    }
+    memmove(in->data, in->data + at, in->len - at);
+    in->len -= at;
+    return st;
+}
+
+static void finish_sends(mpi_state *s) {
+    for (pending **at = &s->sending; *at;) {
+        int done = 0;
+        pending *p = *at;
+        if (s->mpi->Test(&p->request, &done, NULL) != 0 || !done) {
+            at = &p->next;
+            continue;
+        }
+        *at = p->next;
+        base_free(p);
+    }
+}
+
+/* Takes in what has arrived and moves what is on its way out. */
+static xt_status pump(mpi_state *s) {
+    char piece[PIECE];
+    pthread_mutex_lock(&s->io);
+    finish_sends(s);
+    xt_status st = NULL;
+    for (int there = 1; !st && there;) {
+        mpi_status got = {0};
+        st = mpi_lib_check(s->mpi, s->mpi->Iprobe(MPI_ANY_FROM, TAG, s->comm, &there, &got), "MPI_Iprobe");
+        if (st || !there) break;
+        st = mpi_lib_check(s->mpi, s->mpi->Recv(piece, (int)PIECE, s->mpi->byte, got.source, TAG, s->comm, &got), "MPI_Recv");
+        if (st) break;
+        str *in = &s->peers[got.source].in;
+        str_appendn(in, piece, got.ucount);
+        st = in->failed ? status_oom(got.ucount, "a message of another rank") : take_frames(s, got.source);
+    }
+    pthread_mutex_unlock(&s->io);
+    return st;
+}
+
+/* Polls gently: at once for a while, then with growing naps of at most a millisecond. */
+static void nap(int *turn) {
+    if (++*turn < 200) return;
+    int us = *turn < 1000 ? 20 : 1000;
+    usleep((useconds_t)us);
+}
+
+static xt_status other_failure(mpi_state *s) {
+    return s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
+}
+
+/* --- barrier --------------------------------------------------------------------------------------------------------------------------------------- */
+
+static bool all_arrived(coll_group *g) {
+    mpi_state *s = g->state;
+    for (int r = 1; r < g->size; r++)
+        if (s->peers[r].arrived < s->step) return false;
+    return true;
+}
+
+static void name_missing(coll_group *g, const char *what, str *out) {
+    mpi_state *s = g->state;
+    str_printf(out, "%s: did not come: ", what);
+    for (int r = 1, n = 0; r < g->size; r++) {
+        if (s->peers[r].arrived >= s->step) continue;
+        str_printf(out, "%srank %d", n++ ? "; " : "", r);
+        if (s->peers[r].gone) str_append(out, ", which has left the run");
+        if (s->peers[r].note.len) str_printf(out, ", last seen at %s", str_cstr(&s->peers[r].note));
+    }
+    str_append(out, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
+}
+
+static bool missing_gone(coll_group *g) {
+    mpi_state *s = g->state;
+    for (int r = 1; r < g->size; r++)
+        if (s->peers[r].arrived < s->step && s->peers[r].gone) return true;
+    return false;
+}
+
+/* Rank 0 collects the arrivals and gives its verdict to all, also when it is that someone is missing. */
+static xt_status lead_barrier(coll_group *g, int64_t deadline, const char *what) {
+    mpi_state *s = g->state;
+    str verdict = STR_INIT;
+    xt_status st = NULL;
+    for (int turn = 0; !st && !all_arrived(g); nap(&turn)) {
+        st = pump(s);
+        if (!st) st = other_failure(s);
+        if (!st && (coll_now() > deadline || missing_gone(g))) {
+            name_missing(g, what, &verdict);
+            st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&verdict));
+        }
+    }
+    xt_status sent = send_all(g, FRAME_RELEASE, str_cstr(&verdict), verdict.len, NULL, 0);
+    str_free(&verdict);
+    if (st) xt_status_free(sent);
+    return st ? st : sent;
+}
+
+static xt_status follow_barrier(coll_group *g, int64_t deadline, const char *what) {
+    mpi_state *s = g->state;
+    deadline += 2000000000; /* rank 0 began to wait at another time; its verdict says more than ours would */
+    XT_TRY(send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
+    for (int turn = 0; s->released < s->step; nap(&turn)) {
+        XT_TRY(pump(s));
+        XT_TRY(other_failure(s));
+        if (s->released < s->step && (coll_now() > deadline || s->peers[0].gone))
+            return status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s: rank 0 %s", g->rank, what,
+                              s->peers[0].gone ? "has left the run" : "did not answer");
+    }
+    if (s->verdict.len) return status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&s->verdict));
+    return NULL;
+}
+
+static xt_status mpi_barrier(coll_group *g, int64_t deadline, const char *what) {
+    mpi_state *s = g->state;
+    s->step++;
+    return g->rank == 0 ? lead_barrier(g, deadline, what) : follow_barrier(g, deadline, what);
+}
+
+/* --- key-value store ------------------------------------------------------------------------------------------------------------------------------- */
+
+static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const char *bytes, size_t n) {
+    mpi_state *s = g->state;
+    pthread_mutex_lock(&s->io);
+    xt_status st = keep_value(s, key, key_size, bytes, n);
+    pthread_mutex_unlock(&s->io);
+    XT_TRY(st);
+    return send_all(g, FRAME_PUT, key, key_size, bytes, n);
+}
+
+static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size) {
+    mpi_state *s = g->state;
+    for (int turn = 0;; nap(&turn)) {
+        XT_TRY(pump(s));
+        pthread_mutex_lock(&s->io);
+        value *v = map_get(s->values, key, key_size);
+        if (v && (*out = base_malloc(v->size + 1))) {
+            memcpy(*out, v->bytes, v->size);
+            (*out)[v->size] = 0;
+            *out_size = v->size;
+        }
+        pthread_mutex_unlock(&s->io);
+        if (v) return *out ? NULL : status_oom(v->size, "a value of the ranks' key-value store");
+        XT_TRY(other_failure(s));
+        if (coll_now() > deadline)
+            return status_new(XT_DEADLINE_EXCEEDED, NULL, "no rank has put a value under the key '%.*s' within the time limit",
+                              (int)(key_size > 80 ? 80 : key_size), key);
+    }
+}
+
+/* --- collectives ------------------------------------------------------------------------------------------------------------------------------------- */
+
+static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline, const char *what) {
+    mpi_state *s = g->state;
+    for (int turn = 0;; nap(&turn)) {
+        int done = 0;
+        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Test(request, &done, NULL), what));
+        if (done) return NULL;
+        if (turn % 64 == 63) {
+            XT_TRY(pump(s));
+            XT_TRY(other_failure(s));
+        }
+        if (coll_now() > deadline)
+            return status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s (%s): not all ranks came within the time limit; a larger limit is set by XT_TIMEOUT",
+                              g->rank, what, s->note[0] ? s->note : "no line known");
+    }
+}
+
+static xt_status exchange(coll_group *g, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
+    mpi_state *s = g->state;
+    mpi_request request;
+    const mpi_lib *m = s->mpi;
+    int code = to_all ? m->Ialltoall(src, (int)n, m->byte, dst, (int)n, m->byte, s->comm, &request)
+                      : m->Iallgather(src, (int)n, m->byte, dst, (int)n, m->byte, s->comm, &request);
+    const char *what = call_kind_name(to_all ? CALL_ALL_TO_ALL : CALL_ALL_GATHER);
+    XT_TRY(mpi_lib_check(m, code, what));
+    return wait_for(g, &request, deadline, what);
+}
+
+/* Room for `size` shares of a chunk, shares rounded up. */
+static size_t buffer_bytes(const coll_group *g) { return CHUNK + (size_t)g->size * 64; }
+
+static xt_status need_buffers(coll_group *g) {
+    mpi_state *s = g->state;
+    if (!s->give) s->give = base_malloc(buffer_bytes(g));
+    if (!s->take) s->take = base_malloc(buffer_bytes(g));
+    return s->give && s->take ? NULL : status_oom(2 * buffer_bytes(g), "a collective");
+}
+
+static xt_status reduce_chunk(coll_group *g, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
+    mpi_state *s = g->state;
+    size_t elem = xt_dtype_size(t), share = (count + (size_t)g->size - 1) / (size_t)g->size, bytes = share * elem;
+    const void **src = base_malloc((size_t)g->size * sizeof *src);
+    if (!src) return status_oom((size_t)g->size * sizeof *src, "an all_reduce");
+    memcpy(s->give, data, count * elem);
+    memset(s->give + count * elem, 0, share * elem * (size_t)g->size - count * elem);
+    xt_status st = exchange(g, true, s->give, bytes, s->take, deadline);
+    for (int r = 0; r < g->size; r++) src[r] = s->take + (size_t)r * bytes;
+    if (!st) {
+        reduce_fold(op, t, s->give, src, g->size, share);
+        st = exchange(g, false, s->give, bytes, s->take, deadline);
+    }
+    if (!st) memcpy(data, s->take, count * elem);
+    base_free(src);
+    return st;
+}
+
+static xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
+    size_t elem = xt_dtype_size(t), per_chunk = CHUNK / elem, at = 0;
+    XT_TRY(need_buffers(g));
+    do {
+        size_t n = count - at < per_chunk ? count - at : per_chunk;
+        XT_TRY(reduce_chunk(g, op, t, (char *)data + at * elem, n, deadline));
+        at += n;
+    } while (at < count);
+    return NULL;
+}
+
+/* Parts above CHUNK go piecewise through a packed buffer, as MPI wants the pieces of a call side by side. */
+static xt_status exchange_parts(coll_group *g, bool to_all, const char *src, size_t bytes, char *dst, int64_t deadline) {
+    if (bytes <= CHUNK) return exchange(g, to_all, src, bytes, dst, deadline);
+    size_t ranks = (size_t)g->size;
+    char *give = to_all ? base_malloc(CHUNK * ranks) : NULL, *take = base_malloc(CHUNK * ranks);
+    xt_status st = take && (give || !to_all) ? NULL : status_oom(CHUNK * ranks, "a collective");
+    for (size_t at = 0, n; !st && at < bytes; at += n) {
+        n = bytes - at < CHUNK ? bytes - at : CHUNK;
+        for (size_t r = 0; to_all && r < ranks; r++) memcpy(give + r * n, src + r * bytes + at, n);
+        st = exchange(g, to_all, to_all ? give : src + at, n, take, deadline);
+        for (size_t r = 0; !st && r < ranks; r++) memcpy(dst + r * bytes + at, take + r * n, n);
+    }
+    base_free(give);
+    base_free(take);
+    return st;
+}
+
+static xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline) {
+    return exchange_parts(g, false, src, bytes, dst, deadline);
+}
+
+static xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline) {
+    return exchange_parts(g, true, src, bytes_each, dst, deadline);
+}
+
+static xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline) {
+    mpi_state *s = g->state;
+    size_t at = 0;
+    do {
+        size_t n = bytes - at < (size_t)INT_MAX / 2 ? bytes - at : (size_t)INT_MAX / 2;
+        mpi_request request;
+        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Ibcast((char *)data + at, (int)n, s->mpi->byte, root, s->comm, &request), "broadcast"));
+        XT_TRY(wait_for(g, &request, deadline, "broadcast"));
+        at += n;
+    } while (at < bytes);
+    return NULL;
+}
+
+/* --- life ---------------------------------------------------------------------------------------------------------------------------------------------- */
+
+static void mpi_note(coll_group *g, const char *doing) {
+    mpi_state *s = g->state;
+    snprintf(s->note, sizeof s->note, "%s", doing);
+}
+
+static void mpi_fail(coll_group *g, const char *why) {
+    mpi_lib_no_finalize();
+    xt_status_free(send_all(g, FRAME_FAILED, why, strlen(why), NULL, 0));
+    xt_status_free(pump(g->state));
+}
+
+static void free_state(coll_group *g) {
+    mpi_state *s = g->state;
+    for (int r = 0; s->peers && r < g->size; r++) {
+        str_free(&s->peers[r].in);
+        str_free(&s->peers[r].note);
+    }
+    map_free(s->values, base_free);
+    str_free(&s->verdict);
+    str_free(&s->other_failed);
+    base_free(s->peers);
+    base_free(s->give);
+    base_free(s->take);
+    pthread_mutex_destroy(&s->io);
+    base_free(s);
+}
+
+static void mpi_close(coll_group *g) {
+    mpi_state *s = g->state;
+    if (s->mpi && s->comm && mpi_lib_usable(s->mpi)) {
+        if (!g->failed) xt_status_free(send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
+        int64_t limit = coll_now() + 1000000000;
+        for (int turn = 0; s->sending && coll_now() < limit; nap(&turn)) xt_status_free(pump(s));
+    }
+    free_state(g); /* what could not be sent stays with MPI, which may still read it */
+}
+
+static const coll_transport mpi_transport = {mpi_barrier,   mpi_put,        mpi_get,  mpi_all_reduce, mpi_all_gather,
+                                             mpi_broadcast, mpi_all_to_all, mpi_note, mpi_fail,       mpi_close};
+
+static xt_status make_comm(coll_group *g, mpi_state *s) {
+    int rank, size;
+    XT_TRY(mpi_lib_get(&s->mpi));
+    XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_rank(s->mpi->world, &rank), "MPI_Comm_rank"));
+    XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_size(s->mpi->world, &size), "MPI_Comm_size"));
+    if (rank != g->rank || size != g->size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "this process is rank %d of %d for xtrain but %d of %d for MPI: unset the variables of the other launcher "
+                          "(XT_RANK, XT_WORLD_SIZE), or start all ranks by one mpirun", g->rank, g->size, rank, size);
+    XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_dup(s->mpi->world, &s->comm), "MPI_Comm_dup"));
+    return mpi_lib_check(s->mpi, s->mpi->Comm_set_errhandler(s->comm, s->mpi->errors_return), "MPI_Comm_set_errhandler");
+}
+
+xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
+    mpi_state *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a group of ranks");
+    (void)tag; /* names the group in messages of the caller; the duplicate of the communicator is what separates groups */
+    pthread_mutex_init(&s->io, NULL);
+    g->state = s;
+    s->peers = base_calloc((size_t)g->size, sizeof *s->peers);
+    s->values = map_new();
+    xt_status st = s->peers && s->values ? make_comm(g, s) : status_oom((size_t)g->size * sizeof *s->peers, "a group of ranks");
+    if (st) {
+        free_state(g);
+        g->state = NULL;
+        return st;
+    }
+    g->transport = &mpi_transport;
+    return mpi_barrier(g, deadline, call_kind_name(CALL_JOIN));
+}

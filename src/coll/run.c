@@ -1,0 +1,97 @@
+/* The group of the run this process belongs to. Its name comes from the first of:
+ *  - XT_RENDEZVOUS, set by our launcher (or by hand, by Ray);
+ *  - more than one host: MPI;
+ *  - one host under a foreign launcher: a word made of that launcher's job variables, equal in all ranks and different between jobs. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "coll/coll_int.h"
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static coll_group *run;
+static xt_status failed;
+
+static void append_word(str *s, const char *text) {
+    for (; *text; text++) str_putc(s, isalnum((unsigned char)*text) || *text == '_' ? *text : '-');
+}
+
+/* Each row: what names the job of a launcher; the second variable may be unset. */
+static const struct {
+    const char *first, *second;
+} job_variables[] = {
+    {"PMIX_NAMESPACE", NULL},
+    {"OMPI_MCA_ess_base_jobid", NULL},
+    {"SLURM_JOB_ID", "SLURM_STEP_ID"},
+    {"TPU_PROCESS_ADDRESSES", NULL},
+};
+
+static xt_status job_word(char **out) {
+    str word = STR_INIT;
+    for (size_t i = 0; i < BASE_COUNT(job_variables) && !word.len; i++) {
+        const char *first = getenv(job_variables[i].first);
+        const char *second = job_variables[i].second ? getenv(job_variables[i].second) : NULL;
+        if (!first || !*first) continue;
+        str_append(&word, "job-");
+        append_word(&word, first);
+        str_putc(&word, '-');
+        append_word(&word, second ? second : "");
+    }
+    if (!word.len && getenv("PMI_SIZE")) str_printf(&word, "pmi-%d", (int)getppid()); /* Hydra's proxy starts all ranks of a host */
+    if (word.len > 150) { /* a list of many addresses */
+        char hex[33];
+        hash_hex(hash_bytes(word.data, word.len, (hash128){0, 0}), hex);
+        str_clear(&word);
+        str_printf(&word, "job-%s", hex);
+    }
+    if (word.failed) {
+        str_free(&word);
+        return status_oom(40, "the name of the run");
+    }
+    *out = word.data;
+    return NULL;
+}
+
+static xt_status open_run(const world *w) {
+    const char *given = env_get("XT_RENDEZVOUS");
+    bool far = w->size > 1 && w->local_size < w->size;
+    if (far && given && strncmp(given, "mpi:", 4) != 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, which ends at the host; more than one "
+                          "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
+                          w->size, w->local_size, given);
+    if (given || w->size == 1) return coll_open(given, w->rank, w->size, 0, &run);
+    if (far) return coll_open("mpi:run", w->rank, w->size, 0, &run);
+    char *word = NULL;
+    XT_TRY(job_word(&word));
+    xt_status st = coll_open(word, w->rank, w->size, 0, &run);
+    base_free(word);
+    return st;
+}
+
+xt_status coll_run_group(coll_group **out) {
+    static bool at_exit;
+    pthread_mutex_lock(&lock);
+    if (!run && !failed) {
+        failed = status_context(open_run(world_get()), "joining the other ranks");
+        if (run && !at_exit) at_exit = atexit(coll_run_group_close) == 0;
+    }
+    *out = run;
+    xt_status st = failed ? status_clone(failed) : NULL;
+    pthread_mutex_unlock(&lock);
+    return st;
+}
+
+void coll_run_group_close(void) {
+    pthread_mutex_lock(&lock);
+    coll_close(run);
+    run = NULL;
+    xt_status_free(failed);
+    failed = NULL;
+    pthread_mutex_unlock(&lock);
+}
+
+void coll_run_group_forget(void) {
+    run = NULL;
+    failed = NULL;
+}

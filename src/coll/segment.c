@@ -1,0 +1,228 @@
+/* Steps of a segment: publishing, waiting, and finding out why a rank does not come. The rules are in segment.h. */
+#include "coll/segment.h"
+
+#include <errno.h>
+#include <linux/futex.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* A sleeping rank looks at the others' processes this often; "noticed within a second" is met with room. */
+#define SLICE_NS 200000000
+
+static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
+    struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+    syscall(SYS_futex, (uint32_t *)word, FUTEX_WAIT, seen, &t, NULL, 0);
+}
+
+void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline) {
+    int64_t left = deadline - coll_now();
+    if (left > SLICE_NS) left = SLICE_NS;
+    if (left > 0) futex_wait(word, seen, left);
+}
+
+void segment_ring(segment *s) {
+    atomic_fetch_add(&s->head->bell, 1);
+    syscall(SYS_futex, (uint32_t *)&s->head->bell, FUTEX_WAKE, INT32_MAX, NULL, NULL, 0);
+}
+
+void segment_note(segment *s, const char *text) {
+    snprintf(s->slots[s->rank].note, COLL_NOTE_SIZE, "%s", text);
+}
+
+void segment_leave(segment *s, slot_state state, const char *why) {
+    seg_slot *slot = &s->slots[s->rank];
+    if (why) snprintf(slot->why, sizeof slot->why, "%s", why);
+    atomic_store(&slot->state, (uint32_t)state);
+    segment_ring(s);
+}
+
+/* Field 22 of /proc/PID/stat is the start time and field 3 the state; the name in field 2 may hold anything, so we count from its ')'. */
+static bool process_stat(int pid, char *out_state, uint64_t *out_start) {
+    char path[40], text[512];
+    snprintf(path, sizeof path, "/proc/%d/stat", pid);
+    FILE *f = fopen(path, "re");
+    if (!f) return false;
+    size_t n = fread(text, 1, sizeof text - 1, f);
+    fclose(f);
+    text[n] = 0;
+    char *p = strrchr(text, ')');
+    if (!p || p[1] != ' ') return false;
+    *out_state = p[2];
+    p += 2;
+    for (int field = 3; field < 22 && p; field++) p = (p = strchr(p, ' ')) ? p + 1 : NULL;
+    if (!p) return false;
+    *out_start = strtoull(p, NULL, 10);
+    return true;
+}
+
+bool process_alive(int pid, uint64_t start) {
+    char state;
+    uint64_t now_start;
+    if (pid <= 0) return false;
+    if (process_stat(pid, &state, &now_start)) return state != 'Z' && state != 'X' && (!start || now_start == start);
+    return kill(pid, 0) == 0 || errno == EPERM; /* without /proc the pid alone has to do */
+}
+
+static uint64_t pid_space(void) {
+    struct stat st;
+    return stat("/proc/self/ns/pid", &st) == 0 ? (uint64_t)st.st_ino : 0;
+}
+
+void segment_fill_slot(seg_slot *slot, int pid) {
+    char state;
+    uint64_t start = 0;
+    if (!process_stat(pid, &state, &start)) start = 0;
+    atomic_store(&slot->pid_space, pid_space());
+    atomic_store(&slot->start, start);
+    atomic_store(&slot->pid, pid);
+}
+
+/* The other side may be writing: copy first, terminate, then use. */
+static void copy_text(char out[COLL_NOTE_SIZE], const char *from) {
+    memcpy(out, from, COLL_NOTE_SIZE);
+    out[COLL_NOTE_SIZE - 1] = 0;
+}
+
+static void describe_rank(segment *s, int r, str *out) {
+    char note[COLL_NOTE_SIZE];
+    copy_text(note, s->slots[r].note);
+    int pid = atomic_load(&s->slots[r].pid);
+    str_printf(out, "rank %d", r);
+    if (pid) str_printf(out, " (pid %d)", pid);
+    if (note[0]) str_printf(out, ", last seen at %s", note);
+    else if (atomic_load(&s->slots[r].state) == SLOT_EMPTY) str_append(out, ", which has not joined the run");
+}
+
+void segment_describe(segment *s, uint64_t want, str *out) {
+    for (int r = 0, n = 0; r < s->size; r++)
+        if (atomic_load(&s->slots[r].seq) < want) {
+            if (n++) str_append(out, "; ");
+            describe_rank(s, r, out);
+        }
+}
+
+static void own_position(segment *s, const char *what, str *out) {
+    char note[COLL_NOTE_SIZE];
+    copy_text(note, s->slots[s->rank].note);
+    str_printf(out, "rank %d waits in %s", s->rank, what);
+    if (note[0] && !strstr(what, note)) str_printf(out, " (%s)", note);
+}
+
+xt_status segment_check_rank(segment *s, int r, const char *what) {
+    seg_slot *slot = &s->slots[r];
+    slot_state state = (slot_state)atomic_load(&slot->state);
+    int pid = atomic_load(&slot->pid);
+    bool here = atomic_load(&slot->pid_space) == pid_space();
+    const char *fate = NULL;
+    if (state == SLOT_CLOSED) fate = "has left the run";
+    if (state == SLOT_FAILED) fate = "has given up";
+    if (!fate && pid && here && !process_alive(pid, atomic_load(&slot->start))) fate = "has ended";
+    if (!fate) return NULL;
+    str text = STR_INIT;
+    char why[COLL_NOTE_SIZE];
+    copy_text(why, slot->why);
+    describe_rank(s, r, &text);
+    str_printf(&text, ", %s while ", fate);
+    own_position(s, what, &text);
+    if (state == SLOT_FAILED && why[0]) str_printf(&text, "; its reason: %s", why);
+    else if (state == SLOT_CLOSED) str_append(&text, "; every rank must make the same collective calls");
+    else str_append(&text, "; its own output, or the launcher, says why");
+    xt_status st = status_new(XT_ABORTED, NULL, "%s", str_cstr(&text));
+    str_free(&text);
+    return st;
+}
+
+static xt_status timed_out(segment *s, uint64_t want, const char *what, double waited) {
+    str text = STR_INIT;
+    own_position(s, what, &text);
+    str_printf(&text, " since %.1f s; did not come: ", waited);
+    segment_describe(s, want, &text);
+    str_append(&text, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&text));
+    str_free(&text);
+    return st;
+}
+
+static xt_status check_missing(segment *s, uint64_t want, const char *what) {
+    for (int r = 0; r < s->size; r++) {
+        if (atomic_load(&s->slots[r].seq) >= want) continue;
+        xt_status st = segment_check_rank(s, r, what);
+        if (!st) continue;
+        /* It may have come between the two looks, and left after that. */
+        if (atomic_load(&s->slots[r].seq) < want) return st;
+        xt_status_free(st);
+    }
+    return NULL;
+}
+
+static bool all_reached(segment *s, uint64_t want) {
+    for (int r = 0; r < s->size; r++)
+        if (atomic_load_explicit(&s->slots[r].seq, memory_order_acquire) < want) return false;
+    return true;
+}
+
+static void spin_hint(void) {
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#else
+    __asm__ volatile("" ::: "memory");
+#endif
+}
+
+static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const char *what) {
+    for (int i = 0; i < s->spins; i++) {
+        if (all_reached(s, want)) return NULL;
+        spin_hint();
+    }
+    int64_t began = coll_now();
+    atomic_fetch_add(&s->head->sleepers, 1);
+    xt_status st = NULL;
+    while (!st) {
+        uint32_t bell = atomic_load(&s->head->bell);
+        if (all_reached(s, want)) break;
+        if ((st = check_missing(s, want, what))) break;
+        if (coll_now() >= deadline) st = timed_out(s, want, what, (double)(coll_now() - began) * 1e-9);
+        else segment_sleep(&s->head->bell, bell, deadline);
+    }
+    atomic_fetch_sub(&s->head->sleepers, 1);
+    return st;
+}
+
+static bool same_call(const call_desc *a, const call_desc *b) {
+    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->root == b->root && a->bytes == b->bytes;
+}
+
+static xt_status differing(segment *s, const call_desc *mine, int r, const call_desc *other) {
+    str text = STR_INIT;
+    str_printf(&text, "the ranks make different collective calls: rank %d calls ", s->rank);
+    call_text(mine, &text);
+    str_append(&text, ", rank ");
+    str_printf(&text, "%d calls ", r);
+    call_text(other, &text);
+    str_append(&text, "; ");
+    describe_rank(s, s->rank, &text);
+    str_append(&text, "; ");
+    describe_rank(s, r, &text);
+    xt_status st = status_new(XT_FAILED_PRECONDITION, NULL, "%s", str_cstr(&text));
+    str_free(&text);
+    return st;
+}
+
+xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, const char *what) {
+    uint64_t want = ++s->step;
+    seg_slot *own = &s->slots[s->rank];
+    own->calls[want & 1] = *call;
+    atomic_store(&own->seq, want); /* sequentially consistent with the sleepers' count below: no wake-up is lost */
+    if (atomic_load(&s->head->sleepers)) segment_ring(s);
+    XT_TRY(wait_step(s, want, deadline, what));
+    for (int r = 0; r < s->size; r++) {
+        /* It came, waited for us and gave up: what it announced will not be followed by its part of the work. */
+        if (r != s->rank && atomic_load(&s->slots[r].state) == SLOT_FAILED) return segment_check_rank(s, r, what);
+        call_desc other = s->slots[r].calls[want & 1];
+        if (!same_call(call, &other)) return differing(s, call, r, &other);
+    }
+    return NULL;
+}

@@ -1,0 +1,83 @@
+/* The shared-memory segment of a group: one mapping that all ranks of a host see.
+ *
+ * Layout: header | one slot per rank | key-value log | per rank four areas of `area` bytes (in0, in1, out0, out1).
+ * Invariants:
+ *  1. A rank's `seq` counts the steps it has reached. Step s is complete when every slot's seq is >= s. Joining is step 1.
+ *  2. What a rank writes before it reaches step s, into the areas and `calls` entry of parity s & 1, others read only between steps s and
+ *     s + 1. It may therefore write that parity again on its way to step s + 2 without asking anyone: one wait per chunk is enough.
+ *  3. A slot is written by its rank only (and by the launcher, before the rank joins or after it ended).
+ *  4. A waiter first spins, then sleeps on `bell` in slices; after each slice it looks whether the missing ranks still live. */
+#ifndef XT_SRC_COLL_SEGMENT_H
+#define XT_SRC_COLL_SEGMENT_H
+
+#include <stdatomic.h>
+
+#include "coll/coll_int.h"
+
+typedef enum slot_state { SLOT_EMPTY, SLOT_JOINED, SLOT_CLOSED, SLOT_FAILED } slot_state;
+
+typedef struct seg_slot {
+    _Alignas(64) _Atomic uint64_t seq;
+    call_desc calls[2];
+    _Alignas(64) _Atomic uint32_t state;
+    _Atomic int32_t pid;       /* 0 = not known yet */
+    _Atomic uint64_t start;    /* of the process, in clock ticks since boot: a pid alone may be used again */
+    _Atomic uint64_t pid_space; /* inode of the pid namespace: pids of another one say nothing here */
+    char note[COLL_NOTE_SIZE]; /* racy text by design: shown in errors, always terminated by the reader */
+    char why[COLL_NOTE_SIZE];  /* SLOT_FAILED: the reason */
+} seg_slot;
+
+typedef struct seg_header {
+    uint64_t magic;
+    uint32_t version, size;
+    uint64_t bytes, token;
+    uint64_t slots_at, kv_at, kv_bytes, areas_at, area;
+    _Alignas(64) _Atomic uint32_t bell;
+    _Atomic uint32_t sleepers;
+    _Alignas(64) _Atomic uint32_t kv_bell;
+    _Atomic uint64_t kv_used;
+    pthread_mutex_t kv_lock; /* shared between processes and robust */
+} seg_header;
+
+typedef struct segment {
+    seg_header *head;
+    seg_slot *slots;
+    int rank, size;
+    uint64_t step; /* the last one this rank has completed or waits for */
+    int spins;     /* before sleeping; few when there are more ranks than cores */
+} segment;
+
+/* Making and finding segments (segment_file.c). segment_attach registers the rank; segment_detach unmaps. */
+xt_status segment_attach(const char *name, int rank, int size, int64_t deadline, segment *out);
+void segment_detach(segment *s);
+
+/* Steps (segment.c). Publishes `call` and waits for every rank; ranks whose calls differ get an error. */
+xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, const char *what);
+void segment_ring(segment *s);
+void segment_note(segment *s, const char *text);
+void segment_leave(segment *s, slot_state state, const char *why);
+/* Sleeps on a futex word until it differs from `seen`, at most to the end of a slice or the deadline. */
+void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
+/* An error when rank r has ended, left or given up; NULL while it may still come. */
+xt_status segment_check_rank(segment *s, int r, const char *what);
+void segment_describe(segment *s, uint64_t want, str *out); /* "rank 1 (pid 12) at a.c:3 ...; rank 2 ..." of those below step `want` */
+void segment_fill_slot(seg_slot *slot, int pid);
+bool process_alive(int pid, uint64_t start);
+
+/* Key-value log (kv.c). */
+size_t kv_log_bytes(void);
+xt_status kv_init(seg_header *h);
+xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
+xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
+
+/* Collectives over areas (shm_ops.c). */
+xt_status shm_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
+xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
+xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
+xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
+
+static inline char *segment_area(const segment *s, int rank, int which) { /* which: 0, 1 = in by parity; 2, 3 = out by parity */
+    return (char *)s->head + s->head->areas_at + ((size_t)rank * 4 + (size_t)which) * s->head->area;
+}
+
+#endif

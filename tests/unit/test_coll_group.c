@@ -1,0 +1,311 @@
+/* Rendezvous, key-value store, barriers with time limits, dead and departed ranks, agreed words, and that nothing is left behind. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <dirent.h>
+#include <time.h>
+
+#include "ranks.h"
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static int shm_files(const char *part) {
+    DIR *d = opendir("/dev/shm");
+    int n = 0;
+    for (struct dirent *e; d && (e = readdir(d));) n += strstr(e->d_name, part) != NULL;
+    if (d) closedir(d);
+    return n;
+}
+
+static void kv_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    char key[32], *value;
+    size_t n;
+    (void)arg;
+    RANK_OK(coll_open(name, rank, size, 20, &g));
+    if (rank == 0) {
+        char *large = malloc(65536);
+        memset(large, 'x', 65536);
+        RANK_OK(coll_put(g, "large", 5, large, 65536));
+        RANK_OK(coll_put(g, "empty", 5, NULL, 0));
+        RANK_OK(coll_put(g, "key\0with zero", 13, "v", 1));
+        RANK_OK(coll_put(g, "again", 5, "1", 1));
+        RANK_OK(coll_put(g, "again", 5, "22", 2));
+        RANK_OK(coll_put(g, "again", 5, "33", 2));
+        usleep(20000); /* the others wait for the last one */
+        RANK_OK(coll_put(g, "last", 4, "z", 1));
+        free(large);
+    }
+    RANK_OK(coll_get(g, "last", 4, 10000, &value, &n));
+    RANK_CHECK(n == 1 && value[0] == 'z');
+    base_free(value);
+    RANK_OK(coll_get(g, "large", 5, 0, &value, &n));
+    RANK_CHECK(n == 65536 && value[65535] == 'x' && value[65536] == 0);
+    base_free(value);
+    RANK_OK(coll_get(g, "empty", 5, 0, &value, &n));
+    RANK_CHECK(n == 0);
+    base_free(value);
+    RANK_OK(coll_get(g, "key\0with zero", 13, 0, &value, &n));
+    RANK_CHECK(n == 1 && value[0] == 'v');
+    base_free(value);
+    RANK_OK(coll_get(g, "again", 5, 0, &value, &n));
+    RANK_CHECK(n == 2 && value[0] == '3');
+    base_free(value);
+    for (int i = 0; i < 200; i++) { /* all write at once; all read each other's */
+        int len = snprintf(key, sizeof key, "%d/%d", rank, i);
+        RANK_OK(coll_put(g, key, (size_t)len, key, (size_t)len));
+    }
+    for (int i = 0; i < 200; i += 17) {
+        int len = snprintf(key, sizeof key, "%d/%d", (rank + 1) % size, i);
+        RANK_OK(coll_get(g, key, (size_t)len, 10000, &value, &n));
+        RANK_CHECK((int)n == len && memcmp(value, key, n) == 0);
+        base_free(value);
+    }
+    RANK_OK(coll_barrier(g, 10, "the end"));
+    xt_status st = coll_get(g, "never", 5, 50, &value, &n);
+    RANK_CHECK(xt_status_code(st) == XT_DEADLINE_EXCEEDED && strstr(xt_status_message(st), "'never'"));
+    xt_status_free(st);
+    st = coll_put(g, "k", 1, NULL, 65537);
+    RANK_CHECK(xt_status_code(st) == XT_INVALID_ARGUMENT);
+    xt_status_free(st);
+    RANK_OK(coll_barrier(g, 10, "the end"));
+    coll_close(g);
+}
+
+static void key_value_store(void **state) {
+    (void)state;
+    int codes[3];
+    run_ranks(3, kv_body, NULL, codes);
+    for (int r = 0; r < 3; r++) assert_int_equal(codes[r], 0);
+}
+
+static void late_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    (void)arg;
+    RANK_OK(coll_open(name, rank, size, 20, &g));
+    coll_note(g, rank == 1 ? "slow.c:12 reading" : "fast.c:9 xt_barrier");
+    if (rank == 1) usleep(800000);
+    double began = now();
+    xt_status st = coll_barrier(g, 0.3, "xt_barrier");
+    const char *text = xt_status_message(st);
+    if (rank == 1) { /* comes to a group that has given up, and hears why at once */
+        RANK_CHECK(st && strstr(text, "given up") && strstr(text, "did not come"));
+    } else {
+        RANK_CHECK(xt_status_code(st) == XT_DEADLINE_EXCEEDED && strstr(text, "rank 1 (pid ") && strstr(text, "slow.c:12 reading"));
+        RANK_CHECK(strstr(text, "fast.c:9") && now() - began > 0.25);
+    }
+    RANK_CHECK(now() - began < 1.5);
+    xt_status_free(st);
+    coll_close(g);
+}
+
+static void barrier_names_the_missing(void **state) {
+    (void)state;
+    int codes[2];
+    run_ranks(2, late_body, NULL, codes);
+    assert_int_equal(codes[0], 0);
+    assert_int_equal(codes[1], 0);
+}
+
+static void dying_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    RANK_OK(coll_open(name, rank, size, 20, &g));
+    coll_note(g, rank == 2 ? "dying.c:5 step" : "x.c:1");
+    if (rank == 2) {
+        usleep(50000); /* the others are asleep in the barrier by then */
+        if (arg) coll_close(g), _exit(0);
+        raise(SIGKILL);
+    }
+    double began = now();
+    xt_status st = coll_barrier(g, 30, "xt_barrier");
+    const char *text = xt_status_message(st);
+    RANK_CHECK(st && strstr(text, "rank 2 (pid ") && strstr(text, "dying.c:5 step") && strstr(text, arg ? "has left" : "has ended"));
+    RANK_CHECK(now() - began < 1.2);
+    _exit(0);
+}
+
+static void a_dead_rank_is_noticed(void **state) {
+    (void)state;
+    int codes[3];
+    run_ranks(3, dying_body, NULL, codes);
+    assert_int_equal(codes[0], 0);
+    assert_int_equal(codes[1], 0);
+    assert_int_equal(codes[2], 1000 + SIGKILL);
+}
+
+static void a_departed_rank_is_noticed(void **state) {
+    (void)state;
+    int codes[3];
+    run_ranks(3, dying_body, "closes", codes);
+    for (int r = 0; r < 3; r++) assert_int_equal(codes[r], 0);
+}
+
+static void word_body(const char *word, int rank, int size, void *arg) {
+    coll_group *g;
+    int sum = rank + 1;
+    (void)arg;
+    if (rank) usleep(20000);
+    RANK_OK(coll_open(word, rank, size, 20, &g));
+    RANK_CHECK(shm_files(word) == 0); /* gone as soon as all are in */
+    RANK_OK(coll_all_reduce(g, COLL_SUM, XT_I32, &sum, 1));
+    RANK_CHECK(sum == size * (size + 1) / 2);
+    char *sub;
+    coll_group *other;
+    RANK_OK(coll_derive_name(word, "plugin", &sub));
+    RANK_OK(coll_open(sub, rank, size, 20, &other));
+    RANK_OK(coll_barrier(other, 10, NULL));
+    coll_close(other);
+    base_free(sub);
+    coll_close(g);
+}
+
+static void run_word(const char *word, int size, rank_body body, int *codes) {
+    pid_t pids[8];
+    for (int r = 0; r < size; r++) pids[r] = start_rank(word, r, size, body, NULL);
+    for (int r = 0; r < size; r++) {
+        int status;
+        waitpid(pids[r], &status, 0);
+        codes[r] = WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + WTERMSIG(status);
+    }
+}
+
+static void stuck_body(const char *word, int rank, int size, void *arg) {
+    coll_group *g;
+    (void)arg;
+    RANK_OK(coll_open(word, rank, size, 20, &g));
+}
+
+/* A killed run leaves its file when not all had joined; the next run with that word takes over. */
+static void agreed_words(void **state) {
+    (void)state;
+    char word[48];
+    int codes[3], status;
+    snprintf(word, sizeof word, "test-word-%d", (int)getpid());
+    run_word(word, 3, word_body, codes);
+    for (int r = 0; r < 3; r++) assert_int_equal(codes[r], 0);
+    assert_int_equal(shm_files(word), 0);
+
+    pid_t alone = start_rank(word, 0, 3, stuck_body, NULL);
+    for (int i = 0; i < 200 && !shm_files(word); i++) usleep(10000);
+    usleep(20000);
+    kill(alone, SIGKILL);
+    waitpid(alone, &status, 0);
+    assert_int_equal(shm_files(word), 1);
+    run_word(word, 3, word_body, codes);
+    for (int r = 0; r < 3; r++) assert_int_equal(codes[r], 0);
+    assert_int_equal(shm_files(word), 0);
+}
+
+static void derived_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    char *sub;
+    (void)arg;
+    RANK_OK(coll_derive_name(name, "plugin", &sub));
+    RANK_OK(coll_open(sub, rank, size, 20, &g));
+    RANK_OK(coll_barrier(g, 10, NULL));
+    coll_close(g);
+}
+
+static void derived_names(void **state) {
+    (void)state;
+    int codes[2];
+    run_ranks(2, derived_body, NULL, codes);
+    assert_int_equal(codes[0] | codes[1], 0);
+    assert_int_equal(shm_files("plugin"), 0);
+}
+
+static void check_refusal(const char *name, int rank, int size, xt_code code, const char *part) {
+    coll_group *g = NULL;
+    xt_status st = coll_open(name, rank, size, 0.2, &g);
+    assert_int_equal(xt_status_code(st), code);
+    assert_non_null(strstr(xt_status_message(st), part));
+    assert_null(g);
+    xt_status_free(st);
+}
+
+static void refusals(void **state) {
+    (void)state;
+    char *name = NULL, *wrong = NULL;
+    int64_t before = xt_live_objects("status");
+    check_refusal(NULL, 0, 2, XT_INVALID_ARGUMENT, "XT_RENDEZVOUS is empty");
+    check_refusal("a/b", 0, 2, XT_INVALID_ARGUMENT, "a word of letters");
+    check_refusal("w", 2, 2, XT_INVALID_ARGUMENT, "rank 2 of 2");
+    check_refusal("/proc/1/fd/99999:0", 0, 2, XT_UNAVAILABLE, "has the launcher");
+    assert_null(coll_create(2, &name));
+    check_refusal(name, 0, 3, XT_INVALID_ARGUMENT, "made for 2 ranks");
+    wrong = base_strdup(name);
+    wrong[strlen(wrong) - 1] ^= 1;
+    check_refusal(wrong, 0, 2, XT_UNAVAILABLE, "another program's memory");
+    check_refusal(name, 0, 2, XT_DEADLINE_EXCEEDED, "rank 1, which has not joined");
+    coll_destroy(name);
+    coll_destroy(name);
+    check_refusal(name, 1, 2, XT_UNAVAILABLE, "has the launcher");
+    base_free(wrong);
+    base_free(name);
+    assert_int_equal(xt_live_objects("status"), before);
+}
+
+static void announced_body(const char *name, int rank, int size, void *arg) {
+    coll_group *g;
+    (void)arg;
+    if (rank == 1) _exit(3);
+    double began = now();
+    xt_status st = coll_open(name, rank, size, 30, &g);
+    RANK_CHECK(st && strstr(xt_status_message(st), "rank 1") && now() - began < 2);
+    xt_status_free(st);
+}
+
+/* The launcher's announcement lets the others notice a rank that dies before it joins. */
+static void dead_before_joining(void **state) {
+    (void)state;
+    char *name = NULL;
+    int status;
+    assert_null(coll_create(2, &name));
+    pid_t a = start_rank(name, 1, 2, announced_body, NULL);
+    coll_announce(name, 1, a);
+    waitpid(a, &status, 0);
+    coll_announce_end(name, 1);
+    pid_t b = start_rank(name, 0, 2, announced_body, NULL);
+    waitpid(b, &status, 0);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    coll_destroy(name);
+    base_free(name);
+}
+
+static void a_group_of_one(void **state) {
+    (void)state;
+    coll_group *g;
+    float x = 3;
+    char *value, got[2];
+    size_t n;
+    assert_null(coll_open(NULL, 0, 1, 0, &g));
+    assert_null(coll_all_reduce(g, COLL_SUM, XT_F32, &x, 1));
+    assert_true(x == 3);
+    assert_null(coll_put(g, "k", 1, "v", 1));
+    assert_null(coll_get(g, "k", 1, 0, &value, &n));
+    assert_int_equal(n, 1);
+    base_free(value);
+    assert_null(coll_all_gather(g, "ab", 2, got));
+    assert_memory_equal(got, "ab", 2);
+    assert_null(coll_barrier(g, 1, NULL));
+    coll_close(g);
+    coll_close(NULL);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(key_value_store),         cmocka_unit_test(barrier_names_the_missing),
+        cmocka_unit_test(a_dead_rank_is_noticed),  cmocka_unit_test(a_departed_rank_is_noticed),
+        cmocka_unit_test(agreed_words),            cmocka_unit_test(derived_names),
+        cmocka_unit_test(refusals),                cmocka_unit_test(dead_before_joining),
+        cmocka_unit_test(a_group_of_one),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
