@@ -9,6 +9,7 @@
 #ifndef XT_SRC_LAZY_H
 #define XT_SRC_LAZY_H
 
+#include <xtrain/diag.h>
 #include <xtrain/tensor.h>
 
 #include "device/device.h"
@@ -50,6 +51,10 @@ void lazy_set_grad(xt_tensor t, xt_tensor g);  /* none = consumed */
 bool lazy_grad_enabled(void);
 xt_dtype lazy_autocast(void);                  /* XT_DTYPE_NONE when off */
 
+void lazy_no_grad_value(ir_value *v);          /* nothing flows back through v (detach, the max of a softmax) */
+/* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never repeats over a run. */
+xt_tensor lazy_rng_key(const xt_src *src);
+
 /* --- module path ---------------------------------------------------------------------------------------------------------------------------- */
 void lazy_path_push(const char *name);         /* "h.3", "attn": joined with dots */
 void lazy_path_pop(void);
@@ -70,7 +75,14 @@ void lazy_observe(const lazy_observer *o);
 typedef void (*lazy_done_fn)(void *user, int64_t step, int64_t finished_ns);
 void lazy_when_step_done(lazy_done_fn fn, void *user);
 int64_t lazy_step(void);                        /* boundaries passed by this thread */
+void lazy_reset_thread(void);                    /* drops this thread's trace, slots and states (tests, end of program) */
 bool lazy_drain(void);                          /* waits for everything started by this process */
+void lazy_run_finish_hooks(void);
+uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else 0 */
+/* As xt_when_ready, with an answer also when the value never comes. fn NULL: the value is given out by the program but not read. */
+void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
+double lazy_as_double(const void *element, xt_dtype t);
+void lazy_at_finish(void (*fn)(void *), void *user);      /* run by xt_finish after the device is idle, newest first */
 /* The process-wide client, opened at the first call. */
 xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
@@ -104,5 +116,7 @@ typedef struct lazy_live { /* one live device buffer */
     const ir_type *type;
 } lazy_live;
 size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there are; any thread */
+int lazy_ledger_rows(xt_memory_row *rows, int max);   /* grouped by line, path and role, largest first; gives the number of groups */
+void lazy_append_ledger(str *out, int rows);          /* the same as text, for messages */
 
 #endif

@@ -1,0 +1,204 @@
+/* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to their slots, end the step. */
+#include "lazy/ctx.h"
+
+#include <stdlib.h>
+
+static struct {
+    lazy_observer items[16];
+    size_t n;
+} observers;
+
+void lazy_observe(const lazy_observer *o) {
+    if (observers.n < BASE_COUNT(observers.items)) observers.items[observers.n++] = *o;
+}
+
+const char *lazy_cause_name(lazy_cause c) {
+    static const char *const names[LAZY_CAUSE_COUNT] = {"step end",    "loader",     "xt_mark_step", "value read (xt_item)", "value read (xt_read)",
+                                                        "xt_finish", "checkpoint", "evaluation",   "xt_wait"};
+    return c < LAZY_CAUSE_COUNT ? names[c] : "?";
+}
+
+void lazy_when_step_done(lazy_done_fn fn, void *user) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !VEC_PUSH(c->done_fns, c->n_done, c->cap_done, fn)) return;
+    if (!VEC_PUSH(c->done_users, c->n_done_users, c->cap_done_users, user)) c->n_done--;
+}
+
+static bool add_root(lazy_roots *r, ir_value *v, int32_t alias) {
+    if (r->n == r->cap) {
+        size_t cap_values = r->cap, cap_alias = r->cap;
+        if (!vec_grow((void **)&r->values, &cap_values, r->n + 1, sizeof *r->values)) return false;
+        if (!vec_grow((void **)&r->alias_leaf, &cap_alias, r->n + 1, sizeof *r->alias_leaf)) return false;
+        r->cap = cap_values < cap_alias ? cap_values : cap_alias;
+    }
+    r->values[r->n] = v;
+    r->alias_leaf[r->n++] = alias;
+    return true;
+}
+
+/* A leaf's buffer may be taken over when nobody else holds it: its slot is getting a new value or is gone. The slot (if it lives) and the leaf
+ * list hold one reference each. */
+static bool may_donate(lazy_ctx *c, uint32_t leaf, bool slot_lives) {
+    lazy_buf *b = c->leaves[leaf].buf;
+    return b && atomic_load(&b->refs) == (slot_lives ? 2 : 1);
+}
+
+/* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. */
+static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, bool *taken) {
+    for (size_t i = 0; i < c->n_leaves; i++) {
+        const lazy_leaf *l = &c->leaves[i];
+        if (taken[i] || !l->buf || c->b.block->args[i]->type != type) continue;
+        const lazy_slot *s = &c->slots[l->slot];
+        bool lives = s->live && s->generation == l->generation;
+        if (lives || !may_donate(c, (uint32_t)i, false)) continue;
+        taken[i] = true;
+        return (int32_t)i;
+    }
+    return -1;
+}
+
+typedef struct boundary {
+    lazy_roots roots;
+    uint32_t *slots;   /* slot of root i; UINT32_MAX for a request */
+    size_t n_slots, cap_slots;
+    size_t *requests;  /* request of root i */
+    size_t n_requests, cap_requests;
+} boundary;
+
+static bool add(boundary *b, ir_value *v, int32_t alias, uint32_t slot, size_t request) {
+    return add_root(&b->roots, v, alias) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
+           VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
+}
+
+static xt_status collect(lazy_ctx *c, boundary *b) {
+    bool *taken = base_calloc(c->n_leaves + 1, 1);
+    bool ok = taken != NULL;
+    for (size_t k = 0; k < c->n_persistent && ok; k++) {
+        lazy_slot *s = &c->slots[c->persistent[k]];
+        if (!s->value || s->failed) continue;
+        int32_t alias = -1;
+        if (s->leaf && s->leaf->type == s->value->type && may_donate(c, s->leaf->index, true) && !taken[s->leaf->index]) {
+            alias = (int32_t)s->leaf->index;
+            taken[alias] = true;
+        } else if (!s->leaf)
+            alias = orphan_of_type(c, s->value->type, taken);
+        ok = add(b, s->value, alias, c->persistent[k], SIZE_MAX);
+    }
+    for (size_t k = 0; k < c->n_requests && ok; k++)
+        if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, UINT32_MAX, k);
+    base_free(taken);
+    return ok ? NULL : status_oom(c->n_persistent * sizeof(void *), "the results of a step");
+}
+
+static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
+    xt_status first = NULL;
+    for (size_t i = 0; i < b->roots.n; i++) {
+        if (b->slots[i] != UINT32_MAX) {
+            lazy_slot *s = &c->slots[b->slots[i]];
+            lazy_buf *nb = lazy_buf_new(out[i], s->src, s->name ? s->name : s->path, s->role, s->type, c->step);
+            lazy_buf_release(s->buf);
+            s->buf = nb;
+            if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
+            if (!s->is_state && s->value->def) s->requires_grad = false; /* the graph that made it ends here */
+            base_free(s->host);
+            s->host = NULL;
+            s->has_host = false;
+        } else {
+            lazy_request *q = &c->requests[b->requests[i]];
+            q->buf = lazy_buf_new(out[i], c->b.src, 0, LAZY_VALUE, q->value->type, c->step);
+            if (!q->buf && !first) first = status_oom(sizeof *q->buf, "a value to read");
+        }
+    }
+    return first;
+}
+
+static xt_status start_requests(lazy_ctx *c) {
+    xt_status first = NULL;
+    for (size_t k = 0; k < c->n_requests; k++) {
+        lazy_request *q = &c->requests[k];
+        xt_status s = q->buf && q->fn ? lazy_reader_add(q->buf, q) : NULL;
+        if ((s || !q->buf) && q->failed) q->failed(q->user);
+        lazy_buf_release(q->buf);
+        if (!first) first = s;
+        else xt_status_free(s);
+    }
+    c->n_requests = 0;
+    return first;
+}
+
+static void fail_requests(lazy_ctx *c) {
+    for (size_t k = 0; k < c->n_requests; k++) {
+        lazy_buf_release(c->requests[k].buf);
+        if (c->requests[k].failed) c->requests[k].failed(c->requests[k].user);
+    }
+    c->n_requests = 0;
+}
+
+static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    boundary b = {0};
+    device_buffer **out = NULL;
+    xt_status s = collect(c, &b);
+    if (!s && b.roots.n) {
+        out = base_calloc(b.roots.n, sizeof *out);
+        s = out ? lazy_run(c, &b.roots, cause, false, src, out) : status_oom(b.roots.n * sizeof *out, "the results of a step");
+        if (!s) s = hand_over(c, &b, out);
+    }
+    if (!s) s = start_requests(c);
+    base_free(out);
+    base_free(b.slots);
+    base_free(b.requests);
+    lazy_roots_free(&b.roots);
+    return s;
+}
+
+static void end_step(lazy_ctx *c, src_id at) {
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (s->live && !s->persistent) lazy_slot_free(c, c->step_slots[i], at);
+    }
+    c->n_step_slots = 0;
+    for (size_t k = 0; k < c->n_persistent; k++) {
+        lazy_slot *s = &c->slots[c->persistent[k]];
+        s->value = s->leaf = NULL;
+        lazy_buf_release(s->read_buf);
+        s->read_buf = NULL;
+        if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
+    }
+    counter_add(COUNTER_trace_ns, clock_ns() - c->step_began_ns);
+    lazy_drop_trace(c);
+}
+
+bool lazy_boundary(lazy_cause cause, const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || c->in_boundary) return c != NULL;
+    c->in_boundary = true;
+    for (size_t i = 0; i < observers.n; i++)
+        if (observers.items[i].before) observers.items[i].before(observers.items[i].user, cause);
+    xt_status late = lazy_take_async_error();
+    if (late) lazy_fail(late);
+    if (!c->error) {
+        int64_t traced = clock_ns();
+        xt_status s = run_step(c, cause, src);
+        c->step_began_ns += clock_ns() - traced; /* the boundary's own time is not recording time */
+        if (s) lazy_fail(s);
+    }
+    fail_requests(c);
+    end_step(c, src_intern(src));
+    c->n_done = c->n_done_users = 0;
+    bool ok = c->error == NULL;
+    int64_t step = c->step++;
+    counter_add(COUNTER_steps, 1);
+    xt_status s = lazy_new_trace(c);
+    if (s) {
+        lazy_fail(s);
+        ok = false;
+    }
+    for (size_t i = 0; i < observers.n; i++)
+        if (observers.items[i].after) observers.items[i].after(observers.items[i].user, cause, step, ok);
+    c->in_boundary = false;
+    return ok;
+}
+
+bool xt_mark_step_at(const xt_src *src) { return lazy_boundary(LAZY_MARK_STEP, src); }
+
+bool xt_wait_at(const xt_src *src) { return lazy_boundary(LAZY_WAIT, src) && lazy_drain(); }

@@ -1,0 +1,235 @@
+/* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least recently used. */
+#include "lazy/ctx.h"
+
+static struct {
+    pthread_mutex_t lock;
+    map *by_key;
+    lazy_program **all;
+    size_t n, cap;
+    int64_t clock, compiles;
+} programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static void program_free(void *p) {
+    lazy_program *g = p;
+    if (!g) return;
+    device_exec_release(g->exec);
+    base_free(g->inputs);
+    base_free(g->donates);
+    base_free(g->nodes);
+    base_free(g->ordinals);
+    base_free(g->ordinal_paths);
+    base_free(g);
+}
+
+void lazy_programs_clear(void) {
+    pthread_mutex_lock(&programs.lock);
+    for (size_t i = 0; i < programs.n; i++) program_free(programs.all[i]);
+    base_free(programs.all);
+    map_free(programs.by_key, NULL);
+    programs.all = NULL;
+    programs.by_key = NULL;
+    programs.n = programs.cap = 0;
+    pthread_mutex_unlock(&programs.lock);
+}
+
+static void evict(void) {
+    int64_t limit = 256;
+    if (env_int("XT_CACHE_ENTRIES", &limit) && limit < 2) limit = 2;
+    while (programs.n > (size_t)limit) {
+        size_t oldest = 0;
+        for (size_t i = 1; i < programs.n; i++)
+            if (programs.all[i]->last_used < programs.all[oldest]->last_used) oldest = i;
+        lazy_program *p = programs.all[oldest];
+        map_remove(programs.by_key, &p->key, sizeof p->key);
+        programs.all[oldest] = programs.all[--programs.n];
+        program_free(p);
+        counter_add(COUNTER_evictions, 1);
+    }
+}
+
+static bool remember(lazy_program *p) {
+    if (!programs.by_key && !(programs.by_key = map_new())) return false;
+    if (!VEC_PUSH(programs.all, programs.n, programs.cap, p)) return false;
+    if (!map_put(programs.by_key, &p->key, sizeof p->key, p, NULL)) {
+        programs.n--;
+        return false;
+    }
+    evict();
+    return true;
+}
+
+/* --- from trace to program -------------------------------------------------------------------------------------------------------------- */
+static bool is_leaf(const ir_value *v, void *user) {
+    (void)user;
+    return v->def == NULL && v->block && v->block->owner == NULL;
+}
+
+static bool is_collective(ir_opcode c) { return ir_op_infos[c].cls == IR_CLASS_COLLECTIVE; }
+
+/* Sets inputs, aliases and ordinals of p from the extracted module. */
+static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m, ir_value *const *leaves, size_t n_leaves, lazy_program *p) {
+    ir_func *main_func = ir_func_find(m, "main");
+    p->n_inputs = n_leaves;
+    p->inputs = base_malloc((n_leaves + 1) * sizeof *p->inputs);
+    p->donates = base_calloc(n_leaves + 1, sizeof *p->donates);
+    size_t n_ops = 0;
+    for (ir_op *op = main_func->body->first; op; op = op->next) n_ops++;
+    p->ordinals = base_malloc((n_ops + 1) * sizeof *p->ordinals);
+    p->ordinal_paths = base_malloc((n_ops + 1) * sizeof *p->ordinal_paths);
+    if (!p->inputs || !p->donates || !p->ordinals || !p->ordinal_paths) return status_oom(n_ops * 8, "a program");
+    for (ir_op *op = main_func->body->first; op; op = op->next) {
+        p->ordinals[p->n_ordinals] = op->src;
+        p->ordinal_paths[p->n_ordinals++] = op->path;
+        if (is_collective(op->code)) p->uses_collectives = true;
+    }
+    for (size_t k = 0; k < n_leaves; k++) {
+        p->inputs[k] = leaves[k]->index;
+        for (size_t j = 0; j < r->n; j++) {
+            if (r->alias_leaf[j] != (int32_t)leaves[k]->index) continue;
+            ir_attr a = ir_attr_named_int("tf.aliasing_output", XT_I32, (int64_t)j);
+            if (!ir_func_set_arg_attr(main_func, k, a)) return status_oom(sizeof a, "a program");
+            p->donates[k] = true;
+        }
+    }
+    (void)c;
+    return NULL;
+}
+
+static void dump(const str *text, int64_t number) {
+    const char *dir = env_get("XT_DUMP");
+    if (!dir) return;
+    char name[64];
+    snprintf(name, sizeof name, "program_%03lld.mlir", (long long)number);
+    xt_status s = file_make_dirs(dir, 0755);
+    char *path = path_join(dir, name);
+    if (!s && path) s = file_write_all(path, text->data, text->len);
+    if (s) log_msg(XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
+    xt_status_free(s);
+    base_free(path);
+}
+
+static xt_status disk_key(device_client *client, const str *text, const device_compile_opts *o, hash128 *out) {
+    const device_info *info = device_get_info(client);
+    char *opts = NULL;
+    size_t n_opts = 0;
+    XT_TRY(device_compile_options_bytes(client, o, &opts, &n_opts));
+    hash128 h = hash_bytes(text->data, text->len, (hash128){0x78747261696eu, 1});
+    h = hash_bytes(opts, n_opts, h);
+    h = hash_bytes(info->platform, strlen(info->platform), h);
+    h = hash_bytes(info->build_id, strlen(info->build_id), h);
+    int64_t shape[4] = {info->n_devices, info->n_addressable, world_get()->size, world_get()->rank};
+    if (o->num_replicas <= 1) shape[2] = shape[3] = 0; /* programs of one rank are shared by all ranks */
+    else shape[3] = 0;
+    if (o->num_replicas <= 1) shape[0] = shape[1] = 1;
+    h = hash_bytes(shape, sizeof shape, h);
+    base_free(opts);
+    *out = h;
+    return NULL;
+}
+
+static xt_status too_many_compiles(const lazy_event *ev) {
+    int64_t limit;
+    if (!env_int("XT_MAX_COMPILES", &limit) || programs.compiles < limit) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, src_get(ev->src), "XT_MAX_COMPILES=%lld programs are compiled already and this step needs another: %s", (long long)limit,
+                      ev->reason);
+}
+
+static xt_status build_exec(const str *text, bool collectives, lazy_event *ev, lazy_program *p) {
+    device_client *client;
+    XT_TRY(lazy_device(&client));
+    device_compile_opts o = {.num_replicas = collectives ? world_get()->size : 1};
+    hash128 key;
+    XT_TRY(disk_key(client, text, &o, &key));
+    XT_TRY(lazy_disk_load(key, client, &p->exec));
+    if (p->exec) {
+        ev->source = LAZY_FROM_DISK;
+        counter_add(COUNTER_disk_hits, 1);
+        return NULL;
+    }
+    counter_add(COUNTER_disk_misses, 1);
+    XT_TRY(too_many_compiles(ev));
+    int64_t began = clock_ns();
+    XT_TRY(device_compile(client, text->data, text->len, &o, &p->exec));
+    ev->compile_ns = clock_ns() - began;
+    ev->source = LAZY_COMPILED;
+    ev->compile_number = ++programs.compiles;
+    counter_add(COUNTER_compiles, 1);
+    counter_add(COUNTER_compile_ns, ev->compile_ns);
+    lazy_disk_store(key, p->exec);
+    return NULL;
+}
+
+static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program *p) {
+    ir_module *m = NULL;
+    ir_value **leaves;
+    size_t n_leaves;
+    str text = STR_INIT;
+    int64_t began = clock_ns();
+    xt_status s = ir_extract(r->n, r->values, "step", is_leaf, NULL, &m, &leaves, &n_leaves);
+    if (!s) s = describe_program(c, r, m, leaves, n_leaves, p);
+    if (!s) {
+        int64_t replicas = p->uses_collectives ? world_get()->size : 1;
+        ir_module_set_attr(m, ir_attr_named_int("mhlo.num_partitions", XT_I32, 1));
+        ir_module_set_attr(m, ir_attr_named_int("mhlo.num_replicas", XT_I32, replicas));
+        s = ir_print(m, IR_PRINT_LOC_ORDINAL, &text);
+    }
+    if (!s && text.failed) s = status_oom(text.len, "a program's text");
+    ev->lower_ns = clock_ns() - began;
+    counter_add(COUNTER_lower_ns, ev->lower_ns);
+    if (!s) {
+        p->number = programs.compiles + 1;
+        dump(&text, p->number);
+        p->n_outputs = r->n;
+        s = build_exec(&text, p->uses_collectives, ev, p);
+    }
+    if (!s) device_exec_get_stats(p->exec, &p->stats);
+    ir_module_free(m);
+    str_free(&text);
+    return s;
+}
+
+xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out) {
+    lazy_node *nodes = NULL;
+    size_t n = 0;
+    hash128 key;
+    XT_TRY(lazy_key(c, r, &key, &nodes, &n));
+    ev->key = key;
+    ev->ops = n;
+    ev->outputs = r->n;
+    pthread_mutex_lock(&programs.lock);
+    lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+    xt_status s = NULL;
+    if (p) {
+        base_free(nodes);
+        ev->source = LAZY_FROM_MEMORY;
+        ev->reason = "";
+        counter_add(COUNTER_memory_hits, 1);
+    } else {
+        ev->reason = lazy_explain(nodes, n, programs.all, programs.n);
+        p = base_calloc(1, sizeof *p);
+        if (!p) {
+            base_free(nodes);
+            s = status_oom(sizeof *p, "a program");
+        } else {
+            p->key = key;
+            p->nodes = nodes;
+            p->n_nodes = n;
+            p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
+            s = make(c, r, ev, p);
+            if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
+            if (s) {
+                program_free(p);
+                p = NULL;
+            }
+        }
+    }
+    if (p) {
+        p->last_used = ++programs.clock;
+        p->uses++;
+        ev->inputs = p->n_inputs;
+        ev->stats = p->stats;
+    }
+    pthread_mutex_unlock(&programs.lock);
+    *out = p;
+    return s;
+}

@@ -1,0 +1,187 @@
+/* The compile cache on disk, shared by processes: one file a program, named by its key.
+ *
+ * It holds code that will be executed, so the folder must be ours alone: mode 0700, our owner, no parent that others may write (sticky folders
+ * such as /tmp are fine). Files appear whole (temporary name, rename) and carry a checksum; a damaged one is reported, removed, compiled again.
+ * XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total stays under XT_CACHE_BYTES: the files not used for longest go first. */
+#include "lazy/ctx.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+typedef struct header {
+    char magic[8]; /* "xtcache1" */
+    hash128 key, checksum;
+    uint64_t size;
+} header;
+static const char MAGIC[8] = {'x', 't', 'c', 'a', 'c', 'h', 'e', '1'};
+
+enum { CACHE_OFF, CACHE_READ, CACHE_WRITE };
+
+static int mode(void) {
+    const char *m = env_get("XT_CACHE");
+    if (!m || strcmp(m, "on") == 0) return CACHE_WRITE;
+    if (strcmp(m, "off") == 0) return CACHE_OFF;
+    if (strcmp(m, "readonly") == 0) return CACHE_READ;
+    log_once("XT_CACHE", XT_SEV_WARNING, "XT_CACHE=%s is not on, readonly or off; the cache stays off", m);
+    return CACHE_OFF;
+}
+
+static char *folder(void) {
+    const char *dir = env_get("XT_CACHE_DIR");
+    if (dir) return base_strdup(dir);
+    const char *xdg = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+    if (xdg && *xdg) return path_join(xdg, "xtrain");
+    return home && *home ? path_join(home, ".cache/xtrain") : NULL;
+}
+
+static const char *unsafe(const char *dir) {
+    struct stat st;
+    if (stat(dir, &st) != 0) return "it cannot be read";
+    if (!S_ISDIR(st.st_mode)) return "it is not a folder";
+    if (st.st_uid != geteuid()) return "it belongs to another user";
+    if (st.st_mode & 077) return "others may enter it; chmod 700 it";
+    char parent[4096];
+    if (!realpath(dir, parent)) return "its path cannot be resolved";
+    for (char *slash = strrchr(parent, '/'); slash; slash = strrchr(parent, '/')) {
+        *slash = 0;
+        if (stat(*parent ? parent : "/", &st) != 0) return "a parent folder cannot be read";
+        if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)) return "others may write a parent folder";
+        if (!*parent) break;
+    }
+    return NULL;
+}
+
+/* The cache folder, made and checked once; NULL when the cache is off or not to be trusted. */
+static const char *checked_folder(void) {
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *dir;
+    static bool asked, bad;
+    pthread_mutex_lock(&lock);
+    if (!asked && mode() != CACHE_OFF && (dir = folder())) {
+        asked = true;
+        xt_status s = mode() == CACHE_WRITE ? file_make_dirs(dir, 0700) : NULL;
+        const char *why = s ? xt_status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : unsafe(dir);
+        if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", dir, why);
+        bad = why != NULL;
+        xt_status_free(s);
+    }
+    pthread_mutex_unlock(&lock);
+    return mode() == CACHE_OFF || bad ? NULL : dir;
+}
+
+static char *file_of(hash128 key) {
+    const char *dir = checked_folder();
+    if (!dir) return NULL;
+    char name[40];
+    hash_hex(key, name);
+    strcat(name, ".xtc");
+    return path_join(dir, name);
+}
+
+static const char *damage(const char *data, size_t n, hash128 key) {
+    header h;
+    if (n < sizeof h) return "it is cut off";
+    memcpy(&h, data, sizeof h);
+    if (memcmp(h.magic, MAGIC, sizeof h.magic) != 0) return "it is no cache file of this version";
+    if (!hash_equal(h.key, key)) return "it holds another program";
+    if (h.size != n - sizeof h) return "its size is wrong";
+    if (!hash_equal(h.checksum, hash_bytes(data + sizeof h, h.size, key))) return "its checksum is wrong";
+    return NULL;
+}
+
+xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out) {
+    *out = NULL;
+    char *path = file_of(key), *data = NULL;
+    size_t n = 0;
+    if (!path) return NULL;
+    if (!file_exists(path)) {
+        base_free(path);
+        return NULL;
+    }
+    xt_status s = file_read_all(path, &data, &n);
+    const char *why = s ? xt_status_message(s) : damage(data, n, key);
+    if (!why) {
+        s = device_deserialize(client, data + sizeof(header), n - sizeof(header), out);
+        if (s) why = xt_status_message(s);
+    }
+    if (why) {
+        log_msg(XT_SEV_WARNING, "cache file %s is not usable: %s; the program is compiled again", path, why);
+        if (mode() == CACHE_WRITE) unlink(path);
+        *out = NULL;
+    } else
+        utimensat(AT_FDCWD, path, NULL, 0); /* used now: the size cap drops what was not used for longest */
+    xt_status_free(s);
+    base_free(data);
+    base_free(path);
+    return NULL;
+}
+
+typedef struct entry {
+    char *path;
+    int64_t used, size;
+} entry;
+
+static int by_age(const void *a, const void *b) {
+    const entry *x = a, *y = b;
+    return x->used < y->used ? -1 : x->used > y->used;
+}
+
+static void enforce_cap(const char *dir) {
+    int64_t cap = (int64_t)2 << 30;
+    const char *text = env_get("XT_CACHE_BYTES");
+    if (text && !parse_bytes(text, &cap)) log_once("XT_CACHE_BYTES", XT_SEV_WARNING, "XT_CACHE_BYTES=%s is no size (300M, 2GiB); 2 GiB is used", text);
+    entry *files = NULL;
+    size_t n = 0, room = 0;
+    int64_t total = 0;
+    DIR *d = opendir(dir);
+    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
+        size_t len = strlen(e->d_name);
+        if (len < 4 || strcmp(e->d_name + len - 4, ".xtc") != 0) continue;
+        entry f = {.path = path_join(dir, e->d_name)};
+        struct stat st;
+        if (!f.path || stat(f.path, &st) != 0 || !VEC_PUSH(files, n, room, f)) {
+            base_free(f.path);
+            continue;
+        }
+        files[n - 1].used = (int64_t)st.st_mtim.tv_sec;
+        files[n - 1].size = (int64_t)st.st_size;
+        total += files[n - 1].size;
+    }
+    if (d) closedir(d);
+    if (n) qsort(files, n, sizeof *files, by_age);
+    for (size_t i = 0; i < n; i++) {
+        if (total > cap && i + 1 < n && unlink(files[i].path) == 0) total -= files[i].size;
+        base_free(files[i].path);
+    }
+    base_free(files);
+}
+
+void lazy_disk_store(hash128 key, device_exec *e) {
+    if (mode() != CACHE_WRITE) return;
+    char *path = file_of(key), *data = NULL;
+    size_t n = 0;
+    if (!path) return;
+    xt_status s = device_serialize(e, &data, &n);
+    if (!s) {
+        header h = {.key = key, .checksum = hash_bytes(data, n, key), .size = n};
+        memcpy(h.magic, MAGIC, sizeof h.magic);
+        file_writer *w = NULL;
+        s = file_writer_open(path, &w);
+        if (!s) {
+            s = file_writer_write(w, &h, sizeof h);
+            if (!s) s = file_writer_write(w, data, n);
+            if (s) file_writer_abandon(w);
+            else s = file_writer_commit(w);
+        }
+        if (!s) enforce_cap(checked_folder());
+    }
+    /* A plugin without serialisation is no fault; a full disk is said once. */
+    if (s && xt_status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", xt_status_message(s));
+    xt_status_free(s);
+    base_free(data);
+    base_free(path);
+}

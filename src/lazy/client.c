@@ -1,0 +1,95 @@
+/* The process-wide device, opened at its first use; ranks of a run open one client together. */
+#include "coll/coll.h"
+#include "lazy/ctx.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static struct {
+    pthread_mutex_t lock;
+    device_client *client;
+    src_id where;
+    bool finished;
+    pid_t pid;
+    struct {
+        void (*fn)(void *);
+        void *user;
+    } hooks[32];
+    size_t n_hooks;
+} dev = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+static xt_status kv_get(void *user, const char *key, size_t n, int timeout_ms, char **value, size_t *value_size) {
+    return coll_get(user, key, n, timeout_ms, value, value_size);
+}
+
+static xt_status kv_put(void *user, const char *key, size_t n, const char *value, size_t value_size) { return coll_put(user, key, n, value, value_size); }
+
+static void at_exit(void) {
+    if (dev.client && !dev.finished && getpid() == dev.pid)
+        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors were not shown; end main with `return xt_finish();`");
+}
+
+static xt_status open_device(device_client **out) {
+    const world *w = world_get();
+    device_open_opts o = {.n_nodes = 1};
+    static device_kv kv;
+    if (w->size > 1) {
+        coll_group *g;
+        XT_TRY(coll_run_group(&g));
+        kv = (device_kv){.user = g, .get = kv_get, .put = kv_put};
+        o = (device_open_opts){.node_id = w->rank, .n_nodes = w->size, .kv = &kv, .local_devices = 1};
+    }
+    return device_open(&o, out);
+}
+
+xt_status lazy_device(device_client **out) {
+    pthread_mutex_lock(&dev.lock);
+    xt_status s = NULL;
+    if (!dev.client) {
+        env_report_unknown();
+        s = open_device(&dev.client);
+        if (!s) {
+            lazy_ctx *c = lazy_ctx_get();
+            dev.where = c ? c->b.src : 0;
+            dev.finished = false;
+            static bool registered;
+            if (!registered) atexit(at_exit);
+            registered = true;
+            dev.pid = getpid();
+        } else
+            dev.client = NULL;
+    }
+    *out = dev.client;
+    pthread_mutex_unlock(&dev.lock);
+    return s;
+}
+
+bool lazy_device_is_open(src_id *out_where) {
+    if (out_where) *out_where = dev.where;
+    return dev.client != NULL;
+}
+
+void lazy_device_close(void) {
+    lazy_programs_clear();
+    pthread_mutex_lock(&dev.lock);
+    device_close(dev.client);
+    dev.client = NULL;
+    pthread_mutex_unlock(&dev.lock);
+}
+
+void lazy_at_finish(void (*fn)(void *), void *user) {
+    pthread_mutex_lock(&dev.lock);
+    if (dev.n_hooks < BASE_COUNT(dev.hooks)) {
+        dev.hooks[dev.n_hooks].fn = fn;
+        dev.hooks[dev.n_hooks++].user = user;
+    }
+    pthread_mutex_unlock(&dev.lock);
+}
+
+void lazy_run_finish_hooks(void) {
+    dev.finished = true;
+    while (dev.n_hooks) {
+        dev.n_hooks--;
+        dev.hooks[dev.n_hooks].fn(dev.hooks[dev.n_hooks].user);
+    }
+}

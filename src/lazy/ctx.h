@@ -1,0 +1,178 @@
+/* Inside the lazy core: one context a thread (its slots and the trace of its current step) and one runtime a process (device, programs,
+ * live buffers, reader thread).
+ *
+ * Invariants
+ *  1. slot.value, when not NULL, is a value of ctx->b.m, the module of this step; it is cleared at every boundary.
+ *  2. slot.buf, when not NULL, is the value as of the last boundary; slot.leaf is the block argument that stands for it in this trace.
+ *  3. A persistent slot (state or kept) is in ctx->persistent; every other live slot is in ctx->step_slots and dies at the boundary.
+ *  4. leaves[i] belongs to argument i of the trace's function. */
+#ifndef XT_SRC_LAZY_CTX_H
+#define XT_SRC_LAZY_CTX_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "lazy/lazy.h"
+
+/* --- live buffers (ledger.c): a device buffer with who asked for it. Counted. ------------------------------------------------------ */
+typedef struct lazy_buf {
+    device_buffer *dev;
+    atomic_int refs;
+    lazy_live info;
+    struct lazy_buf *prev, *next;
+} lazy_buf;
+lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type, int64_t step); /* takes dev over */
+void lazy_buf_retain(lazy_buf *b);
+void lazy_buf_release(lazy_buf *b);
+
+/* --- slots (slot.c) ------------------------------------------------------------------------------------------------------------------- */
+typedef struct lazy_slot {
+    uint32_t generation; /* of the tensor that lives here, or lived here last */
+    bool live, persistent, is_state, failed, requires_grad, no_grad_leaf;
+    lazy_role role;
+    const ir_type *type;
+    ir_value *value, *leaf;
+    lazy_buf *buf, *read_buf; /* read_buf: value of a node read before its step ended */
+    void *host;               /* first value of a state, until it is uploaded; NULL with type = zeros */
+    bool has_host;            /* the state still waits for its upload */
+    xt_tensor grad;
+    src_id src;
+    uint32_t path, name;      /* interned */
+    int64_t step;
+    struct {                  /* the two tensors that died here last, for messages */
+        uint32_t generation;
+        src_id made, died;
+        int64_t died_step;
+    } past[2];
+    uint32_t next_free;
+} lazy_slot;
+
+typedef struct lazy_leaf {
+    lazy_buf *buf;        /* retained; NULL for a scalar pack */
+    int pack;             /* index of the scalar pack, or -1 */
+    uint32_t slot;        /* slot that made the leaf and its generation, to see whether it still lives */
+    uint32_t generation;
+} lazy_leaf;
+
+/* --- per-step scalars (scalar.c): packs of LAZY_PACK words, floats and ui32 words apart ----------------------------------------------------- */
+enum { LAZY_PACK = 64 };
+typedef struct lazy_pack {
+    xt_dtype dtype; /* XT_F32 or XT_U32 */
+    union {
+        float f[LAZY_PACK];
+        uint32_t u[LAZY_PACK];
+    } now, sent;
+    int n;
+    ir_value *leaf;
+    lazy_buf *buf; /* holds `sent` */
+} lazy_pack;
+
+typedef struct lazy_request { /* xt_when_ready */
+    xt_tensor t;              /* kept while the request waits */
+    ir_value *value;
+    lazy_buf *buf;
+    xt_ready_fn fn;
+    void (*failed)(void *user); /* instead of fn when the value never comes; may be NULL */
+    void *user;
+} lazy_request;
+
+typedef struct lazy_ctx {
+    lazy_slot *slots;
+    size_t n_slots, cap_slots;
+    uint32_t free_head, free_tail, n_free;
+    uint32_t *step_slots;
+    size_t n_step_slots, cap_step_slots;
+    uint32_t *persistent;
+    size_t n_persistent, cap_persistent;
+
+    ir_builder b;
+    ir_func *func;
+    lazy_leaf *leaves;
+    size_t n_leaves, cap_leaves;
+    lazy_pack *packs;
+    size_t n_packs, cap_packs;
+    lazy_request *requests;
+    size_t n_requests, cap_requests;
+
+    xt_status error;          /* pending, first one wins */
+    bool operand_failed;      /* lazy_value met an error or dead operand since lazy_begin */
+    uint32_t path;
+    uint32_t *path_stack;
+    size_t n_path, cap_path;
+    int no_grad;
+    xt_dtype autocast;
+    int64_t step, draws;
+    int64_t step_began_ns;
+    bool in_boundary;
+    lazy_done_fn *done_fns;
+    void **done_users;
+    size_t n_done, cap_done, cap_done_users, n_done_users;
+} lazy_ctx;
+
+lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
+
+lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t);               /* NULL: none or dead */
+xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out); /* a step slot; pointers into slots move! */
+void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
+void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
+void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
+ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
+xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
+void lazy_drop_trace(lazy_ctx *c);
+enum { LAZY_V_GRAD = 1 };                                         /* bits of ir_value.user */
+bool lazy_v_needs_grad(const ir_value *v);
+
+/* --- programs (key.c, cache.c, cache_disk.c, explain.c) ------------------------------------------------------------------------------------------- */
+typedef struct lazy_node { /* what a report can say about one op of a known program */
+    ir_opcode code;
+    src_id src;
+    uint32_t path;
+    const ir_type *type;
+    uint64_t hash; /* of attributes and structure */
+} lazy_node;
+typedef struct lazy_program {
+    hash128 key;
+    device_exec *exec;
+    size_t n_inputs;
+    uint32_t *inputs;       /* input k is argument inputs[k] of the trace */
+    bool *donates;          /* input k is consumed */
+    size_t n_outputs;
+    lazy_node *nodes;       /* the ops in order, arguments first (code OP_COUNT) */
+    size_t n_nodes;
+    src_id *ordinals;       /* loc("nK") -> source */
+    uint32_t *ordinal_paths;
+    size_t n_ordinals;
+    int64_t number;         /* of the compile, from 1 */
+    int64_t last_used, uses;
+    device_exec_stats stats;
+    bool uses_collectives;
+} lazy_program;
+typedef struct lazy_roots {
+    size_t n, cap;
+    ir_value **values;
+    int32_t *alias_leaf;    /* argument whose buffer the output may take over, or -1 */
+} lazy_roots;
+
+/* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
+xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
+/* Finds or makes the program; fills the parts of `ev` it knows. The program stays valid until the next lazy_program_get. */
+xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
+void lazy_programs_clear(void);
+/* Why `nodes` is new: text in static-per-thread storage. */
+const char *lazy_explain(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known);
+xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
+void lazy_disk_store(hash128 key, device_exec *e);
+
+/* --- running (run.c) ---------------------------------------------------------------------------------------------------------------------------------- */
+/* Executes the program of `r`; out_bufs[i] (role VALUE, yours) for every root. */
+xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out);
+void lazy_roots_free(lazy_roots *r);
+xt_status lazy_upload_packs(lazy_ctx *c);
+void lazy_emit_event(const lazy_event *e);
+xt_status lazy_take_async_error(void); /* of a program that failed after it was started */
+
+/* --- reader thread (reader.c) ---------------------------------------------------------------------------------------------------------------------------- */
+xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q); /* starts the transfer; fn runs in order of calls */
+void lazy_reader_drain(void);
+
+#endif

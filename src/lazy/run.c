@@ -1,0 +1,211 @@
+/* Running a program: arguments from the leaves, outputs for the roots, at most XT_IN_FLIGHT steps started and not finished.
+ * A program that fails after it was started (out of memory on the device, a dead rank) is remembered and surfaces at the next boundary. */
+#include "lazy/ctx.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int in_flight;
+    int64_t executions, last_done_ns;
+    xt_status failed;
+    lazy_event_fn fns[8];
+    void *users[8];
+    size_t n_fns;
+} rt = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+void lazy_on_event(lazy_event_fn fn, void *user) {
+    pthread_mutex_lock(&rt.lock);
+    if (rt.n_fns < BASE_COUNT(rt.fns)) {
+        rt.fns[rt.n_fns] = fn;
+        rt.users[rt.n_fns++] = user;
+    }
+    pthread_mutex_unlock(&rt.lock);
+}
+
+void lazy_emit_event(const lazy_event *e) {
+    for (size_t i = 0; i < rt.n_fns; i++) rt.fns[i](rt.users[i], e);
+}
+
+xt_status lazy_take_async_error(void) {
+    pthread_mutex_lock(&rt.lock);
+    xt_status s = rt.failed;
+    rt.failed = NULL;
+    pthread_mutex_unlock(&rt.lock);
+    return s;
+}
+
+typedef struct flight { /* what a completion needs to know */
+    int64_t step, started_ns;
+    double flops;
+    src_id src;
+    src_id *ordinals;
+    uint32_t *paths;
+    size_t n_ordinals;
+    lazy_done_fn *fns;
+    void **users;
+    size_t n_fns;
+} flight;
+
+/* A device's out-of-memory text names ops as n17: the user's lines are put beside them, and the largest live buffers below. */
+static void explain_memory(str *out, const flight *f, const char *text) {
+    char at[256];
+    for (const char *p = text; *p;) {
+        size_t k = 0;
+        const char *q = p + 1;
+        bool word_start = p == text || !((p[-1] >= 'a' && p[-1] <= 'z') || (p[-1] >= '0' && p[-1] <= '9') || p[-1] == '_');
+        if (*p == 'n' && word_start && *q >= '0' && *q <= '9') {
+            for (; *q >= '0' && *q <= '9' && k < f->n_ordinals; q++) k = k * 10 + (size_t)(*q - '0');
+            if (k < f->n_ordinals && !(*q >= 'a' && *q <= 'z') && *q != '_') {
+                str_printf(out, "%s", src_text(f->ordinals[k], at, sizeof at));
+                if (f->paths[k]) str_printf(out, " (%s)", intern_text(f->paths[k]));
+                p = q;
+                continue;
+            }
+        }
+        str_putc(out, *p++);
+    }
+}
+
+static xt_status enrich(const flight *f, xt_status s) {
+    char at[256];
+    str text = STR_INIT;
+    str_printf(&text, "the program of step %lld, started at %s, failed: ", (long long)f->step, src_text(f->src, at, sizeof at));
+    explain_memory(&text, f, status_text(s));
+    if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED) {
+        lazy_append_ledger(&text, 8);
+        str_append(&text, "\nwhat helps: a smaller batch, gradient accumulation, bf16 (--precision bf16), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT");
+    }
+    xt_status e = status_new(xt_status_code(s), src_get(f->src), "%s", str_cstr(&text));
+    str_free(&text);
+    xt_status_free(s);
+    return e;
+}
+
+static void flight_free(flight *f) {
+    if (!f) return;
+    base_free(f->ordinals);
+    base_free(f->paths);
+    base_free(f->fns);
+    base_free(f->users);
+    base_free(f);
+}
+
+static void finished(void *user, xt_status error, int64_t finished_ns) {
+    flight *f = user;
+    if (error) error = enrich(f, error);
+    for (size_t i = 0; i < f->n_fns; i++) f->fns[i](f->users[i], f->step, finished_ns);
+    pthread_mutex_lock(&rt.lock);
+    /* Device time: from when the device could begin (start, or the end of the program before) to the completion. */
+    int64_t from = f->started_ns > rt.last_done_ns ? f->started_ns : rt.last_done_ns;
+    if (finished_ns > from) counter_add(COUNTER_execute_ns, finished_ns - from);
+    rt.last_done_ns = finished_ns;
+    if (error && !rt.failed) rt.failed = error;
+    else xt_status_free(error);
+    if (f->flops > 0) counter_add(COUNTER_flops, (int64_t)f->flops);
+    rt.in_flight--;
+    pthread_cond_broadcast(&rt.changed);
+    pthread_mutex_unlock(&rt.lock);
+    flight_free(f);
+}
+
+static void wait_for_room(int limit) {
+    pthread_mutex_lock(&rt.lock);
+    if (rt.in_flight >= limit) {
+        int64_t began = clock_ns();
+        while (rt.in_flight >= limit) pthread_cond_wait(&rt.changed, &rt.lock);
+        counter_add(COUNTER_queue_wait_ns, clock_ns() - began);
+    }
+    pthread_mutex_unlock(&rt.lock);
+}
+
+bool lazy_drain(void) {
+    pthread_mutex_lock(&rt.lock);
+    while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
+    pthread_mutex_unlock(&rt.lock);
+    lazy_reader_drain();
+    xt_status s = lazy_take_async_error();
+    if (s) lazy_fail(s);
+    return !xt_error();
+}
+
+void lazy_roots_free(lazy_roots *r) {
+    base_free(r->values);
+    base_free(r->alias_leaf);
+    memset(r, 0, sizeof *r);
+}
+
+static flight *flight_new(lazy_ctx *c, const lazy_program *p, src_id src, bool forced) {
+    flight *f = base_calloc(1, sizeof *f);
+    if (!f) return NULL;
+    f->step = c->step;
+    f->src = src;
+    f->flops = p->stats.flops;
+    f->ordinals = base_malloc((p->n_ordinals + 1) * sizeof *f->ordinals);
+    f->paths = base_malloc((p->n_ordinals + 1) * sizeof *f->paths);
+    if (f->ordinals && f->paths) {
+        memcpy(f->ordinals, p->ordinals, p->n_ordinals * sizeof *f->ordinals);
+        memcpy(f->paths, p->ordinal_paths, p->n_ordinals * sizeof *f->paths);
+        f->n_ordinals = p->n_ordinals;
+    }
+    if (!forced && c->n_done) {
+        f->fns = c->done_fns;
+        f->users = c->done_users;
+        f->n_fns = c->n_done;
+        c->done_fns = NULL;
+        c->done_users = NULL;
+        c->n_done = c->n_done_users = c->cap_done = c->cap_done_users = 0;
+    }
+    return f;
+}
+
+static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, src_id src, device_buffer **out) {
+    device_buffer **in = base_malloc((p->n_inputs + 1) * sizeof *in);
+    bool *keep = base_malloc((p->n_inputs + 1) * sizeof *keep);
+    flight *f = flight_new(c, p, src, forced);
+    if (!in || !keep || !f) {
+        base_free(in);
+        base_free(keep);
+        flight_free(f);
+        return status_oom(p->n_inputs * sizeof *in, "the arguments of a step");
+    }
+    for (size_t k = 0; k < p->n_inputs; k++) {
+        const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
+        in[k] = (leaf->pack >= 0 ? c->packs[leaf->pack].buf : leaf->buf)->dev;
+        keep[k] = !p->donates[k];
+    }
+    int64_t limit = 2;
+    if (env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;
+    wait_for_room((int)limit);
+    pthread_mutex_lock(&rt.lock);
+    rt.in_flight++;
+    rt.executions++;
+    pthread_mutex_unlock(&rt.lock);
+    f->started_ns = clock_ns();
+    xt_status s = device_execute(p->exec, p->n_inputs, in, keep, out, finished, f);
+    if (s) { /* never started: `finished` will not be called */
+        pthread_mutex_lock(&rt.lock);
+        rt.in_flight--;
+        pthread_mutex_unlock(&rt.lock);
+        s = enrich(f, s);
+        flight_free(f);
+    } else {
+        counter_add(COUNTER_executions, 1);
+        if (forced) counter_add(COUNTER_forced_executions, 1);
+    }
+    (void)cause;
+    base_free(in);
+    base_free(keep);
+    return s;
+}
+
+xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
+    lazy_event ev = {.cause = cause, .forced = forced, .src = src_intern(src), .path = c->path, .reason = ""};
+    lazy_program *p = NULL;
+    XT_TRY(lazy_upload_packs(c));
+    xt_status s = lazy_program_get(c, r, &ev, &p);
+    if (s) return status_at(s, src);
+    XT_TRY(start(c, p, cause, forced, ev.src, out));
+    ev.number = counter_get(COUNTER_executions);
+    lazy_emit_event(&ev);
+    return NULL;
+}

@@ -1,0 +1,368 @@
+/* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at their first use. */
+#include "lazy/ctx.h"
+
+xt_status lazy_new_trace(lazy_ctx *c) {
+    ir_module *m = ir_module_new();
+    ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
+    if (!f) {
+        ir_module_free(m);
+        return status_oom(sizeof(ir_module), "the trace of a step");
+    }
+    m->name = "step";
+    c->func = f;
+    c->b = ir_at_end(m, ir_func_block(f));
+    c->step_began_ns = clock_ns();
+    return NULL;
+}
+
+void lazy_drop_trace(lazy_ctx *c) {
+    for (size_t i = 0; i < c->n_leaves; i++) lazy_buf_release(c->leaves[i].buf);
+    c->n_leaves = 0;
+    for (size_t i = 0; i < c->n_packs; i++) {
+        c->packs[i].leaf = NULL;
+        c->packs[i].n = 0;
+    }
+    xt_status_free(c->b.status);
+    ir_module_free(c->b.m);
+    memset(&c->b, 0, sizeof c->b);
+    c->func = NULL;
+    c->draws = 0;
+    c->operand_failed = false;
+}
+
+/* --- errors ------------------------------------------------------------------------------------------------------------------------------ */
+void lazy_fail(xt_status s) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || c->error) {
+        xt_status_free(s);
+        return;
+    }
+    c->error = s;
+}
+
+xt_status xt_error(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? c->error : NULL;
+}
+
+void xt_clear_error(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    xt_status_free(c->error);
+    c->error = NULL;
+}
+
+static xt_tensor error_slot(lazy_ctx *c, src_id src) {
+    lazy_slot *s;
+    xt_tensor t = lazy_slot_new(c, NULL, src, &s);
+    if (s) s->failed = true;
+    return t;
+}
+
+xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return (xt_tensor){0};
+    va_list ap;
+    va_start(ap, fmt);
+    lazy_fail(status_newv(code, src, fmt, ap));
+    va_end(ap);
+    return error_slot(c, src_intern(src));
+}
+
+/* --- recording ----------------------------------------------------------------------------------------------------------------------------- */
+ir_builder *lazy_begin(const xt_src *src) {
+    static __thread ir_builder nowhere; /* only without memory for a context: every builder call on it fails */
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) {
+        memset(&nowhere, 0, sizeof nowhere);
+        nowhere.status = status_oom(sizeof(lazy_ctx), "the front end's context");
+        return &nowhere;
+    }
+    c->b.src = src_intern(src);
+    c->b.path = c->path;
+    c->operand_failed = false;
+    return &c->b;
+}
+
+bool lazy_v_needs_grad(const ir_value *v) { return (v->user & LAZY_V_GRAD) != 0; }
+
+void lazy_no_grad_value(ir_value *v) {
+    if (v) v->user = ~(uint64_t)0 << 32; /* marked: lazy_mark_grad leaves it alone */
+}
+
+static const uint64_t NO_GRAD_MARK = (uint64_t)1 << 32;
+
+/* Needs-gradient flows from operands to results. Composite ops record several ops between lazy_begin and lazy_wrap, so the flags of what was
+ * recorded since the last flagged op are settled here, in order. */
+static void settle_flags(lazy_ctx *c) {
+    ir_op *op = c->b.block->last;
+    while (op && !op->user) op = op->prev;
+    for (op = op ? op->next : c->b.block->first; op; op = op->next) {
+        op->user = 1;
+        bool needs = false;
+        if (!c->no_grad)
+            for (uint32_t i = 0; i < op->n_in && !needs; i++) needs = lazy_v_needs_grad(op->in[i]);
+        if (!needs) continue;
+        for (uint32_t i = 0; i < op->n_out; i++) {
+            xt_dtype t = op->out[i].type->dtype;
+            if (!(op->out[i].user & NO_GRAD_MARK) && (ir_dtype_is_float(t) || ir_dtype_is_complex(t))) op->out[i].user |= LAZY_V_GRAD;
+        }
+    }
+}
+
+static ir_value *new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
+    ir_value *v = ir_func_arg(c->func, type);
+    if (!v || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, leaf)) {
+        lazy_fail(status_oom(sizeof(lazy_leaf), "an argument of the step"));
+        return NULL;
+    }
+    return v;
+}
+
+static xt_status upload_state(lazy_ctx *c, lazy_slot *s) {
+    device_client *client;
+    XT_TRY(lazy_device(&client));
+    size_t n = ir_type_bytes(s->type);
+    void *zeros = NULL;
+    const void *data = s->host;
+    if (!data && !(data = zeros = base_calloc(1, n ? n : 1))) return status_oom(n, "the first value of a state");
+    device_buffer *dev;
+    xt_status st = device_upload(client, s->type->dtype, s->type->rank, s->type->dims, data, &dev);
+    base_free(zeros);
+    if (st) return status_at(status_context(st, "uploading %s", intern_text(s->name)), src_get(s->src));
+    s->buf = lazy_buf_new(dev, s->src, s->path, s->role, s->type, c->step);
+    if (!s->buf) return status_oom(sizeof(lazy_buf), "a buffer");
+    base_free(s->host);
+    s->host = NULL;
+    s->has_host = false;
+    return NULL;
+}
+
+ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
+    lazy_slot *s = &c->slots[index];
+    if (s->leaf) return s->leaf;
+    if (!s->buf && s->is_state) {
+        xt_status st = upload_state(c, s);
+        if (st) {
+            lazy_fail(st);
+            return NULL;
+        }
+    }
+    if (!s->buf) return NULL;
+    lazy_buf_retain(s->buf);
+    s->leaf = new_leaf(c, s->type, (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation});
+    if (!s->leaf) lazy_buf_release(s->buf);
+    else if (s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
+    return s->leaf;
+}
+
+ir_value *lazy_value(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return NULL;
+    lazy_slot *s = lazy_slot_of(c, t);
+    ir_value *v = NULL;
+    if (!s) lazy_dead_error(c, t, src_get(c->b.src), "use of a tensor");
+    else if (s->failed) {
+        char at[256];
+        if (!c->error) /* the first error was cleared, but its tensors live on */
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src_get(c->b.src), "this tensor is the result of an op that failed at %s", src_text(s->src, at, sizeof at)));
+    } else
+        v = s->value ? s->value : lazy_leaf_of(c, t.slot);
+    if (!v) c->operand_failed = true;
+    return v;
+}
+
+xt_tensor lazy_wrap(ir_value *v, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return (xt_tensor){0};
+    src_id src = c->b.src;
+    settle_flags(c);
+    if (c->b.status) {
+        xt_status s = c->b.status;
+        c->b.status = NULL;
+        if (c->operand_failed) xt_status_free(s); /* a consequence: the operand's own error is already pending */
+        else lazy_fail(status_at(status_context(s, "%s", what), src_get(src)));
+        v = NULL;
+    }
+    if (!v) {
+        if (!c->operand_failed && !c->error) lazy_fail(status_new(XT_INTERNAL, src_get(src), "%s recorded nothing", what));
+        return error_slot(c, src);
+    }
+    lazy_slot *s;
+    xt_tensor t = lazy_slot_new(c, v->type, src, &s);
+    if (s) {
+        s->value = v;
+        s->requires_grad = lazy_v_needs_grad(v);
+    }
+    return t;
+}
+
+/* --- making -------------------------------------------------------------------------------------------------------------------------------- */
+static const ir_type *checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims) {
+    const ir_type *type = NULL;
+    if (rank >= 0 && rank <= XT_MAX_RANK && xt_dtype_size(dtype) && dtype != XT_TOKEN) type = ir_tensor(dtype, (size_t)rank, dims);
+    if (!type || type->count < 0)
+        lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s with rank %d is no tensor: a known dtype, at most %d dims, none negative, and a size that fits memory are needed",
+                   what, xt_dtype_name(dtype), rank, XT_MAX_RANK);
+    return type && type->count >= 0 ? type : NULL;
+}
+
+xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return (xt_tensor){0};
+    const ir_type *type = checked_type(src, "xt_from_data", dtype, rank, dims);
+    if (!type) return error_slot(c, src_intern(src));
+    if (!data && type->count > 0) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_from_data: data is NULL");
+    device_client *client;
+    device_buffer *dev = NULL;
+    xt_status s = lazy_device(&client);
+    if (!s) s = device_upload(client, dtype, (size_t)rank, dims, data, &dev);
+    if (s) {
+        lazy_fail(status_at(s, src));
+        return error_slot(c, src_intern(src));
+    }
+    return lazy_from_buffer(src, LAZY_VALUE, dev);
+}
+
+xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims) {
+    int rank = 0;
+    while (rank < XT_MAX_RANK && dims[rank] != 0) rank++;
+    return xt_from_data_at(src, data, dtype, rank, dims);
+}
+
+xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *dev) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) {
+        device_buffer_release(dev);
+        return (xt_tensor){0};
+    }
+    const ir_type *type = ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev));
+    lazy_slot *s;
+    xt_tensor t = lazy_slot_new(c, type, src_intern(src), &s);
+    if (!s || !type) {
+        device_buffer_release(dev);
+        return t;
+    }
+    s->role = role;
+    s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
+    if (!s->buf) {
+        s->failed = true;
+        lazy_fail(status_oom(sizeof(lazy_buf), "a buffer"));
+    }
+    return t;
+}
+
+/* --- states ---------------------------------------------------------------------------------------------------------------------------------- */
+xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return (xt_tensor){0};
+    const ir_type *type = checked_type(src, name, dtype, rank, dims);
+    if (!type) return error_slot(c, src_intern(src));
+    size_t n = ir_type_bytes(type);
+    void *host = NULL;
+    if (data && !(host = base_malloc(n ? n : 1))) {
+        lazy_fail(status_at(status_oom(n, name), src));
+        return error_slot(c, src_intern(src));
+    }
+    if (host) memcpy(host, data, n);
+    lazy_slot *s;
+    xt_tensor t = lazy_slot_new(c, type, src_intern(src), &s);
+    if (!s) {
+        base_free(host);
+        return t;
+    }
+    s->role = role;
+    s->name = s->path = intern(name);
+    s->is_state = s->has_host = true;
+    s->host = host;
+    lazy_slot_persist(c, t);
+    return t;
+}
+
+void lazy_assign(xt_tensor state, xt_tensor value) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    lazy_slot *s = lazy_slot_of(c, state);
+    if (!s) {
+        lazy_dead_error(c, state, src_get(c->b.src), "assigning a state");
+        return;
+    }
+    ir_value *v = lazy_value(value);
+    s = lazy_slot_of(c, state); /* lazy_value may have moved the slots */
+    if (!v || s->failed) return;
+    if (v->type != s->type) {
+        str text = STR_INIT;
+        str_printf(&text, "assigning %s of type ", intern_text(s->name));
+        ir_type_print(s->type, &text);
+        str_append(&text, " a value of type ");
+        ir_type_print(v->type, &text);
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src_get(c->b.src), "%s: the types must be the same", str_cstr(&text)));
+        str_free(&text);
+        return;
+    }
+    s->value = v;
+    if (s->requires_grad) v->user |= LAZY_V_GRAD;
+}
+
+/* --- gradient switches, paths ------------------------------------------------------------------------------------------------------------------ */
+void xt_no_grad_begin(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->no_grad++;
+}
+
+void xt_no_grad_end(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    if (c->no_grad == 0) lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_no_grad_end without xt_no_grad_begin"));
+    else c->no_grad--;
+}
+
+bool lazy_grad_enabled(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c && c->no_grad == 0;
+}
+
+void xt_autocast_begin(xt_dtype dtype) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    if (dtype != XT_BF16 && dtype != XT_F16 && dtype != XT_F32)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_autocast_begin: %s; XT_BF16, XT_F16 or XT_F32 is needed", xt_dtype_name(dtype)));
+    else
+        c->autocast = dtype == XT_F32 ? XT_DTYPE_NONE : dtype;
+}
+
+void xt_autocast_end(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->autocast = XT_DTYPE_NONE;
+}
+
+xt_dtype lazy_autocast(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? c->autocast : XT_DTYPE_NONE;
+}
+
+void lazy_path_push(const char *name) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    uint32_t old = c->path;
+    if (!VEC_PUSH(c->path_stack, c->n_path, c->cap_path, old)) return;
+    if (!old) {
+        c->path = intern(name);
+        return;
+    }
+    char joined[512];
+    int n = snprintf(joined, sizeof joined, "%s.%s", intern_text(old), name);
+    c->path = intern_n(joined, n < 0 ? 0 : n >= (int)sizeof joined ? sizeof joined - 1 : (size_t)n);
+}
+
+void lazy_path_pop(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c && c->n_path) c->path = c->path_stack[--c->n_path];
+}
+
+void xt_scope_begin(const char *name) { lazy_path_push(name); }
+void xt_scope_end(void) { lazy_path_pop(); }
+int64_t lazy_step(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? c->step : 0;
+}

@@ -1,0 +1,181 @@
+/* Values on the host. A read in the middle of a step runs a program of its own for that value and leaves the trace alone, so the training program
+ * stays the same and backward stays right; the price (what is computed twice) is counted and reported with the line. */
+#include "lazy/ctx.h"
+
+#include <math.h>
+
+/* The buffer that holds t's value now: its own, or that of a program run for it. Borrowed. */
+static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt_src *src, lazy_buf **out) {
+    lazy_slot *s = lazy_slot_of(c, t);
+    if (s->value && s->read_buf) {
+        *out = s->read_buf;
+        return NULL;
+    }
+    if (!s->value) {
+        if (!s->buf) lazy_leaf_of(c, t.slot); /* uploads a new state */
+        s = lazy_slot_of(c, t);
+        *out = s->buf;
+        return s->buf ? NULL : status_new(XT_FAILED_PRECONDITION, src, "this tensor has no value");
+    }
+    int32_t none = -1;
+    lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none};
+    device_buffer *dev = NULL;
+    XT_TRY(lazy_run(c, &r, cause, true, src, &dev));
+    s->read_buf = lazy_buf_new(dev, s->src, s->path, LAZY_VALUE, s->type, c->step);
+    *out = s->read_buf;
+    return s->read_buf ? NULL : status_oom(sizeof(lazy_buf), "a value");
+}
+
+static xt_status read_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt_src *src, void *dst, size_t n) {
+    lazy_buf *b = NULL;
+    XT_TRY(buffer_now(c, t, cause, src, &b));
+    int64_t began = clock_ns();
+    xt_status s = device_read(b->dev, dst, n);
+    counter_add(COUNTER_read_wait_ns, clock_ns() - began);
+    if (!s) return NULL;
+    xt_status why = lazy_take_async_error(); /* the program's own failure says more than the read's */
+    if (why) {
+        xt_status_free(s);
+        return why;
+    }
+    return s;
+}
+
+static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
+    lazy_slot *s = lazy_slot_of(c, t);
+    if (!s) lazy_dead_error(c, t, src, what);
+    return s && !s->failed;
+}
+
+bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !readable(c, t, src, "xt_read")) return false;
+    size_t need = ir_type_bytes(lazy_slot_of(c, t)->type);
+    if (bytes != need || (!buf && need)) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_read: the buffer has %zu bytes, the tensor %zu", buf ? bytes : (size_t)0, need));
+        return false;
+    }
+    xt_status s = read_now(c, t, LAZY_READ, src, buf, bytes);
+    if (s) lazy_fail(status_at(s, src));
+    return !s;
+}
+
+double xt_item_at(const xt_src *src, xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !readable(c, t, src, "xt_item")) return NAN;
+    const ir_type *type = lazy_slot_of(c, t)->type;
+    if (type->count != 1) {
+        str text = STR_INIT;
+        ir_type_print(type, &text);
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_item: the tensor is %s; it must have one element (xt_read reads all of it)", str_cstr(&text)));
+        str_free(&text);
+        return NAN;
+    }
+    unsigned char raw[16] = {0};
+    xt_status s = read_now(c, t, LAZY_ITEM, src, raw, ir_type_bytes(type));
+    if (s) {
+        lazy_fail(status_at(s, src));
+        return NAN;
+    }
+    return lazy_as_double(raw, type->dtype);
+}
+
+static float half_bits(uint32_t h) {
+    uint32_t sign = (h & 0x8000u) << 16, e = h >> 10 & 31, m = h & 1023, bits;
+    if (e == 31) bits = sign | 0x7f800000u | m << 13;
+    else if (e) bits = sign | (e + 112) << 23 | m << 13;
+    else {
+        float f = (float)m * 0x1p-24f;
+        return sign ? -f : f;
+    }
+    float f;
+    memcpy(&f, &bits, 4);
+    return f;
+}
+
+double lazy_as_double(const void *p, xt_dtype t) {
+#define CASE(tag, ctype)                                                                                               \
+    case tag: {                                                                                                        \
+        ctype v;                                                                                                       \
+        memcpy(&v, p, sizeof v);                                                                                       \
+        return (double)v;                                                                                              \
+    }
+    switch (t) {
+        CASE(XT_F32, float)
+        CASE(XT_F64, double)
+        CASE(XT_I8, int8_t)
+        CASE(XT_I16, int16_t)
+        CASE(XT_I32, int32_t)
+        CASE(XT_I64, int64_t)
+        CASE(XT_BOOL, uint8_t)
+        CASE(XT_U8, uint8_t)
+        CASE(XT_U16, uint16_t)
+        CASE(XT_U32, uint32_t)
+        CASE(XT_U64, uint64_t)
+        CASE(XT_C64, float)
+        CASE(XT_C128, double)
+    case XT_BF16: case XT_F16: {
+        uint16_t h;
+        memcpy(&h, p, 2);
+        if (t == XT_F16) return half_bits(h);
+        uint32_t bits = (uint32_t)h << 16;
+        float f;
+        memcpy(&f, &bits, 4);
+        return f;
+    }
+    default: return NAN;
+    }
+#undef CASE
+}
+
+xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "reading a state that is gone");
+    if (n != ir_type_bytes(s->type)) return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s: %zu bytes wanted, it has %zu", intern_text(s->name), n, ir_type_bytes(s->type));
+    if (s->has_host && !s->buf) { /* never used: its first value is still here */
+        if (s->host) memcpy(dst, s->host, n);
+        else memset(dst, 0, n);
+        return NULL;
+    }
+    if (!s->buf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended", intern_text(s->name));
+    return device_read(s->buf->dev, dst, n);
+}
+
+xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "writing a state that is gone");
+    if (n != ir_type_bytes(s->type)) return status_new(XT_INVALID_ARGUMENT, NULL, "writing %s: %zu bytes given, it has %zu", intern_text(s->name), n, ir_type_bytes(s->type));
+    if (s->value || s->leaf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s is used in the step being recorded; end it (xt_mark_step) before writing", intern_text(s->name));
+    void *host = base_malloc(n ? n : 1);
+    if (!host) return status_oom(n, intern_text(s->name));
+    memcpy(host, data, n);
+    base_free(s->host);
+    lazy_buf_release(s->buf);
+    s->buf = NULL;
+    s->host = host;
+    s->has_host = true;
+    return NULL;
+}
+
+/* --- values that come when they come ------------------------------------------------------------------------------------------------------ */
+void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    lazy_begin(src);
+    ir_value *v = lazy_value(t);
+    lazy_request q = {.t = t, .value = v, .fn = fn, .failed = failed, .user = user};
+    lazy_slot *s = v ? lazy_slot_of(c, t) : NULL;
+    if (s && !s->value) { /* a buffer already: no program needs to give it out */
+        q.value = NULL;
+        q.buf = s->buf;
+        lazy_buf_retain(q.buf);
+    }
+    if (!v || !VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) {
+        lazy_buf_release(q.buf);
+        if (failed) failed(user);
+    }
+}
+
+void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user) { lazy_request_value(src, t, fn, NULL, user); }
