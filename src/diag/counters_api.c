@@ -1,0 +1,24 @@
+/* Counters for users: by name, and as a table. */
+#include <xtrain/diag.h>
+
+#include "base/base.h"
+
+int64_t xt_counter(const char *name) {
+    for (int c = 0; c < COUNTER_COUNT; c++)
+        if (name && strcmp(name, counter_name((counter)c)) == 0) return counter_get((counter)c);
+    return -1;
+}
+
+void xt_metrics_report(void) {
+    str t = STR_INIT;
+    str_append(&t, "counters\n");
+    for (int c = 0; c < COUNTER_COUNT; c++) {
+        int64_t v = counter_get((counter)c);
+        const char *unit = counter_unit((counter)c);
+        if (strcmp(unit, "ns") == 0) str_printf(&t, "  %-20s %14.3f ms  %s\n", counter_name((counter)c), (double)v / 1e6, counter_help((counter)c));
+        else if (strcmp(unit, "B") == 0) str_printf(&t, "  %-20s %14.3f MiB %s\n", counter_name((counter)c), (double)v / 1048576, counter_help((counter)c));
+        else str_printf(&t, "  %-20s %14lld     %s\n", counter_name((counter)c), (long long)v, counter_help((counter)c));
+    }
+    log_raw(XT_SEV_INFO, t.data ? t.data : "", t.len);
+    str_free(&t);
+}

@@ -1,0 +1,51 @@
+/* The end of a run: the last boundary, everything brought to rest, the pending error or the cost summary. */
+#include "diag/diag.h"
+
+#include <sys/resource.h>
+
+static int64_t began_ns;
+__attribute__((constructor)) static void note_start(void) { began_ns = clock_ns(); }
+
+static double ms(counter c) { return (double)counter_get(c) / 1e6; }
+
+void diag_summary(str *t) {
+    double wall = (double)(clock_ns() - began_ns) / 1e9;
+    struct rusage ru = {0};
+    getrusage(RUSAGE_SELF, &ru);
+    int64_t exec = counter_get(COUNTER_executions);
+    double busy = (double)counter_get(COUNTER_execute_ns) / 1e9;
+    str_printf(t, "what this run cost: %.2f s\n", wall);
+    str_printf(t, "  programs    %lld compiled (%.1f ms), %lld from disk, %lld evicted\n", (long long)counter_get(COUNTER_compiles), ms(COUNTER_compile_ns),
+               (long long)counter_get(COUNTER_disk_hits), (long long)counter_get(COUNTER_evictions));
+    str_printf(t, "  executions  %lld (%lld forced by reads), device busy %.2f s = %.0f %% of the run", (long long)exec, (long long)counter_get(COUNTER_forced_executions), busy,
+               wall > 0 ? 100 * busy / wall : 0);
+    if (exec) str_printf(t, ", %.3f ms each", busy * 1e3 / (double)exec);
+    str_printf(t, "\n  host        recording %.1f ms, lowering %.1f ms, waiting: queue %.1f ms, reads %.1f ms, loader %.1f ms\n", ms(COUNTER_trace_ns), ms(COUNTER_lower_ns),
+               ms(COUNTER_queue_wait_ns), ms(COUNTER_read_wait_ns), ms(COUNTER_loader_wait_ns));
+    str_printf(t, "  transfers   %lld reads (%.2f MiB), %lld uploads (%.2f MiB)\n", (long long)counter_get(COUNTER_host_reads),
+               (double)counter_get(COUNTER_host_read_bytes) / 1048576, (long long)counter_get(COUNTER_uploads), (double)counter_get(COUNTER_upload_bytes) / 1048576);
+    str_printf(t, "  memory      device peak %.1f MiB, process peak %.1f MiB", (double)counter_get(COUNTER_device_peak_bytes) / 1048576, (double)ru.ru_maxrss / 1024);
+    if (counter_get(COUNTER_flops) > 0 && busy > 0) str_printf(t, "\n  compute     %.1f GFLOP/s while busy", (double)counter_get(COUNTER_flops) / busy / 1e9);
+    str_putc(t, '\n');
+}
+
+void xt_cost_summary(void) {
+    str t = STR_INIT;
+    diag_summary(&t);
+    log_raw(XT_SEV_INFO, t.data ? t.data : "", t.len);
+    str_free(&t);
+}
+
+int xt_finish_at(const xt_src *src) {
+    bool ok = lazy_boundary(LAZY_FINISH, src);
+    ok = lazy_drain() && ok;
+    lazy_run_finish_hooks();
+    xt_status e = xt_error();
+    if (e) log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
+    ok = ok && !e;
+    if (ok && counter_get(COUNTER_executions) > 0 && env_flag("XT_SUMMARY", true) && world_get()->rank == 0) xt_cost_summary();
+    xt_clear_error();
+    lazy_reset_thread();
+    lazy_device_close();
+    return ok ? 0 : 1;
+}
