@@ -44,6 +44,7 @@ int xt_finish_at(const xt_src *src) {
     if (e) log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
     ok = ok && !e;
     if (ok && counter_get(COUNTER_executions) > 0 && env_flag("XT_SUMMARY", true) && world_get()->rank == 0) xt_cost_summary();
+    lazy_free_owned();
     xt_clear_error();
     lazy_reset_thread();
     lazy_device_close();

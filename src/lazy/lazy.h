@@ -77,6 +77,10 @@ void lazy_when_step_done(lazy_done_fn fn, void *user);
 int64_t lazy_step(void);                        /* boundaries passed by this thread */
 void lazy_reset_thread(void);                    /* drops this thread's trace, slots and states (tests, end of program) */
 bool lazy_drain(void);                          /* waits for everything started by this process */
+/* Objects a program need not free: xt_finish does, newest first. Freeing one by hand disowns it. False without memory. */
+bool lazy_own(void *object, void (*free_fn)(void *));
+void lazy_disown(const void *object);
+void lazy_free_owned(void);
 void lazy_run_finish_hooks(void);
 uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else 0 */
 /* As xt_when_ready, with an answer also when the value never comes. fn NULL: the value is given out by the program but not read. */

@@ -1,0 +1,279 @@
+/* Modules: named tensors, children, modes, and the forward pass that makes parameters at its first call. */
+#include "nn/nn.h"
+
+
+static void free_loaded(void *p) {
+    nn_loaded *l = p;
+    if (l) base_free(l->data);
+    base_free(l);
+}
+
+static void module_free(xt_module *m) {
+    for (xt_module *c = m->children, *next; c; c = next) {
+        next = c->next;
+        module_free(c);
+    }
+    base_free(m->path);
+    base_free(m->key);
+    base_free(m);
+    live_add(LIVE_module, -1);
+}
+
+static xt_module *module_new(nn_root *root, xt_module *parent, const char *path, const char *key) {
+    xt_module *m = base_calloc(1, sizeof *m);
+    if (!m) return NULL;
+    live_add(LIVE_module, 1);
+    m->root = root;
+    m->parent = parent;
+    m->path = base_strdup(path);
+    m->key = base_strdup(key);
+    if (m->path && m->key) return m;
+    module_free(m);
+    return NULL;
+}
+
+static void free_root(void *m) { xt_module_free(m); }
+
+xt_module *xt_module_new(xt_module_fn fn, void *user) {
+    nn_root *r = base_calloc(1, sizeof *r);
+    xt_module *m = r ? module_new(r, NULL, "", "") : NULL;
+    if (m) {
+        r->by_name = map_new();
+        r->called = map_new();
+        r->shared = map_new();
+    }
+    if (!m || !r->by_name || !r->called || !r->shared) {
+        lazy_fail(status_oom(sizeof *r, "a module"));
+        if (m) {
+            map_free(r->by_name, NULL);
+            map_free(r->called, NULL);
+            map_free(r->shared, NULL);
+            module_free(m);
+        }
+        base_free(r);
+        return NULL;
+    }
+    r->module = m;
+    r->training = true;
+    lazy_own(m, free_root);
+    m->fn = fn;
+    m->user = user;
+    return m;
+}
+
+void xt_module_free(xt_module *m) {
+    if (!m || m->parent) return; /* children belong to their root */
+    nn_root *r = m->root;
+    lazy_disown(m);
+    for (size_t i = 0; i < r->n; i++) {
+        if (r->entries[i].t.slot && lazy_type(r->entries[i].t)) xt_drop_at(XT_HERE, r->entries[i].t);
+        base_free(r->entries[i].name);
+    }
+    base_free(r->entries);
+    map_free(r->by_name, NULL);
+    map_free(r->called, NULL);
+    map_free(r->shared, NULL);
+    map_free(r->loaded, free_loaded);
+    module_free(m);
+    base_free(r);
+}
+
+xt_module *xt_sub(xt_module *m, const char *name, int index) {
+    if (!m) return NULL;
+    char key[256], path[1024];
+    if (index >= 0) snprintf(key, sizeof key, "%s.%d", name, index);
+    else snprintf(key, sizeof key, "%s", name);
+    for (xt_module *c = m->children; c; c = c->next)
+        if (strcmp(c->key, key) == 0) return c;
+    snprintf(path, sizeof path, "%s%s%s", m->path, *m->path ? "." : "", key);
+    xt_module *c = module_new(m->root, m, path, key);
+    if (!c) {
+        lazy_fail(status_oom(sizeof *c, "a child module"));
+        return m;
+    }
+    c->next = m->children;
+    m->children = c;
+    return c;
+}
+
+void xt_share(xt_module *m, const char *name) {
+    char *full = m ? nn_full_name(m, name, "") : NULL;
+    if (full) map_put(m->root->shared, full, strlen(full), m, NULL);
+    base_free(full);
+}
+
+void xt_train(xt_module *m) {
+    if (m) m->root->training = true;
+}
+void xt_eval(xt_module *m) {
+    if (m) m->root->training = false;
+}
+bool xt_is_training(const xt_module *m) { return m && m->root->training; }
+
+xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
+    if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the module is NULL");
+    if (!m->fn) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the child module %s has no function of its own; call the root, or a layer function on it", m->path);
+    map_free(m->root->called, NULL);
+    m->root->called = map_new();
+    if (!m->root->called) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
+    return m->fn(m, x, m->user);
+}
+
+/* --- names ------------------------------------------------------------------------------------------------------------------------------ */
+char *nn_full_name(const xt_module *m, const char *layer, const char *leaf) {
+    str s = STR_INIT;
+    str_append(&s, m->path);
+    if (*layer) str_printf(&s, "%s%s", s.len ? "." : "", layer);
+    if (*leaf) str_printf(&s, "%s%s", s.len ? "." : "", leaf);
+    char *out = s.failed ? NULL : base_strdup(str_cstr(&s));
+    str_free(&s);
+    return out;
+}
+
+bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
+    if (!m) {
+        lazy_error(src, XT_INVALID_ARGUMENT, "layer %s: the module is NULL", layer);
+        return false;
+    }
+    char *full = nn_full_name(m, layer, "");
+    if (!full) return false;
+    uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
+    bool ok = !before || map_get(m->root->shared, full, strlen(full));
+    if (!ok) {
+        char at[256];
+        lazy_error(src, XT_INVALID_ARGUMENT, "layer %s is called twice in one forward pass (first at %s); give the second a name of its own, or call xt_share(m, \"%s\") to share weights",
+                   full, src_text((src_id)(before - 1), at, sizeof at), layer);
+    }
+    if (!before) map_put(m->root->called, full, strlen(full), (void *)(uintptr_t)(src_intern(src) + 1), NULL);
+    if (ok) lazy_path_push(full);
+    base_free(full);
+    return ok;
+}
+
+void nn_layer_end(void) { lazy_path_pop(); }
+
+/* --- making tensors ----------------------------------------------------------------------------------------------------------------------- */
+static nn_entry *find(const nn_root *r, const char *name) {
+    uintptr_t i = (uintptr_t)map_get(r->by_name, name, strlen(name));
+    return i ? &r->entries[i - 1] : NULL;
+}
+
+static float *initial(const char *name, nn_init init, double a, int64_t n) {
+    float *v = base_malloc((size_t)(n ? n : 1) * sizeof *v);
+    if (!v) return NULL;
+    uint64_t seed = lazy_seed(), stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
+    for (int64_t i = 0; i < n; i++) {
+        if (init == NN_UNIFORM) v[i] = (float)(a * (2.0 * rng_uniform(seed, stream, (uint64_t)i) - 1.0));
+        else if (init == NN_NORMAL) v[i] = (float)(a * rng_normal(seed, stream, (uint64_t)i));
+        else v[i] = init == NN_ONES ? 1.0f : 0.0f;
+    }
+    return v;
+}
+
+static void *first_value(const char *name, nn_init init, double a, const ir_type *type) {
+    if (init == NN_ZEROS) return NULL;
+    float *v = initial(name, init, a, type->count);
+    if (!v || type->dtype == XT_F32) return v;
+    array dst; /* other dtypes convert through the one place that knows them all */
+    xt_status s = array_new(type, &dst);
+    for (int64_t i = 0; !s && i < type->count; i++) array_set(&dst, i, v[i]);
+    base_free(v);
+    xt_status_free(s);
+    if (s) return NULL;
+    void *copy = base_malloc(ir_type_bytes(type) + 1);
+    if (copy) memcpy(copy, dst.data, ir_type_bytes(type));
+    array_free(&dst);
+    return copy;
+}
+
+static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type) {
+    str a = STR_INIT, b = STR_INIT;
+    ir_type_print(e->type, &a);
+    ir_type_print(type, &b);
+    xt_tensor t = lazy_error(src, XT_INVALID_ARGUMENT, "%s was made as %s, but this call needs %s; the input's shape changed, or two layers share the name", e->name,
+                             str_cstr(&a), str_cstr(&b));
+    str_free(&a);
+    str_free(&b);
+    return t;
+}
+
+static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_init init, double a, const ir_type *type) {
+    nn_loaded *l = r->loaded ? map_remove(r->loaded, name, strlen(name)) : NULL;
+    void *data = NULL;
+    if (l && l->type == type) {
+        data = l->data;
+        l->data = NULL;
+    } else if (l) {
+        nn_entry file = {.name = name, .type = l->type};
+        free_loaded(l);
+        return shape_error(src, &file, type);
+    } else
+        data = first_value(name, init, a, type);
+    free_loaded(l);
+    xt_tensor t = lazy_state_new(src, is_param ? LAZY_PARAMETER : LAZY_BUFFER, name, type->dtype, (int)type->rank, type->dims, data);
+    base_free(data);
+    if (is_param && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
+    nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param};
+    if (!VEC_PUSH(r->entries, r->n, r->cap, e) || !map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) {
+        lazy_fail(status_oom(sizeof e, name));
+        base_free(name);
+    }
+    return t;
+}
+
+xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
+                    const int64_t *dims) {
+    char *name = nn_full_name(m, layer, leaf);
+    const ir_type *type = ir_tensor(dtype, (size_t)rank, dims);
+    if (!name || !type) {
+        xt_tensor bad = lazy_error(src, XT_INVALID_ARGUMENT, "%s.%s: its size does not fit memory", layer, leaf);
+        base_free(name);
+        return bad;
+    }
+    nn_entry *e = find(m->root, name);
+    if (!e) return make(src, m->root, name, is_param, init, a, type);
+    base_free(name);
+    return e->type == type ? e->t : shape_error(src, e, type);
+}
+
+xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const char *init, double a, xt_dtype dtype, const int64_t *dims) {
+    static const char *const kinds[] = {"zeros", "ones", "uniform", "normal"};
+    if (!m) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param: the module is NULL");
+    int rank = 0;
+    while (rank < XT_MAX_RANK && dims[rank]) rank++;
+    for (size_t k = 0; k < BASE_COUNT(kinds); k++)
+        if (init && strcmp(init, kinds[k]) == 0) return nn_tensor(src, m, name, "", true, (nn_init)k, a, dtype, rank, dims);
+    return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param %s: init is \"%s\"; zeros, ones, uniform or normal are known", name, init ? init : "NULL");
+}
+
+/* Tracing on a state of the right shape makes the parameters; the trace itself is thrown away with the step. */
+xt_status xt_module_build(xt_module *m, xt_spec x) {
+    if (!m) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the module is NULL");
+    int rank = 0;
+    while (rank < XT_MAX_RANK && x.dims[rank]) rank++;
+    const ir_type *type = x.dtype ? ir_tensor(x.dtype, (size_t)rank, x.dims) : NULL;
+    if (!type) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the spec is no tensor");
+    ir_builder *b = lazy_begin(XT_HERE);
+    xt_tensor in = lazy_wrap(ir_splat(b, type, 0), "xt_module_build");
+    xt_tensor out = xt_forward_at(XT_HERE, m, in);
+    return xt_is_error(out) ? status_clone(xt_error()) : NULL;
+}
+
+/* --- queries ---------------------------------------------------------------------------------------------------------------------------------- */
+int xt_module_tensors(const xt_module *m) { return m ? (int)m->root->n : 0; }
+static const nn_entry *entry(const xt_module *m, int i) { return m && i >= 0 && (size_t)i < m->root->n ? &m->root->entries[i] : NULL; }
+const char *xt_module_tensor_name(const xt_module *m, int i) { return entry(m, i) ? entry(m, i)->name : NULL; }
+xt_tensor xt_module_tensor(const xt_module *m, int i) { return entry(m, i) ? entry(m, i)->t : (xt_tensor){0}; }
+bool xt_module_tensor_is_param(const xt_module *m, int i) { return entry(m, i) && entry(m, i)->is_param; }
+
+xt_tensor xt_module_find(const xt_module *m, const char *name) {
+    const nn_entry *e = m && name ? find(m->root, name) : NULL;
+    return e ? e->t : (xt_tensor){0};
+}
+
+int64_t xt_module_param_count(const xt_module *m) {
+    int64_t n = 0;
+    for (int i = 0; i < xt_module_tensors(m); i++)
+        if (m->root->entries[i].is_param) n += m->root->entries[i].type->count;
+    return n;
+}

@@ -1,0 +1,52 @@
+/* Inside the modules: a root owns one flat list of named tensors; children are views with a prefix.
+ * Invariants: a name stands once in the list; creation order is the order of the first forward pass. */
+#ifndef XT_SRC_NN_H
+#define XT_SRC_NN_H
+
+#include <xtrain/module.h>
+
+#include "ir/interp.h"
+#include "lazy/lazy.h"
+
+typedef struct nn_entry {
+    char *name;       /* full: "h.3.attn.c_attn.weight" */
+    xt_tensor t;      /* a state; none while only the shape is known (building without data) */
+    const ir_type *type;
+    bool is_param;
+} nn_entry;
+typedef struct nn_root {
+    nn_entry *entries;
+    size_t n, cap;
+    map *by_name;      /* name -> index + 1 */
+    map *called;       /* layer name -> src_id of its call in this pass, + 1 */
+    map *shared;       /* names xt_share was called for */
+    map *loaded;       /* name -> nn_loaded: values read before the tensors exist */
+    xt_module *module;
+    bool training;
+} nn_root;
+struct xt_module {
+    nn_root *root;
+    xt_module *parent, *children, *next;
+    char *path;        /* "" for the root */
+    char *key;         /* "h.3" in its parent */
+    xt_module_fn fn;
+    void *user;
+};
+typedef struct nn_loaded {
+    const ir_type *type;
+    void *data;
+} nn_loaded;
+
+/* How a tensor begins. The values come from Philox under the run's seed with the name's hash as stream: independent of creation order, rank count
+ * and device. */
+typedef enum nn_init { NN_ZEROS, NN_ONES, NN_UNIFORM, NN_NORMAL } nn_init;
+/* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape differs from the first call's. */
+xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
+                    const int64_t *dims);
+/* Notes the call of a layer: false (with an error) when the same name was called before in this pass without xt_share. Pushes the layer's module path;
+ * nn_layer_end pops it. */
+bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);
+void nn_layer_end(void);
+char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free */
+
+#endif
