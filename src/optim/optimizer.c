@@ -111,11 +111,11 @@ static bool gradients_get(const xt_optimizer *o, gradients *g) {
 
 /* One all-reduce for all gradients; the sum is divided by the number of ranks. */
 static bool average(ir_builder *b, gradients *g) {
-    int world = world_get()->size;
-    if (world <= 1 || g->n == 0) return true;
+    int ranks = world_get()->size;
+    if (ranks <= 1 || g->n == 0) return true;
     ir_value **sum = base_calloc(g->n, sizeof *sum);
-    bool ok = sum && ir_all_reduce(b, OP_add, g->n, g->values, world, 1, sum);
-    for (size_t i = 0; ok && i < g->n; i++) g->values[i] = optim_times(b, sum[i], 1.0 / world);
+    bool ok = sum && ir_all_reduce(b, OP_add, g->n, g->values, ranks, 1, sum);
+    for (size_t i = 0; ok && i < g->n; i++) g->values[i] = optim_times(b, sum[i], 1.0 / ranks);
     base_free(sum);
     return ok;
 }
