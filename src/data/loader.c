@@ -295,6 +295,8 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     out->epoch = l->epoch;
     out->x = lazy_from_buffer(src, LAZY_BATCH, r.x);
     if (r.y) out->y = lazy_from_buffer(src, LAZY_BATCH, r.y);
+    lazy_position *at = lazy_position_of_thread();
+    *at = (lazy_position){r.size, l->next, l->epoch, at->samples + r.size};
     l->next++;
     return !xt_error();
 }

@@ -36,21 +36,15 @@ static bool add_root(lazy_roots *r, ir_value *v, int32_t alias) {
     return true;
 }
 
-/* A leaf's buffer may be taken over when nobody else holds it: its slot is getting a new value or is gone. The slot (if it lives) and the leaf
- * list hold one reference each. */
-static bool may_donate(lazy_ctx *c, uint32_t leaf, bool slot_lives) {
-    lazy_buf *b = c->leaves[leaf].buf;
-    return b && atomic_load(&b->refs) == (slot_lives ? 2 : 1);
-}
-
-/* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. */
+/* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. Which buffers may be taken over is a
+ * matter of structure, so that it is the same in every step; whether one is at run time (nobody else holds it) is decided in run.c. */
 static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, bool *taken) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         const lazy_leaf *l = &c->leaves[i];
         if (taken[i] || !l->buf || c->b.block->args[i]->type != type) continue;
         const lazy_slot *s = &c->slots[l->slot];
-        bool lives = s->live && s->generation == l->generation;
-        if (lives || !may_donate(c, (uint32_t)i, false)) continue;
+        if (s->live && s->generation == l->generation) continue;
+        if (l->buf->info.role == LAZY_BATCH) continue; /* loaders may give a batch again */
         taken[i] = true;
         return (int32_t)i;
     }
@@ -77,7 +71,7 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
         lazy_slot *s = &c->slots[c->persistent[k]];
         if (!s->value || s->failed) continue;
         int32_t alias = -1;
-        if (s->leaf && s->leaf->type == s->value->type && may_donate(c, s->leaf->index, true) && !taken[s->leaf->index]) {
+        if (s->leaf && s->leaf->type == s->value->type && !taken[s->leaf->index]) {
             alias = (int32_t)s->leaf->index;
             taken[alias] = true;
         } else if (!s->leaf)

@@ -92,6 +92,14 @@ xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
 
+/* What the loop is at: set by xt_next, read by logs and reports. */
+typedef struct lazy_position {
+    int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
+} lazy_position;
+lazy_position *lazy_position_of_thread(void);
+/* fn gets the value a state has now (as of the last boundary) when it arrives, on the reader thread. The program of the step is not touched. */
+void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user);
+
 /* --- what happened: events for reports (see diag) -------------------------------------------------------------------------------------------------- */
 typedef enum lazy_program_source { LAZY_FROM_MEMORY, LAZY_FROM_DISK, LAZY_COMPILED } lazy_program_source;
 typedef struct lazy_event {

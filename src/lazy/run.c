@@ -158,6 +158,15 @@ static flight *flight_new(lazy_ctx *c, const lazy_program *p, src_id src, bool f
     return f;
 }
 
+/* The slot (if it lives) and the list of leaves hold one reference each; a reader or another tensor that holds more keeps the buffer from being
+ * taken over in this execution. */
+static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
+    if (!leaf->buf) return true;
+    const lazy_slot *s = &c->slots[leaf->slot];
+    bool lives = s->live && s->generation == leaf->generation && s->buf == leaf->buf;
+    return atomic_load(&leaf->buf->refs) != (lives ? 2 : 1);
+}
+
 static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, src_id src, device_buffer **out) {
     device_buffer **in = base_malloc((p->n_inputs + 1) * sizeof *in);
     bool *keep = base_malloc((p->n_inputs + 1) * sizeof *keep);
@@ -171,7 +180,7 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     for (size_t k = 0; k < p->n_inputs; k++) {
         const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
         in[k] = (leaf->pack >= 0 ? c->packs[leaf->pack].buf : leaf->buf)->dev;
-        keep[k] = !p->donates[k];
+        keep[k] = !p->donates[k] || held_elsewhere(c, leaf);
     }
     int64_t limit = 2;
     if (env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;

@@ -233,6 +233,7 @@ void xt_optimizer_step_at(const xt_src *src, xt_optimizer *o) {
     xt_no_grad_end();
     o->reduced = false;
     o->steps++;
+    counter_add(COUNTER_optimizer_steps, 1);
     gradients_free(&g);
 }
 

@@ -1,0 +1,54 @@
+/* The log engine: what xt_log records, accumulates on the device, reads in one piece, and hands to loggers.
+ *
+ * Each stage (training, validation, test) has one packed state [rows, 6] on the device; a step's program adds the step's values to it. The program is
+ * the same in every step: whether a window or an epoch begins is data. When a row is due, the state's buffer is read asynchronously (one transfer,
+ * however many metrics) and the logger thread turns it into a row. With sync_dist the logger threads of the ranks combine the packed rows by one
+ * host collective; ranks that logged different names get a named error.
+ *
+ * Columns: sum of value*weight, sum of weights, min, max (since the epoch began); sum of value*weight, sum of weights (since the window, an
+ * optimizer step's micro-batches, began). */
+#ifndef XT_SRC_METRICS_LOG_H
+#define XT_SRC_METRICS_LOG_H
+
+#include <xtrain/metrics.h>
+
+#include "lazy/lazy.h"
+
+typedef enum log_stage { LOG_TRAIN, LOG_VALIDATE, LOG_TEST, LOG_STAGE_COUNT } log_stage;
+typedef struct log_value {
+    const char *name;
+    double value;
+    bool prog_bar;
+} log_value;
+typedef struct log_row { /* valid during the call */
+    log_stage stage;
+    bool epoch_level;    /* values accumulated over the epoch; else of the last window */
+    int64_t step, epoch, batch, samples; /* step: optimizer steps */
+    double wall;         /* seconds since 1970 */
+    size_t n;
+    const log_value *values;
+} log_row;
+/* Called on the logger thread, rank 0 only, rows in order. */
+typedef struct log_sink {
+    void (*row)(void *user, const log_row *row);
+    void (*close)(void *user); /* at log_close or when removed */
+    void *user;
+} log_sink;
+void log_add_sink(const log_sink *s);
+void log_remove_sink(const log_sink *s); /* waits for rows under way, then closes it */
+
+void log_set_stage(log_stage s);         /* of this thread; LOG_TRAIN at first */
+/* The trainer drives rows itself: switches the automatic rows of plain loops off. */
+void log_set_manual(bool on);
+void log_window_begin(void);             /* the next step begins a new optimizer step's window (plain loops: every optimizer step) */
+void log_epoch_begin(log_stage s);       /* the next step of that stage begins from empty sums */
+/* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
+void log_emit(log_stage s, bool epoch_level, int64_t step);
+void log_drain(void);                    /* until all rows are written (validation results, end of fit) */
+void log_close(void);                    /* drains, closes the sinks, forgets the metrics */
+double log_latest(const char *name);     /* newest written value; NaN if none. Any thread. */
+/* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */
+void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values);
+bool log_has_sinks(void);
+
+#endif

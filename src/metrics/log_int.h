@@ -1,0 +1,40 @@
+/* Inside the log engine. */
+#ifndef XT_SRC_METRICS_LOG_INT_H
+#define XT_SRC_METRICS_LOG_INT_H
+
+#include "metrics/log.h"
+
+enum { LOG_COLUMNS = 6 };
+typedef struct log_metric {
+    char *name;
+    xt_log_opts o; /* settled */
+    src_id src;
+} log_metric;
+typedef struct log_pending { /* a value logged in the step being recorded */
+    int row;
+    xt_tensor value, weight; /* weight none: weight_value */
+    double weight_value;
+} log_pending;
+typedef struct log_set { /* one stage */
+    log_metric *metrics;
+    size_t n, cap;
+    log_pending *pending;
+    size_t n_pending, cap_pending;
+    xt_tensor state;   /* [rows, LOG_COLUMNS] */
+    int64_t rows;
+    bool epoch_begins, window_begins;
+    bool fresh;        /* something was recorded since the last row */
+} log_set;
+typedef struct log_engine { /* of a thread */
+    log_set sets[LOG_STAGE_COUNT];
+    log_stage stage;
+    bool manual;
+    int64_t every, seen_steps;
+} log_engine;
+
+log_engine *log_engine_get(void);
+log_engine *log_engine_peek(void);      /* NULL when nothing was logged on this thread */
+void log_record_step(log_engine *e);    /* before a boundary */
+void log_observe_boundaries(void);      /* once per process */
+
+#endif

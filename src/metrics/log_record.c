@@ -1,0 +1,251 @@
+/* The recording side of the log engine: what xt_log calls note, and the few ops that add a step's values to the packed state. */
+#include <math.h>
+
+#include "metrics/log_int.h"
+
+static __thread log_engine *engine;
+
+static void engine_free(void *p) {
+    log_engine *e = p;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        log_set *set = &e->sets[s];
+        for (size_t i = 0; i < set->n; i++) base_free(set->metrics[i].name);
+        base_free(set->metrics);
+        base_free(set->pending);
+        if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
+    }
+    base_free(e);
+    if (engine == e) engine = NULL;
+}
+
+log_engine *log_engine_get(void) {
+    if (engine) return engine;
+    log_engine *e = base_calloc(1, sizeof *e);
+    if (!e) return NULL;
+    e->every = 50;
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
+    lazy_own(e, engine_free);
+    engine = e;
+    log_observe_boundaries();
+    return e;
+}
+
+log_engine *log_engine_peek(void) { return engine; }
+
+void log_set_stage(log_stage s) {
+    log_engine *e = log_engine_get();
+    if (e) e->stage = s;
+}
+
+void log_set_manual(bool on) {
+    log_engine *e = log_engine_get();
+    if (e) e->manual = on;
+}
+
+void log_window_begin(void) {
+    log_engine *e = log_engine_get();
+    if (e) e->sets[LOG_TRAIN].window_begins = true;
+}
+
+void log_epoch_begin(log_stage s) {
+    log_engine *e = log_engine_get();
+    if (e) e->sets[s].epoch_begins = true;
+}
+
+void xt_log_every_n_steps(int64_t n) {
+    log_engine *e = log_engine_get();
+    if (n < 1) lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
+    else if (e) e->every = n;
+}
+
+/* --- xt_log -------------------------------------------------------------------------------------------------------------------------------- */
+static void settle_options(log_engine *e, xt_log_opts *o) {
+    bool train = e->stage == LOG_TRAIN;
+    if (o->on_step == XT_DEFAULT) o->on_step = train ? XT_ON : XT_OFF;
+    if (o->on_epoch == XT_DEFAULT) o->on_epoch = train ? XT_OFF : XT_ON;
+    if (o->reduce == XT_REDUCE_DEFAULT) o->reduce = XT_MEAN;
+}
+
+static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o) {
+    log_set *set = &e->sets[e->stage];
+    for (size_t i = 0; i < set->n; i++) {
+        log_metric *m = &set->metrics[i];
+        if (strcmp(m->name, name) != 0) continue;
+        if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist) {
+            char at[256];
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s with other options (on_step, on_epoch, reduce, sync_dist must agree)", name, src_text(m->src, at, sizeof at)));
+            return NULL;
+        }
+        return m;
+    }
+    log_metric m = {.name = base_strdup(name), .o = *o, .src = src_intern(src)};
+    if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
+        base_free(m.name);
+        lazy_fail(status_oom(sizeof m, "a metric"));
+        return NULL;
+    }
+    return &set->metrics[set->n - 1];
+}
+
+static void note(const xt_src *src, const char *name, xt_tensor value, xt_tensor weight, double weight_value, xt_log_opts o) {
+    log_engine *e = log_engine_get();
+    if (!e) return;
+    if (!name || !*name) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty"));
+        return;
+    }
+    settle_options(e, &o);
+    if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
+        return;
+    }
+    log_metric *m = metric_of(e, src, name, &o);
+    if (!m) return;
+    log_set *set = &e->sets[e->stage];
+    int row = (int)(m - set->metrics);
+    for (size_t i = 0; i < set->n_pending; i++)
+        if (set->pending[i].row == row) { /* twice in one step: as two samples of the mean, the later one wins */
+            set->pending[i] = set->pending[--set->n_pending];
+            break;
+        }
+    log_pending p = {row, value, weight, weight_value};
+    if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
+}
+
+void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) {
+    const ir_type *type = lazy_type(t);
+    lazy_begin(src);
+    if (!type) {
+        lazy_value(t); /* names a dead or none handle; an error tensor has its error pending already */
+        return;
+    }
+    if (type->count != 1) {
+        str text = STR_INIT;
+        ir_type_print(type, &text);
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is %s; a logged value has one element (xt_mean of it?)", name ? name : "", str_cstr(&text)));
+        str_free(&text);
+        return;
+    }
+    int64_t batch = o.batch_size ? o.batch_size : lazy_position_of_thread()->batch_size;
+    note(src, name, t, (xt_tensor){0}, (double)batch, o);
+}
+
+void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
+    int64_t batch = o.batch_size ? o.batch_size : 1;
+    note(src, name, lazy_scalar(src, XT_F32, v), (xt_tensor){0}, (double)batch, o);
+}
+
+void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
+    lazy_begin(src);
+    if (!lazy_type(m.numerator) || !lazy_type(m.denominator)) {
+        lazy_value(m.numerator);
+        return;
+    }
+    xt_no_grad_begin();
+    xt_tensor num = xt_cast_at(src, m.numerator, XT_F32), den = xt_cast_at(src, m.denominator, XT_F32);
+    xt_tensor ratio = xt_div_at(src, num, den);
+    xt_no_grad_end();
+    note(src, name, ratio, den, 0, o);
+}
+
+xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
+    xt_no_grad_begin();
+    xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
+    xt_metric m = {.numerator = xt_sum_at(src, xt_cast_at(src, hit, XT_F32)), .denominator = xt_full_at(src, (double)xt_numel(labels), XT_F32, (int64_t[]){0})};
+    xt_no_grad_end();
+    return m;
+}
+
+/* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
+enum { COLS = LOG_COLUMNS };
+
+/* The step's values (or weights) by row: one element where the row was logged, `fill` elsewhere. */
+static ir_value *gather_rows(ir_builder *b, const log_set *set, int64_t rows, bool weights, double fill) {
+    ir_value **parts = base_calloc((size_t)rows, sizeof *parts);
+    if (!parts) return NULL;
+    int64_t one = 1;
+    const ir_type *vec1 = ir_tensor(XT_F32, 1, &one);
+    ir_value *empty = ir_splat(b, vec1, fill);
+    for (int64_t r = 0; r < rows; r++) parts[r] = empty;
+    for (size_t i = 0; i < set->n_pending; i++) {
+        const log_pending *p = &set->pending[i];
+        ir_value *v = weights ? (p->weight.slot ? lazy_value(p->weight) : ir_splat(b, ir_scalar(XT_F32), p->weight_value)) : lazy_value(p->value);
+        if (v) parts[p->row] = ir_reshape(b, ir_convert(b, v, XT_F32), 1, &one);
+    }
+    ir_value *out = ir_concatenate(b, (size_t)rows, parts, 0);
+    base_free(parts);
+    return out;
+}
+
+static ir_value *column(ir_builder *b, ir_value *state, int64_t rows, int64_t c) {
+    int64_t start[2] = {0, c}, limit[2] = {rows, c + 1};
+    return ir_reshape(b, ir_slice(b, state, start, limit, NULL), 1, &rows);
+}
+
+/* old where the flag (0 or 1, data) is 0, `fresh` where it is 1. */
+static ir_value *unless(ir_builder *b, ir_value *flag, ir_value *old, double fresh) {
+    ir_value *zero = ir_splat(b, flag->type, 0);
+    ir_value *begins = ir_broadcast_scalar(b, ir_compare(b, IR_NE, flag, zero), ir_with_dtype(old->type, XT_BOOL));
+    return ir_select(b, begins, ir_splat(b, old->type, fresh), old);
+}
+
+static ir_value *updated(ir_builder *b, const log_set *set, ir_value *state, int64_t rows, ir_value *epoch, ir_value *window) {
+    ir_value *v = gather_rows(b, set, rows, false, 0), *w = gather_rows(b, set, rows, true, 0);
+    ir_value *vmin = gather_rows(b, set, rows, false, INFINITY), *vmax = gather_rows(b, set, rows, false, -INFINITY);
+    if (!v || !w || !vmin || !vmax || !epoch || !window) return NULL;
+    ir_value *vw = ir_multiply(b, v, w), *cols[COLS];
+    cols[0] = ir_add(b, unless(b, epoch, column(b, state, rows, 0), 0), vw);
+    cols[1] = ir_add(b, unless(b, epoch, column(b, state, rows, 1), 0), w);
+    cols[2] = ir_minimum(b, unless(b, epoch, column(b, state, rows, 2), INFINITY), vmin);
+    cols[3] = ir_maximum(b, unless(b, epoch, column(b, state, rows, 3), -INFINITY), vmax);
+    cols[4] = ir_add(b, unless(b, window, column(b, state, rows, 4), 0), vw);
+    cols[5] = ir_add(b, unless(b, window, column(b, state, rows, 5), 0), w);
+    for (int c = 0; c < COLS; c++) cols[c] = cols[c] ? ir_reshape(b, cols[c], 2, (int64_t[]){rows, 1}) : NULL;
+    return ir_concatenate(b, COLS, cols, 1);
+}
+
+/* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held. */
+static bool make_room(log_set *set, const xt_src *src) {
+    int64_t rows = set->rows ? set->rows : 8;
+    while (rows < (int64_t)set->n) rows *= 2;
+    if (rows == set->rows) return true;
+    float *init = base_calloc((size_t)rows * COLS, sizeof *init);
+    if (!init) return false;
+    for (int64_t r = 0; r < rows; r++) {
+        init[r * COLS + 2] = INFINITY;
+        init[r * COLS + 3] = -INFINITY;
+    }
+    if (set->rows && lazy_state_read(set->state, init, (size_t)set->rows * COLS * sizeof *init) != NULL) {
+        /* The old sums are lost only together with the device; the error is pending there already. */
+    }
+    if (set->state.slot) xt_drop_at(src, set->state);
+    int64_t dims[2] = {rows, COLS};
+    set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
+    set->rows = rows;
+    base_free(init);
+    return !lazy_is_error(set->state);
+}
+
+void log_record_step(log_engine *e) {
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
+        log_set *set = &e->sets[s];
+        if (set->n_pending == 0) continue;
+        const xt_src *src = src_get(set->metrics[set->pending[0].row].src);
+        if (xt_error() || !make_room(set, src)) {
+            set->n_pending = 0;
+            continue;
+        }
+        xt_no_grad_begin();
+        lazy_path_push("log");
+        ir_value *epoch = lazy_value(lazy_scalar(src, XT_F32, set->epoch_begins)), *window = lazy_value(lazy_scalar(src, XT_F32, set->window_begins));
+        ir_builder *b = lazy_begin(src);
+        ir_value *state = lazy_value(set->state);
+        xt_tensor next = lazy_wrap(state ? updated(b, set, state, set->rows, epoch, window) : NULL, "xt_log");
+        if (!lazy_is_error(next)) lazy_assign(set->state, next);
+        lazy_path_pop();
+        xt_no_grad_end();
+        set->n_pending = 0;
+        set->epoch_begins = set->window_begins = false;
+        set->fresh = true;
+    }
+}

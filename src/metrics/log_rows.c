@@ -1,0 +1,389 @@
+/* The writing side: a row's packed state arrives on the reader thread, goes to the logger thread, is combined over ranks if asked, and is handed to
+ * the sinks in order. */
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+#include "coll/coll.h"
+#include "metrics/log_int.h"
+
+typedef struct row_metric {
+    char *name;
+    xt_reduce reduce;
+    bool on_level, sync, prog_bar; /* on_level: belongs to this row */
+} row_metric;
+typedef struct job {
+    log_row row;
+    row_metric *metrics; /* NULL: a host row, whose values are ready */
+    size_t n;
+    float *data;         /* [rows, LOG_COLUMNS] */
+    log_value *values;
+    struct job *next;
+} job;
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    job *head, *tail;
+    int under_way;       /* asked for, not written */
+    bool running;
+    log_sink sinks[16];
+    size_t n_sinks;
+    map *latest;
+    coll_group *group;
+    bool group_failed, sync_failed;
+} lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+static void job_free(job *j) {
+    if (!j) return;
+    for (size_t i = 0; j->metrics && i < j->n; i++) base_free(j->metrics[i].name);
+    base_free(j->metrics);
+    base_free(j->data);
+    base_free(j->values);
+    base_free(j);
+}
+
+/* --- over ranks ------------------------------------------------------------------------------------------------------------------------------- */
+static xt_status open_group(void) {
+    const world *w = world_get();
+    char *name = NULL;
+    const char *run = env_get("XT_RENDEZVOUS");
+    if (!run) return status_new(XT_FAILED_PRECONDITION, NULL, "the ranks have no rendezvous");
+    XT_TRY(coll_derive_name(run, "log", &name));
+    xt_status s = coll_open(name, w->rank, w->size, 300, &lg.group);
+    base_free(name);
+    return s;
+}
+
+static uint64_t names_hash(const job *j) {
+    hash128 h = {1, 2};
+    for (size_t i = 0; i < j->n; i++)
+        if (j->metrics[i].sync) h = hash_bytes(j->metrics[i].name, strlen(j->metrics[i].name) + 1, h);
+    return h.lo;
+}
+
+static xt_status same_names(const job *j) {
+    int size = world_get()->size;
+    uint64_t mine = names_hash(j), *all = base_calloc((size_t)size, sizeof *all);
+    if (!all) return status_oom((size_t)size * 8, "a log row");
+    xt_status s = coll_all_gather(lg.group, &mine, sizeof mine, all);
+    for (int r = 0; !s && r < size; r++)
+        if (all[r] != all[0]) {
+            str names = STR_INIT;
+            for (size_t i = 0; i < j->n; i++)
+                if (j->metrics[i].sync) str_printf(&names, " %s", j->metrics[i].name);
+            s = status_new(XT_FAILED_PRECONDITION, NULL, "ranks logged different names with sync_dist in step %lld: rank %d differs from rank 0; this rank logged:%s", (long long)j->row.step, r, str_cstr(&names));
+            str_free(&names);
+        }
+    base_free(all);
+    return s;
+}
+
+/* Sums columns 0, 1, 4, 5 and takes min and max of columns 2 and 3 over the ranks, for the metrics that ask: three small reductions of one row. */
+static xt_status combine(job *j) {
+    if (!lg.group && !lg.group_failed) {
+        xt_status s = open_group();
+        if (s) {
+            lg.group_failed = true;
+            return s;
+        }
+    }
+    if (!lg.group) return NULL;
+    XT_TRY(same_names(j));
+    size_t n = 0;
+    for (size_t i = 0; i < j->n; i++) n += j->metrics[i].sync;
+    float *sum = base_calloc(n * 6 + 1, sizeof *sum), *lo = sum + n * 4, *hi = lo + n;
+    if (!sum) return status_oom(n * 24, "a log row");
+    size_t k = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        if (!j->metrics[i].sync) continue;
+        const float *c = j->data + i * LOG_COLUMNS;
+        float part[4] = {c[0], c[1], c[4], c[5]};
+        memcpy(sum + 4 * k, part, sizeof part);
+        lo[k] = c[2];
+        hi[k++] = c[3];
+    }
+    xt_status s = coll_all_reduce(lg.group, COLL_SUM, XT_F32, sum, n * 4);
+    if (!s) s = coll_all_reduce(lg.group, COLL_MIN, XT_F32, lo, n);
+    if (!s) s = coll_all_reduce(lg.group, COLL_MAX, XT_F32, hi, n);
+    k = 0;
+    for (size_t i = 0; !s && i < j->n; i++) {
+        if (!j->metrics[i].sync) continue;
+        float *c = j->data + i * LOG_COLUMNS;
+        c[0] = sum[4 * k];
+        c[1] = sum[4 * k + 1];
+        c[4] = sum[4 * k + 2];
+        c[5] = sum[4 * k + 3];
+        c[2] = lo[k];
+        c[3] = hi[k++];
+    }
+    base_free(sum);
+    return s;
+}
+
+/* --- the logger thread --------------------------------------------------------------------------------------------------------------------------- */
+static double value_of(const row_metric *m, const float *c, bool epoch_level) {
+    double sum = epoch_level ? c[0] : c[4], weight = epoch_level ? c[1] : c[5];
+    switch (m->reduce) {
+    case XT_SUM: return weight > 0 ? sum : NAN;
+    case XT_MIN: return epoch_level ? c[2] : sum / weight;
+    case XT_MAX: return epoch_level ? c[3] : sum / weight;
+    case XT_LAST: return c[4] / c[5];
+    default: return sum / weight;
+    }
+}
+
+static void fill_values(job *j) {
+    size_t k = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        const float *c = j->data + i * LOG_COLUMNS;
+        if (!j->metrics[i].on_level || !((j->row.epoch_level ? c[1] : c[5]) > 0)) continue; /* not logged since the epoch, or in this window */
+        j->values[k++] = (log_value){j->metrics[i].name, value_of(&j->metrics[i], c, j->row.epoch_level), j->metrics[i].prog_bar};
+    }
+    j->row.n = k;
+    j->row.values = j->values;
+}
+
+static void remember(const log_row *row) {
+    pthread_mutex_lock(&lg.lock);
+    if (!lg.latest) lg.latest = map_new();
+    for (size_t i = 0; lg.latest && i < row->n; i++) {
+        double *v = map_get(lg.latest, row->values[i].name, strlen(row->values[i].name));
+        if (!v && (v = base_malloc(sizeof *v)) && !map_put(lg.latest, row->values[i].name, strlen(row->values[i].name), v, NULL)) {
+            base_free(v);
+            v = NULL;
+        }
+        if (v) *v = row->values[i].value;
+    }
+    pthread_mutex_unlock(&lg.lock);
+}
+
+static void write_row(job *j) {
+    if (j->metrics) {
+        bool sync = false;
+        for (size_t i = 0; i < j->n; i++) sync = sync || j->metrics[i].sync;
+        if (sync && world_get()->size > 1 && !lg.sync_failed) {
+            xt_status s = combine(j);
+            if (s) {
+                lg.sync_failed = true;
+                log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written", xt_status_message(s));
+                xt_status_free(s);
+            }
+        }
+        fill_values(j);
+    }
+    if (j->row.n == 0) return;
+    remember(&j->row);
+    if (world_get()->rank != 0) return;
+    counter_add(COUNTER_log_rows, 1);
+    pthread_mutex_lock(&lg.lock);
+    log_sink sinks[16];
+    size_t n = lg.n_sinks;
+    memcpy(sinks, lg.sinks, n * sizeof *sinks);
+    pthread_mutex_unlock(&lg.lock);
+    for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &j->row);
+}
+
+static void *serve(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lg.lock);
+    for (;;) {
+        while (!lg.head) pthread_cond_wait(&lg.changed, &lg.lock);
+        job *j = lg.head;
+        lg.head = j->next;
+        if (!lg.head) lg.tail = NULL;
+        pthread_mutex_unlock(&lg.lock);
+        write_row(j);
+        job_free(j);
+        pthread_mutex_lock(&lg.lock);
+        lg.under_way--;
+        pthread_cond_broadcast(&lg.changed);
+    }
+    return NULL;
+}
+
+static void enqueue(job *j) {
+    pthread_mutex_lock(&lg.lock);
+    pthread_t t;
+    if (!lg.running && pthread_create(&t, NULL, serve, NULL) == 0) {
+        pthread_detach(t);
+        lg.running = true;
+    }
+    if (lg.running) {
+        if (lg.tail) lg.tail->next = j;
+        else lg.head = j;
+        lg.tail = j;
+    } else {
+        lg.under_way--;
+        job_free(j);
+    }
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+}
+
+static void dropped(void *user) {
+    job_free(user);
+    pthread_mutex_lock(&lg.lock);
+    lg.under_way--;
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+}
+
+static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    job *j = user;
+    (void)dtype;
+    j->data = base_malloc(bytes);
+    if (!j->data || bytes < j->n * LOG_COLUMNS * sizeof(float)) {
+        dropped(j);
+        return;
+    }
+    memcpy(j->data, data, bytes);
+    enqueue(j);
+}
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+static void begin_row(job *j, log_stage s, bool epoch_level, int64_t step) {
+    const lazy_position *p = lazy_position_of_thread();
+    j->row = (log_row){.stage = s, .epoch_level = epoch_level, .step = step, .epoch = p->epoch, .batch = p->batch, .samples = p->samples * world_get()->size, .wall = now()};
+    pthread_mutex_lock(&lg.lock);
+    lg.under_way++;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_emit(log_stage s, bool epoch_level, int64_t step) {
+    log_engine *e = log_engine_peek();
+    log_set *set = e ? &e->sets[s] : NULL;
+    if (!set || !set->n || !set->rows || !set->fresh) return;
+    bool any = false;
+    for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
+    if (!any) return;
+    job *j = base_calloc(1, sizeof *j);
+    if (j) {
+        j->metrics = base_calloc(set->n, sizeof *j->metrics);
+        j->values = base_calloc(set->n, sizeof *j->values);
+    }
+    if (!j || !j->metrics || !j->values) {
+        job_free(j);
+        return;
+    }
+    for (size_t i = 0; i < set->n; i++) {
+        const log_metric *m = &set->metrics[i];
+        bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
+        char name[512];
+        snprintf(name, sizeof name, "%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "");
+        j->metrics[i] = (row_metric){base_strdup(name), m->o.reduce, (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON, m->o.sync_dist == XT_ON, m->o.prog_bar == XT_ON};
+        if (!j->metrics[i].name) {
+            j->n = i;
+            job_free(j);
+            return;
+        }
+        j->n = i + 1;
+    }
+    begin_row(j, s, epoch_level, step);
+    if (epoch_level) set->fresh = false;
+    lazy_state_when_ready(set->state, arrived, dropped, j);
+}
+
+void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values) {
+    job *j = base_calloc(1, sizeof *j);
+    if (j) j->values = base_calloc(n + 1, sizeof *j->values);
+    if (!j || !j->values) {
+        job_free(j);
+        return;
+    }
+    for (size_t i = 0; i < n; i++) j->values[i] = (log_value){intern_text(intern(values[i].name)), values[i].value, values[i].prog_bar};
+    begin_row(j, s, false, step);
+    j->row.n = n;
+    j->row.values = j->values;
+    enqueue(j);
+}
+
+/* --- sinks ----------------------------------------------------------------------------------------------------------------------------------------- */
+void log_drain(void) {
+    pthread_mutex_lock(&lg.lock);
+    while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_add_sink(const log_sink *s) {
+    pthread_mutex_lock(&lg.lock);
+    if (lg.n_sinks < BASE_COUNT(lg.sinks)) lg.sinks[lg.n_sinks++] = *s;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+bool log_has_sinks(void) { return lg.n_sinks > 0; }
+
+void log_remove_sink(const log_sink *s) {
+    log_drain();
+    bool found = false;
+    pthread_mutex_lock(&lg.lock);
+    for (size_t i = 0; i < lg.n_sinks && !found; i++)
+        if (lg.sinks[i].row == s->row && lg.sinks[i].user == s->user) {
+            memmove(&lg.sinks[i], &lg.sinks[i + 1], (lg.n_sinks - i - 1) * sizeof *lg.sinks);
+            lg.n_sinks--;
+            found = true;
+        }
+    pthread_mutex_unlock(&lg.lock);
+    if (found && s->close) s->close(s->user);
+}
+
+void log_close(void) {
+    log_drain();
+    while (lg.n_sinks) {
+        log_sink s = lg.sinks[lg.n_sinks - 1];
+        log_remove_sink(&s);
+    }
+    pthread_mutex_lock(&lg.lock);
+    map_free(lg.latest, base_free);
+    lg.latest = NULL;
+    coll_close(lg.group);
+    lg.group = NULL;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+double log_latest(const char *name) {
+    pthread_mutex_lock(&lg.lock);
+    const double *v = lg.latest && name ? map_get(lg.latest, name, strlen(name)) : NULL;
+    double out = v ? *v : NAN;
+    pthread_mutex_unlock(&lg.lock);
+    return out;
+}
+
+/* --- boundaries -------------------------------------------------------------------------------------------------------------------------------------- */
+static void before(void *user, lazy_cause cause) {
+    (void)user;
+    (void)cause;
+    log_engine *e = log_engine_peek();
+    if (e) log_record_step(e);
+}
+
+/* Plain loops: every optimizer step is a window, and every n-th sends a row. */
+static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
+    (void)user;
+    (void)cause;
+    (void)step;
+    log_engine *e = log_engine_peek();
+    if (!e || e->manual || !ok) return;
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    if (steps == e->seen_steps) return;
+    e->seen_steps = steps;
+    e->sets[LOG_TRAIN].window_begins = true;
+    if (steps % e->every == 0) log_emit(LOG_TRAIN, false, steps);
+}
+
+static void finish(void *user) {
+    (void)user;
+    log_close();
+}
+
+void log_observe_boundaries(void) {
+    static atomic_bool done;
+    lazy_at_finish(finish, NULL);
+    if (!atomic_exchange(&done, true)) lazy_observe(&(lazy_observer){.before = before, .after = after});
+}
