@@ -215,9 +215,8 @@ static bool make_room(log_set *set, const xt_src *src) {
         init[r * COLS + 2] = INFINITY;
         init[r * COLS + 3] = -INFINITY;
     }
-    if (set->rows && lazy_state_read(set->state, init, (size_t)set->rows * COLS * sizeof *init) != NULL) {
-        /* The old sums are lost only together with the device; the error is pending there already. */
-    }
+    xt_status lost = set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * COLS * sizeof *init) : NULL;
+    if (lost) lazy_fail(lost);
     if (set->state.slot) xt_drop_at(src, set->state);
     int64_t dims[2] = {rows, COLS};
     set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
