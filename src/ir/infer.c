@@ -214,9 +214,11 @@ xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first
 /* --- The whole check ------------------------------------------------------------------------------------------------------------------------ */
 size_t infer_room(const ir_op *op) {
     size_t n = 16 + (size_t)op->n_in + op->n_out;
-    const char *callee = ir_get_string(op, op->code == OP_composite ? IR_A_decomposition : IR_A_callee);
-    const ir_func *f = callee && op->block ? ir_func_find(op->block->module, callee) : NULL;
-    if (f) n += f->n_results;
+    if (op->code == OP_call || op->code == OP_composite) {
+        const char *callee = ir_get_string(op, op->code == OP_call ? IR_A_callee : IR_A_decomposition);
+        const ir_func *f = callee && op->block ? ir_func_find(op->block->module, callee) : NULL;
+        if (f) n += f->n_results;
+    }
     for (uint32_t r = 0; r < op->n_regions; r++) {
         const ir_op *ret = ir_block_return(op->regions[r].block);
         if (ret) n += ret->n_in;

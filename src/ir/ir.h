@@ -315,8 +315,8 @@ bool ir_batch_norm_grad(ir_builder *b, ir_value *x, ir_value *scale, ir_value *m
                         int64_t feature, ir_value *out[3]);
 ir_value *ir_batch_norm_inference(ir_builder *b, ir_value *x, ir_value *scale, ir_value *offset, ir_value *mean, ir_value *var,
                                   float epsilon, int64_t feature);
-/* Variadic all_reduce over `world` replicas in one group (cross-replica); out: n values. */
-bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t world, int64_t channel, ir_value **out);
+/* Variadic all_reduce over `members` replicas in one group (cross-replica); out: n values. */
+bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel, ir_value **out);
 void ir_return(ir_builder *b, size_t n, ir_value *const *v); /* func.return or stablehlo.return, by where the block is */
 
 /* --- Whole-module services ------------------------------------------------------------------------------------------------------------------ */
