@@ -11,6 +11,11 @@
 
 #include "ir/ir.h"
 
+#if defined(__GNUC__) || defined(__clang__)
+#define INFER_NONNULL __attribute__((returns_nonnull))
+#else
+#define INFER_NONNULL
+#endif
 #define RULE(name) xt_status ir_infer_##name(const ir_op *op, const ir_type **out, size_t *n_out)
 #define OP(name, dialect, cls, nin, nout, nregions, infer, flags, doc) RULE(infer);
 #include "ir/ops.def"
@@ -20,8 +25,8 @@
 xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out);
 size_t infer_room(const ir_op *op);
 
-/* A failure of constraint `c` (0: none has a number; -k: input rule k) with the operands' types appended. */
-xt_status infer_fail(const ir_op *op, int c, const char *fmt, ...) BASE_PRINTF(3, 4);
+/* A failure of constraint `c` (0: none has a number; -k: input rule k) with the operands' types appended. Never NULL. */
+xt_status infer_fail(const ir_op *op, int c, const char *fmt, ...) BASE_PRINTF(3, 4) INFER_NONNULL;
 typedef struct dims_text {
     char text[160];
 } dims_text;

@@ -195,7 +195,7 @@ RULE(async_start) {
     if (body == ret || body->next != ret) return infer_fail(op, 1, "the body must be one operation and a return");
     if (ir_op_infos[body->code].cls != IR_CLASS_COLLECTIVE) return infer_fail(op, 2, "the body's %s is no collective", ir_op_infos[body->code].name);
     if (body->n_in != op->n_in) return infer_fail(op, 3, "the body's operation must take the arguments of async_start");
-    const ir_type *small[16], **types = ret->n_in <= 16 ? small : base_calloc(ret->n_in, sizeof *types);
+    const ir_type *small[16] = {0}, **types = ret->n_in <= 16 ? small : base_calloc(ret->n_in, sizeof *types);
     if (!types) return status_oom(ret->n_in * sizeof *types, "future types");
     for (uint32_t i = 0; i < ret->n_in; i++) types[i] = ret->in[i]->type;
     const ir_type *t = ir_future(ret->n_in, types);

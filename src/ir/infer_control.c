@@ -114,7 +114,7 @@ RULE(custom_call) {
 }
 
 RULE(tuple) {
-    const ir_type *small[16], **types = op->n_in <= 16 ? small : base_calloc(op->n_in, sizeof *types);
+    const ir_type *small[16] = {0}, **types = op->n_in <= 16 ? small : base_calloc(op->n_in, sizeof *types);
     if (!types) return status_oom(op->n_in * sizeof *types, "tuple types");
     for (uint32_t i = 0; i < op->n_in; i++) types[i] = infer_in(op, i);
     const ir_type *t = ir_tuple(op->n_in, types);
