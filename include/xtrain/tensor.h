@@ -117,8 +117,13 @@ XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 #define xt_ge(x, y) xt_ge_at(XT_HERE, x, y)
 #define xt_logical_and(x, y) xt_logical_and_at(XT_HERE, x, y)
 #define xt_logical_or(x, y) xt_logical_or_at(XT_HERE, x, y)
-#define XT_UNARY_(name) XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x);
-#define XT_BINARY_(name) XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y);
+/* Each is a function too, for function pointers and other languages: its line is found from the return address. */
+#define XT_UNARY_(name)                                                                                                \
+    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x);                                                   \
+    XT_API xt_tensor(xt_##name)(xt_tensor x);
+#define XT_BINARY_(name)                                                                                               \
+    XT_API xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y);                                      \
+    XT_API xt_tensor(xt_##name)(xt_tensor x, xt_tensor y);
 #include <xtrain/tensor_ops.def>
 #undef XT_UNARY_
 #undef XT_BINARY_

@@ -1,0 +1,82 @@
+/* What the files of src/grad share: the rules, named after their op, and small builders they are written with.
+ *
+ * Conventions of the rules. `d` is the cotangent of the result; builders pass NULL through, so a rule checks nothing on the way and
+ * grad_reverse looks at the builder's status once. Complex values follow JAX: a rule is the transposed derivative without conjugation, so
+ * the formulas of holomorphic functions are those of the real ones (the gradient of a real loss is the conjugate of PyTorch's). */
+#ifndef XT_SRC_GRAD_INT_H
+#define XT_SRC_GRAD_INT_H
+
+#include "grad/grad.h"
+
+/* --- helpers.c ------------------------------------------------------------------------------------------------------------------- */
+ir_value *grad_zeros(ir_builder *b, const ir_type *t);
+ir_value *grad_times(ir_builder *b, ir_value *x, double k); /* x * k */
+ir_value *grad_plus(ir_builder *b, ir_value *x, double k); /* x + k */
+ir_value *grad_scalar(ir_builder *b, xt_dtype t, double k);
+ir_value *grad_reshape_to(ir_builder *b, ir_value *x, const ir_type *t); /* dims of t, dtype of x; x itself when they agree */
+ir_value *grad_reverse_dims(ir_builder *b, ir_value *x, size_t n, const int64_t *dims); /* x itself when n is 0 */
+/* Sums x down to a scalar. */
+ir_value *grad_sum_all(ir_builder *b, ir_value *x);
+/* Broadcasts x, whose dims are those of `to` without `dims`, back to `to`: the transpose of a sum over `dims`. */
+ir_value *grad_spread(ir_builder *b, ir_value *x, const ir_type *to, size_t n, const int64_t *dims);
+/* The cotangent of result i, zeros when nothing flows into it. */
+ir_value *grad_d(grad_call *c, size_t i);
+/* n zeroed ints in the module's arena. */
+xt_status grad_ints(grad_call *c, size_t n, int64_t **out);
+xt_status grad_values(grad_call *c, size_t n, ir_value ***out);
+/* "no derivative of stablehlo.sort: ..." with the user's line of c->op. */
+xt_status grad_refuse(const grad_call *c, const char *why);
+/* True when v is a constant, seen through broadcasts, reshapes and converts; *out (may be NULL) is its value when it is a splat, else NaN. */
+bool grad_is_constant(const ir_value *v, double *out);
+/* The opcode of region r when it is one binary op of its two arguments (the body of a plain reduction), OP_COUNT otherwise. */
+ir_opcode grad_region_op(const ir_op *op, size_t r);
+/* A copy of c->op with other operands. Its regions (of one level) are copied, each with the extra block arguments `extra` appended; NULL after a
+ * failure. Result types are inferred. */
+ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra, const ir_type *const *extra);
+
+/* reverse.c: the walk itself, also for rules that differentiate a decomposition of their op: ops after `stop` (NULL = from the first op of the
+ * block) are walked from the last one back; roots[i] is seeded with seeds[i]. */
+xt_status grad_sweep(ir_builder *b, const ir_op *stop, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
+                     ir_value *const *leaves, bool (*needs)(const ir_value *, void *), void *user, ir_value **out);
+
+/* --- rules, by file ------------------------------------------------------------------------------------------------------------------- */
+/* rules_elementwise.c */
+xt_status grad_unary(grad_call *c);
+xt_status grad_binary(grad_call *c);
+xt_status grad_select(grad_call *c);
+xt_status grad_clamp(grad_call *c);
+xt_status grad_convert(grad_call *c);
+xt_status grad_reduce_precision(grad_call *c);
+xt_status grad_barrier(grad_call *c);
+/* rules_shape.c */
+xt_status grad_broadcast(grad_call *c);
+xt_status grad_broadcast_in_dim(grad_call *c);
+xt_status grad_reshape(grad_call *c);
+xt_status grad_transpose(grad_call *c);
+xt_status grad_slice(grad_call *c);
+xt_status grad_pad(grad_call *c);
+xt_status grad_concatenate(grad_call *c);
+xt_status grad_reverse_op(grad_call *c);
+/* rules_contract.c */
+xt_status grad_dot(grad_call *c);
+xt_status grad_dot_general(grad_call *c);
+xt_status grad_convolution(grad_call *c);
+/* rules_reduce.c */
+xt_status grad_reduce(grad_call *c);
+/* rules_window.c */
+xt_status grad_reduce_window(grad_call *c);
+xt_status grad_select_and_scatter(grad_call *c);
+/* rules_norm.c */
+xt_status grad_batch_norm_training(grad_call *c);
+xt_status grad_batch_norm_grad(grad_call *c);
+xt_status grad_batch_norm_inference(grad_call *c);
+/* rules_index.c */
+xt_status grad_gather(grad_call *c);
+xt_status grad_scatter(grad_call *c);
+xt_status grad_dynamic_slice(grad_call *c);
+xt_status grad_dynamic_update_slice(grad_call *c);
+xt_status grad_sort(grad_call *c);
+/* rules_collective.c */
+xt_status grad_all_reduce(grad_call *c);
+
+#endif

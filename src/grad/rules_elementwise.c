@@ -1,0 +1,266 @@
+/* Derivatives of the ops that work element by element. x, y are operands, r the result, d its cotangent.
+ *
+ * At kinks and ties: |x|'(0) = 0; max/min against a constant pass nothing where x equals it (so relu'(0) = 0); between two variables a tie is
+ * shared half and half; clamp passes on its bounds. These are PyTorch's choices. */
+#include "grad/grad_int.h"
+
+#include <math.h>
+
+/* --- one operand ---------------------------------------------------------------------------------------------------------------------- */
+typedef ir_value *(*unary_fn)(ir_builder *b, ir_value *x, ir_value *r, ir_value *d);
+
+static ir_value *d_abs(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    if (!ir_dtype_is_complex(x->type->dtype)) return ir_multiply(b, d, ir_sign(b, x));
+    /* |x| = sqrt(re^2 + im^2): d * (re - i im) / |x|, zero at zero. */
+    ir_value *zero = ir_compare(b, IR_EQ, r, grad_zeros(b, r->type));
+    ir_value *k = ir_divide(b, d, ir_select(b, zero, ir_splat(b, r->type, 1), r));
+    return ir_complex(b, ir_multiply(b, k, ir_real(b, x)), ir_negate(b, ir_multiply(b, k, ir_imag(b, x))));
+}
+
+static ir_value *d_cbrt(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_divide(b, d, grad_times(b, ir_multiply(b, r, r), 3));
+}
+
+static ir_value *d_cosine(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)r;
+    return ir_negate(b, ir_multiply(b, d, ir_sine(b, x)));
+}
+
+static ir_value *d_exponential(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_multiply(b, d, r);
+}
+
+static ir_value *d_exponential_minus_one(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_multiply(b, d, grad_plus(b, r, 1));
+}
+
+static ir_value *d_imag(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x, (void)r;
+    return ir_complex(b, grad_zeros(b, d->type), ir_negate(b, d));
+}
+
+static ir_value *d_log(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)r;
+    return ir_divide(b, d, x);
+}
+
+static ir_value *d_log_plus_one(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)r;
+    return ir_divide(b, d, grad_plus(b, x, 1));
+}
+
+static ir_value *d_logistic(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_multiply(b, d, ir_multiply(b, r, ir_subtract(b, ir_splat(b, r->type, 1), r)));
+}
+
+static ir_value *d_negate(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x, (void)r;
+    return ir_negate(b, d);
+}
+
+static ir_value *d_real(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x, (void)r;
+    return ir_complex(b, d, grad_zeros(b, d->type));
+}
+
+static ir_value *d_rsqrt(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    return ir_multiply(b, d, grad_times(b, ir_divide(b, r, x), -0.5));
+}
+
+static ir_value *d_sine(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)r;
+    return ir_multiply(b, d, ir_cosine(b, x));
+}
+
+static ir_value *d_sqrt(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_divide(b, grad_times(b, d, 0.5), r);
+}
+
+static ir_value *d_tan(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_multiply(b, d, grad_plus(b, ir_multiply(b, r, r), 1));
+}
+
+static ir_value *d_tanh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
+    (void)x;
+    return ir_multiply(b, d, ir_subtract(b, ir_splat(b, r->type, 1), ir_multiply(b, r, r)));
+}
+
+static const unary_fn unary_rules[OP_COUNT] = {
+    [OP_abs] = d_abs,
+    [OP_cbrt] = d_cbrt,
+    [OP_cosine] = d_cosine,
+    [OP_exponential] = d_exponential,
+    [OP_exponential_minus_one] = d_exponential_minus_one,
+    [OP_imag] = d_imag,
+    [OP_log] = d_log,
+    [OP_log_plus_one] = d_log_plus_one,
+    [OP_logistic] = d_logistic,
+    [OP_negate] = d_negate,
+    [OP_real] = d_real,
+    [OP_rsqrt] = d_rsqrt,
+    [OP_sine] = d_sine,
+    [OP_sqrt] = d_sqrt,
+    [OP_tan] = d_tan,
+    [OP_tanh] = d_tanh,
+};
+
+xt_status grad_unary(grad_call *c) {
+    const ir_op *op = c->op;
+    ir_value *r = &((ir_op *)op)->out[0];
+    if (c->want[0]) c->d_in[0] = unary_rules[op->code](c->b, op->in[0], r, c->d_out[0]);
+    return NULL;
+}
+
+/* --- two operands ------------------------------------------------------------------------------------------------------------------------ */
+/* The contribution to operand i (0 or 1); NULL is a zero derivative (or a builder that failed). */
+typedef ir_value *(*binary_fn)(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d);
+
+static ir_value *d_add(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)b, (void)i, (void)x, (void)y, (void)r;
+    return d;
+}
+
+static ir_value *d_subtract(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)x, (void)y, (void)r;
+    return i == 0 ? d : ir_negate(b, d);
+}
+
+static ir_value *d_multiply(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)r;
+    return ir_multiply(b, d, i == 0 ? y : x);
+}
+
+static ir_value *d_divide(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)x;
+    ir_value *dx = ir_divide(b, d, y);
+    return i == 0 ? dx : ir_negate(b, ir_multiply(b, dx, r));
+}
+
+/* x^y. By x: d y x^(y-1), where y = 0 gives 0 even at x = 0. By y: d r log(x), where x = 0 gives 0. */
+static ir_value *d_power(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    ir_value *one = ir_splat(b, x->type, 1);
+    if (i == 1) {
+        ir_value *log_x = ir_log(b, ir_select(b, ir_compare(b, IR_EQ, x, grad_zeros(b, x->type)), one, x));
+        return ir_multiply(b, d, ir_multiply(b, r, log_x));
+    }
+    double k;
+    if (grad_is_constant(y, &k) && !isnan(k)) {
+        if (k == 0) return NULL;
+        if (k == 1) return d;
+        if (k == 2) return ir_multiply(b, d, grad_times(b, x, 2));
+        return ir_multiply(b, d, grad_times(b, ir_power(b, x, ir_splat(b, y->type, k - 1)), k));
+    }
+    ir_value *slope = ir_multiply(b, y, ir_power(b, x, ir_subtract(b, y, one)));
+    ir_value *flat = ir_compare(b, IR_EQ, y, grad_zeros(b, y->type));
+    return ir_multiply(b, d, ir_select(b, flat, grad_zeros(b, x->type), slope));
+}
+
+static ir_value *pick(ir_builder *b, ir_cmp_dir wins, ir_value *self, ir_value *other, ir_value *d) {
+    ir_value *zero = grad_zeros(b, d->type), *ahead = ir_compare(b, wins, self, other);
+    if (grad_is_constant(other, NULL) || grad_is_constant(self, NULL)) return ir_select(b, ahead, d, zero);
+    ir_value *tie = ir_compare(b, IR_EQ, self, other);
+    return ir_select(b, ahead, d, ir_select(b, tie, grad_times(b, d, 0.5), zero));
+}
+
+static ir_value *d_maximum(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)r;
+    return i == 0 ? pick(b, IR_GT, x, y, d) : pick(b, IR_GT, y, x, d);
+}
+
+static ir_value *d_minimum(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)r;
+    return i == 0 ? pick(b, IR_LT, x, y, d) : pick(b, IR_LT, y, x, d);
+}
+
+/* x - y trunc(x / y): the sign of the result is x's. */
+static ir_value *d_remainder(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)r;
+    if (i == 0) return d;
+    ir_value *q = ir_divide(b, x, y);
+    ir_value *whole = ir_multiply(b, ir_sign(b, q), ir_floor(b, ir_abs(b, q)));
+    return ir_negate(b, ir_multiply(b, d, whole));
+}
+
+static ir_value *d_atan2(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)r;
+    ir_value *k = ir_divide(b, d, ir_add(b, ir_multiply(b, x, x), ir_multiply(b, y, y)));
+    return i == 0 ? ir_multiply(b, k, y) : ir_negate(b, ir_multiply(b, k, x));
+}
+
+static ir_value *d_complex(ir_builder *b, int i, ir_value *x, ir_value *y, ir_value *r, ir_value *d) {
+    (void)x, (void)y, (void)r;
+    return i == 0 ? ir_real(b, d) : ir_negate(b, ir_imag(b, d));
+}
+
+static const binary_fn binary_rules[OP_COUNT] = {
+    [OP_add] = d_add,         [OP_atan2] = d_atan2,       [OP_complex] = d_complex, [OP_divide] = d_divide,       [OP_maximum] = d_maximum,
+    [OP_minimum] = d_minimum, [OP_multiply] = d_multiply, [OP_power] = d_power,     [OP_remainder] = d_remainder, [OP_subtract] = d_subtract,
+};
+
+xt_status grad_binary(grad_call *c) {
+    const ir_op *op = c->op;
+    ir_value *r = &((ir_op *)op)->out[0];
+    for (int i = 0; i < 2; i++)
+        if (c->want[i]) c->d_in[i] = binary_rules[op->code](c->b, i, op->in[0], op->in[1], r, c->d_out[0]);
+    return NULL;
+}
+
+/* --- the others ---------------------------------------------------------------------------------------------------------------------------- */
+xt_status grad_select(grad_call *c) {
+    ir_value *d = c->d_out[0], *zero = grad_zeros(c->b, d->type), *pred = c->op->in[0];
+    if (c->want[1]) c->d_in[1] = ir_select(c->b, pred, d, zero);
+    if (c->want[2]) c->d_in[2] = ir_select(c->b, pred, zero, d);
+    return NULL;
+}
+
+/* Bounds may be scalars beside a tensor: then theirs is the sum over all elements that they hold. */
+xt_status grad_clamp(grad_call *c) {
+    ir_builder *b = c->b;
+    ir_value *d = c->d_out[0], *zero = grad_zeros(b, d->type), *x = c->op->in[1];
+    ir_value *lo = c->op->in[0], *hi = c->op->in[2];
+    ir_value *full_lo = lo->type == x->type ? lo : ir_broadcast_scalar(b, lo, x->type);
+    ir_value *full_hi = hi->type == x->type ? hi : ir_broadcast_scalar(b, hi, x->type);
+    ir_value *below = ir_compare(b, IR_LT, x, full_lo), *above = ir_compare(b, IR_GT, x, full_hi);
+    if (c->want[1]) c->d_in[1] = ir_select(b, ir_or(b, below, above), zero, d);
+    /* clamp is min(max(x, lo), hi): hi wins where the bounds cross, and there lo is not seen at all. */
+    ir_value *crossed = ir_compare(b, IR_GT, full_lo, full_hi);
+    if (c->want[0]) {
+        ir_value *held = ir_select(b, ir_and(b, below, ir_not(b, crossed)), d, zero);
+        c->d_in[0] = lo->type == x->type ? held : grad_sum_all(b, held);
+    }
+    if (c->want[2]) {
+        ir_value *held = ir_select(b, ir_or(b, above, crossed), d, zero);
+        c->d_in[2] = hi->type == x->type ? held : grad_sum_all(b, held);
+    }
+    return NULL;
+}
+
+xt_status grad_convert(grad_call *c) {
+    xt_dtype from = c->op->in[0]->type->dtype, to = c->op->out[0].type->dtype;
+    if (!c->want[0]) return NULL;
+    ir_value *d = c->d_out[0];
+    if (!ir_dtype_is_float(to) && !ir_dtype_is_complex(to)) return NULL; /* through integers nothing flows */
+    if (ir_dtype_is_complex(to) && !ir_dtype_is_complex(from)) d = ir_real(c->b, d);
+    if (ir_dtype_is_complex(from) && !ir_dtype_is_complex(to)) d = ir_complex(c->b, d, grad_zeros(c->b, d->type));
+    c->d_in[0] = d ? ir_convert(c->b, d, from) : NULL;
+    return NULL;
+}
+
+/* The cotangent is rounded the same way, as a tensor of that precision would be. */
+xt_status grad_reduce_precision(grad_call *c) {
+    if (!c->want[0]) return NULL;
+    ir_op *op = grad_clone(c, 1, c->d_out, 0, NULL);
+    c->d_in[0] = op ? &op->out[0] : NULL;
+    return NULL;
+}
+
+xt_status grad_barrier(grad_call *c) {
+    for (size_t i = 0; i < c->op->n_in; i++) c->d_in[i] = c->want[i] ? c->d_out[i] : NULL;
+    return NULL;
+}

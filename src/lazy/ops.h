@@ -1,0 +1,49 @@
+/* What the public tensor ops (ops_*.c) share: operands, dtype promotion, broadcasting, axes, shapes in messages.
+ *
+ * An op opens with ops_begin, reads its operands with lazy_value (NULL for a bad one: then it records nothing), and closes with lazy_wrap. What the
+ * user got wrong is found before anything is recorded and named with function, shapes and a way out. Ops record through the ir_* builders only. */
+#ifndef XT_SRC_LAZY_OPS_H
+#define XT_SRC_LAZY_OPS_H
+
+#include "lazy/lazy.h"
+
+/* A shape as text, "[128,320]". Several may stand in one message: each has a buffer of its own. */
+typedef struct ops_text {
+    char s[XT_MAX_RANK * 21 + 3];
+} ops_text;
+const char *ops_shape(const ir_type *t, ops_text *buf);
+const char *ops_dims(size_t rank, const int64_t *dims, ops_text *buf);
+
+/* Negative axes count from the end. False after an error that names `what`, the axis and the shape; the error tensor is *out. */
+bool ops_axis(const xt_src *src, const char *what, const ir_type *t, int axis, int64_t *out_axis, xt_tensor *out);
+/* The rank of a list of dims that ends at its first 0. */
+int ops_rank(const int64_t *dims);
+
+/* PyTorch's promotion: the higher category (bool, integer, float, complex) wins, and among equals the wider type; a tensor without dims only counts
+ * by its category. */
+xt_dtype ops_promote(const ir_type *a, const ir_type *b);
+bool ops_is_number(xt_dtype t); /* integer, float or complex */
+/* x as a float: itself, or f32. */
+ir_value *ops_float(ir_builder *b, ir_value *x);
+/* x as truth values: itself, or x != 0. */
+ir_value *ops_bool(ir_builder *b, ir_value *x);
+
+/* The common shape of two by NumPy's rule, into dims[XT_MAX_RANK]; false when there is none (*bad: the result's dim where they differ). */
+bool ops_common_dims(const ir_type *a, const ir_type *b, size_t *rank, int64_t *dims, size_t *bad);
+ir_value *ops_broadcast(ir_builder *b, ir_value *x, size_t rank, const int64_t *dims); /* x itself when it has those dims */
+/* Brings x and y to one shape and dtype (XT_DTYPE_NONE: the promoted one). False after an error, which is *out then. */
+bool ops_meet(const xt_src *src, const char *what, ir_builder *b, xt_dtype dtype, ir_value **x, ir_value **y, xt_tensor *out);
+
+/* The same value as a node of its own: what an op gives that has nothing to do. A tensor never shares its value with another one. */
+ir_value *ops_copy(ir_builder *b, ir_value *x);
+
+/* Matmul and convolution under autocast: casts f32 operands to the autocast dtype; gives the dtype the result must be cast to. */
+xt_dtype ops_autocast(ir_builder *b, ir_value **x, ir_value **y);
+ir_precision ops_precision(xt_dtype t);
+ir_value *ops_sum(ir_builder *b, ir_value *x, size_t n, const int64_t *axes); /* narrow floats are summed in f32 */
+
+/* A number of the caller's as a scalar value of dtype t. It is a constant of the graph; once it has changed between two steps at this place of the
+ * program it is data (one notice), so that a schedule never recompiles. Call before ops_begin's builder records the op itself. */
+ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
+
+#endif

@@ -1,0 +1,299 @@
+/* The public elementwise ops: one builder function and one row each; the functions of include/xtrain/tensor_ops.def are made from the rows. */
+#include <math.h>
+
+#include "lazy/ops.h"
+
+/* --- one operand --------------------------------------------------------------------------------------------------------------------------- */
+/* What a unary op accepts and what it computes on. */
+typedef enum operand { AS_FLOAT /* integers become f32 */, AS_IS, AS_NUMBER /* anything but bool */ } operand;
+
+static ir_value *make_square(ir_builder *b, ir_value *x) {
+    return ir_multiply(b, x, x);
+}
+static ir_value *make_relu(ir_builder *b, ir_value *x) {
+    return ir_maximum(b, x, ir_splat(b, x->type, 0));
+}
+static ir_value *make_silu(ir_builder *b, ir_value *x) {
+    return ir_multiply(b, x, ir_logistic(b, x));
+}
+static ir_value *make_logical_not(ir_builder *b, ir_value *x) {
+    return ir_not(b, ops_bool(b, x));
+}
+
+/* 0.5 x (1 + tanh(sqrt(2/pi) (x + 0.044715 x^3))): Hendrycks and Gimpel's approximation, as in GPT-2. */
+static ir_value *make_gelu(ir_builder *b, ir_value *x) {
+    const ir_type *t = x->type;
+    ir_value *cube = ir_multiply(b, ir_multiply(b, x, x), x);
+    ir_value *inner = ir_multiply(b, ir_add(b, x, ir_multiply(b, cube, ir_splat(b, t, 0.044715))), ir_splat(b, t, sqrt(2 / M_PI)));
+    ir_value *half = ir_multiply(b, x, ir_splat(b, t, 0.5));
+    return ir_multiply(b, half, ir_add(b, ir_tanh(b, inner), ir_splat(b, t, 1)));
+}
+
+/* Rounding leaves integers as they are. */
+static ir_value *unless_int(ir_builder *b, ir_opcode code, ir_value *x) {
+    return ir_dtype_is_float(x->type->dtype) ? ir_unary(b, code, x) : ops_copy(b, x);
+}
+static ir_value *make_ceil(ir_builder *b, ir_value *x) {
+    return unless_int(b, OP_ceil, x);
+}
+static ir_value *make_floor(ir_builder *b, ir_value *x) {
+    return unless_int(b, OP_floor, x);
+}
+static ir_value *make_round(ir_builder *b, ir_value *x) {
+    return unless_int(b, OP_round_nearest_even, x);
+}
+
+static bool is_unsigned(xt_dtype t) {
+    return ir_dtype_is_int(t) && !ir_dtype_is_signed(t);
+}
+static ir_value *make_abs(ir_builder *b, ir_value *x) {
+    return is_unsigned(x->type->dtype) ? ops_copy(b, x) : ir_abs(b, x);
+}
+static ir_value *make_sign(ir_builder *b, ir_value *x) {
+    return is_unsigned(x->type->dtype) ? ir_minimum(b, x, ir_splat(b, x->type, 1)) : ir_sign(b, x);
+}
+
+static ir_value *make_isfinite(ir_builder *b, ir_value *x) {
+    return ir_dtype_is_float(x->type->dtype) ? ir_is_finite(b, x) : ir_splat(b, ir_with_dtype(x->type, XT_BOOL), 1);
+}
+
+/* The same value under a new name, through which no gradient flows. */
+static ir_value *make_detach(ir_builder *b, ir_value *x) {
+    ir_value *v = ops_copy(b, x);
+    lazy_no_grad_value(v);
+    return v;
+}
+
+static xt_tensor unary(const xt_src *src, const char *what, operand kind, ir_value *(*make)(ir_builder *, ir_value *), xt_tensor x) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v) return lazy_wrap(NULL, what);
+    if (kind == AS_NUMBER && v->type->dtype == XT_BOOL)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is bool, numbers are needed; xt_cast it first", what);
+    if (kind == AS_FLOAT) v = ops_float(b, v);
+    return lazy_wrap(v ? make(b, v) : NULL, what);
+}
+
+#define UNARY(name, kind, make)                                                                                                                      \
+    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {                                                                                       \
+        return unary(src, "xt_" #name, kind, make, x);                                                                                               \
+    }
+UNARY(abs, AS_NUMBER, make_abs)
+UNARY(ceil, AS_NUMBER, make_ceil)
+UNARY(cos, AS_FLOAT, ir_cosine)
+UNARY(detach, AS_IS, make_detach)
+UNARY(exp, AS_FLOAT, ir_exponential)
+UNARY(expm1, AS_FLOAT, ir_exponential_minus_one)
+UNARY(floor, AS_NUMBER, make_floor)
+UNARY(gelu, AS_FLOAT, make_gelu)
+UNARY(isfinite, AS_IS, make_isfinite)
+UNARY(log1p, AS_FLOAT, ir_log_plus_one)
+UNARY(log_e, AS_FLOAT, ir_log)
+UNARY(logical_not, AS_IS, make_logical_not)
+UNARY(neg, AS_NUMBER, ir_negate)
+UNARY(relu, AS_NUMBER, make_relu)
+UNARY(round, AS_NUMBER, make_round)
+UNARY(rsqrt, AS_FLOAT, ir_rsqrt)
+UNARY(sigmoid, AS_FLOAT, ir_logistic)
+UNARY(sign, AS_NUMBER, make_sign)
+UNARY(silu, AS_FLOAT, make_silu)
+UNARY(sin, AS_FLOAT, ir_sine)
+UNARY(sqrt, AS_FLOAT, ir_sqrt)
+UNARY(square, AS_NUMBER, make_square)
+UNARY(tanh, AS_FLOAT, ir_tanh)
+#undef UNARY
+
+/* --- two operands ------------------------------------------------------------------------------------------------------------------------------ */
+/* Integers divide to f32, as "/" does in Python. */
+static ir_value *make_div(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_divide(b, ops_float(b, x), ops_float(b, y));
+}
+
+/* The remainder with the divisor's sign, as "%" in Python; StableHLO's has the dividend's. */
+static ir_value *make_remainder(ir_builder *b, ir_value *x, ir_value *y) {
+    ir_value *r = ir_remainder(b, x, y);
+    if (!r || is_unsigned(x->type->dtype)) return r;
+    ir_value *zero = ir_splat(b, x->type, 0);
+    ir_value *opposite = ir_compare(b, IR_NE, ir_compare(b, IR_LT, r, zero), ir_compare(b, IR_LT, y, zero));
+    return ir_select(b, ir_and(b, opposite, ir_compare(b, IR_NE, r, zero)), ir_add(b, r, y), r);
+}
+
+static ir_value *make_eq(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_compare(b, IR_EQ, x, y);
+}
+static ir_value *make_ne(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_compare(b, IR_NE, x, y);
+}
+static ir_value *make_lt(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_compare(b, IR_LT, x, y);
+}
+static ir_value *make_le(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_compare(b, IR_LE, x, y);
+}
+static ir_value *make_gt(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_compare(b, IR_GT, x, y);
+}
+static ir_value *make_ge(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_compare(b, IR_GE, x, y);
+}
+static ir_value *make_logical_and(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_and(b, ops_bool(b, x), ops_bool(b, y));
+}
+static ir_value *make_logical_or(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_or(b, ops_bool(b, x), ops_bool(b, y));
+}
+
+static xt_tensor binary(const xt_src *src, const char *what, operand kind, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x,
+                        xt_tensor y) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *vx = lazy_value(x), *vy = lazy_value(y);
+    xt_tensor failed;
+    if (!ops_meet(src, what, b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
+    if (kind == AS_NUMBER && vx && vx->type->dtype == XT_BOOL)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
+    return lazy_wrap(vx && vy ? make(b, vx, vy) : NULL, what);
+}
+
+#define BINARY(name, kind, make)                                                                                                                     \
+    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y) {                                                                          \
+        return binary(src, "xt_" #name, kind, make, x, y);                                                                                           \
+    }
+BINARY(add, AS_IS, ir_add)
+BINARY(div, AS_IS, make_div)
+BINARY(eq, AS_IS, make_eq)
+BINARY(ge, AS_IS, make_ge)
+BINARY(gt, AS_IS, make_gt)
+BINARY(le, AS_IS, make_le)
+BINARY(logical_and, AS_IS, make_logical_and)
+BINARY(logical_or, AS_IS, make_logical_or)
+BINARY(lt, AS_IS, make_lt)
+BINARY(maximum, AS_IS, ir_maximum)
+BINARY(minimum, AS_IS, ir_minimum)
+BINARY(mul, AS_IS, ir_multiply)
+BINARY(ne, AS_IS, make_ne)
+BINARY(pow, AS_NUMBER, ir_power)
+BINARY(remainder, AS_NUMBER, make_remainder)
+#undef BINARY
+
+/* Named xt_minus by users: xt_sub is a child module. */
+xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y) {
+    return binary(src, "xt_minus", AS_NUMBER, ir_subtract, x, y);
+}
+
+/* --- a tensor and a number ------------------------------------------------------------------------------------------------------------------------ */
+/* An integer tensor stays one beside a whole number; else it becomes f32. */
+static xt_dtype beside_number(xt_dtype t, double v) {
+    bool whole = v == floor(v) && fabs(v) < 9e15;
+    if (t == XT_BOOL) return whole ? XT_I64 : XT_F32;
+    return ir_dtype_is_int(t) && !whole ? XT_F32 : t;
+}
+
+static xt_tensor with_number(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v,
+                             xt_dtype dtype) {
+    bool constant;
+    ir_value *number = ops_number(src, what, dtype, v, &constant);
+    ir_builder *b = lazy_begin(src);
+    ir_value *vx = lazy_value(x);
+    if (!vx || !number) return lazy_wrap(NULL, what);
+    vx = ir_convert(b, vx, dtype);
+    if (!vx) return lazy_wrap(NULL, what);
+    number = constant ? ir_splat(b, vx->type, v) : ops_broadcast(b, number, vx->type->rank, vx->type->dims);
+    return lazy_wrap(make(b, vx, number), what);
+}
+
+static xt_tensor number_op(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v) {
+    const ir_type *t = lazy_type(x);
+    if (!t) {
+        lazy_begin(src);
+        lazy_value(x);
+        return lazy_wrap(NULL, what);
+    }
+    return with_number(src, what, make, x, v, beside_number(t->dtype, v));
+}
+
+/* Powers that need no logarithm are spelled out. */
+static ir_value *make_power(ir_builder *b, ir_value *x, ir_value *y) {
+    double v = 0;
+    const ir_literal *lit = y && y->def && y->def->code == OP_constant ? ir_get_literal(y->def) : NULL;
+    if (lit && lit->splat && ir_dtype_is_float(lit->type->dtype)) v = lazy_as_double(lit->data, lit->type->dtype);
+    return v == 2 ? ir_multiply(b, x, x) : v == 1 ? ops_copy(b, x) : v == 0.5 ? ir_sqrt(b, x) : v == -0.5 ? ir_rsqrt(b, x) : ir_power(b, x, y);
+}
+
+xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v) {
+    return number_op(src, "xt_add_scalar", ir_add, x, v);
+}
+xt_tensor xt_mul_scalar_at(const xt_src *src, xt_tensor x, double v) {
+    return number_op(src, "xt_mul_scalar", ir_multiply, x, v);
+}
+
+xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v) {
+    const ir_type *t = lazy_type(x);
+    if (t && ir_dtype_is_int(t->dtype) && v < 0) return with_number(src, "xt_pow_scalar", make_power, x, v, XT_F32);
+    return number_op(src, "xt_pow_scalar", make_power, x, v);
+}
+
+/* The bounds as numbers of x's type: an integer type keeps the whole numbers between them, cut to its own range. */
+static void int_bounds(xt_dtype t, double *lo, double *hi) {
+    int n = 8 * (int)xt_dtype_size(t) - ir_dtype_is_signed(t);
+    double top = ldexp(1, n) - 1, bottom = ir_dtype_is_signed(t) ? -ldexp(1, n) : 0;
+    if (n > 53) top = ldexp(1, n) - ldexp(1, n - 53); /* the largest double below */
+    *lo = ceil(*lo) > bottom ? ceil(*lo) : bottom;
+    *hi = floor(*hi) < top ? floor(*hi) : top;
+}
+
+xt_tensor xt_clamp_at(const xt_src *src, xt_tensor x, double lo, double hi) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v) return lazy_wrap(NULL, "xt_clamp");
+    xt_dtype t = v->type->dtype;
+    if (t == XT_BOOL || ir_dtype_is_complex(t))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_clamp: x is %s, which has no order", xt_dtype_name(t));
+    if (isnan(lo) || isnan(hi) || lo > hi)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_clamp: bounds %g and %g: the first must not be above the second", lo, hi);
+    if (ir_dtype_is_int(t)) int_bounds(t, &lo, &hi);
+    ir_value *low = ir_splat(b, ir_scalar(t), lo), *high = ir_splat(b, ir_scalar(t), hi);
+    return lazy_wrap(ir_clamp(b, low, v, high), "xt_clamp");
+}
+
+/* --- three operands, and casts ------------------------------------------------------------------------------------------------------------------------ */
+xt_tensor xt_where_at(const xt_src *src, xt_tensor cond, xt_tensor x, xt_tensor y) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *vc = lazy_value(cond), *vx = lazy_value(x), *vy = lazy_value(y);
+    xt_tensor failed;
+    if (!vc) return lazy_wrap(NULL, "xt_where");
+    if (!ops_meet(src, "xt_where", b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
+    size_t rank, bad;
+    int64_t dims[XT_MAX_RANK];
+    if (vx && !ops_common_dims(vc->type, vx->type, &rank, dims, &bad)) {
+        ops_text sc, sx;
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_where: the condition %s does not broadcast with x and y %s", ops_shape(vc->type, &sc),
+                          ops_shape(vx->type, &sx));
+    }
+    if (!vx || !vy) return lazy_wrap(NULL, "xt_where");
+    vc = ops_broadcast(b, ops_bool(b, vc), rank, dims);
+    return lazy_wrap(ir_select(b, vc, ops_broadcast(b, vx, rank, dims), ops_broadcast(b, vy, rank, dims)), "xt_where");
+}
+
+xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v) return lazy_wrap(NULL, "xt_cast");
+    if (dtype == XT_TOKEN || !xt_dtype_size(dtype)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_cast: %d is no dtype of numbers", (int)dtype);
+    if (dtype == v->type->dtype) return x;
+    if (dtype == XT_BOOL) return lazy_wrap(ops_bool(b, v), "xt_cast");
+    if (ir_dtype_is_complex(v->type->dtype) && !ir_dtype_is_complex(dtype)) v = ir_real(b, v);
+    return lazy_wrap(v ? ir_convert(b, v, dtype) : NULL, "xt_cast");
+}
+
+/* --- the functions behind the macros ----------------------------------------------------------------------------------------------------------------------- */
+#define XT_UNARY_(name)                                                                                                                              \
+    xt_tensor(xt_##name)(xt_tensor x) {                                                                                                              \
+        return xt_##name##_at(src_get(src_from_caller()), x);                                                                                        \
+    }
+#define XT_BINARY_(name)                                                                                                                             \
+    xt_tensor(xt_##name)(xt_tensor x, xt_tensor y) {                                                                                                 \
+        return xt_##name##_at(src_get(src_from_caller()), x, y);                                                                                     \
+    }
+#include <xtrain/tensor_ops.def>
+#undef XT_UNARY_
+#undef XT_BINARY_
