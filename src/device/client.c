@@ -1,0 +1,196 @@
+/* Opening a client of a plugin: its options, its devices, what it says of itself. See device_int.h for who keeps whom alive. */
+#include <stdlib.h>
+
+#include "device/kv.h"
+
+/* --- life ------------------------------------------------------------------------------------------------------------------------------ */
+void device_client_retain(device_client *c) { atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed); }
+
+static void client_free(device_client *c) {
+    if (c->pjrt) {
+        PJRT_Client_Destroy_Args d = PJRT_INIT(Client_Destroy, .client = c->pjrt);
+        xt_status s = DEVICE_CALL(c->api, Client_Destroy, &d, "closing the device");
+        if (s) log_msg(XT_SEV_WARNING, "%s", xt_status_message(s));
+        xt_status_free(s);
+    }
+    for (size_t i = 0; i < BASE_COUNT(c->strings); i++) base_free(c->strings[i]);
+    base_free(c->replica_ids);
+    pthread_cond_destroy(&c->idle);
+    pthread_mutex_destroy(&c->lock);
+    base_free(c);
+    live_add(LIVE_client, -1);
+}
+
+void device_client_unref(device_client *c) {
+    if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) == 1) client_free(c);
+}
+
+void device_pending_add(device_client *c) {
+    pthread_mutex_lock(&c->lock);
+    c->pending++;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void device_pending_done(device_client *c) {
+    pthread_mutex_lock(&c->lock);
+    if (--c->pending == 0) pthread_cond_broadcast(&c->idle);
+    pthread_mutex_unlock(&c->lock);
+}
+
+void device_close(device_client *c) {
+    if (!c) return;
+    pthread_mutex_lock(&c->lock);
+    while (c->pending > 0) pthread_cond_wait(&c->idle, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    device_client_unref(c);
+}
+
+/* --- what the plugin says ----------------------------------------------------------------------------------------------------------------- */
+static xt_status describe(device_client *c, PJRT_Device *d, int32_t *out_id, int32_t *out_process, char **out_kind) {
+    PJRT_Device_GetDescription_Args g = PJRT_INIT(Device_GetDescription, .device = d);
+    XT_TRY(DEVICE_CALL(c->api, Device_GetDescription, &g, "describing a device"));
+    PJRT_DeviceDescription_Id_Args i = PJRT_INIT(DeviceDescription_Id, .device_description = g.device_description);
+    XT_TRY(DEVICE_CALL(c->api, DeviceDescription_Id, &i, "reading a device's id"));
+    PJRT_DeviceDescription_ProcessIndex_Args p = PJRT_INIT(DeviceDescription_ProcessIndex, .device_description = g.device_description);
+    XT_TRY(DEVICE_CALL(c->api, DeviceDescription_ProcessIndex, &p, "reading a device's process"));
+    *out_id = i.id;
+    *out_process = p.process_index;
+    if (!out_kind) return NULL;
+    PJRT_DeviceDescription_Kind_Args k = PJRT_INIT(DeviceDescription_Kind, .device_description = g.device_description);
+    XT_TRY(DEVICE_CALL(c->api, DeviceDescription_Kind, &k, "reading a device's kind"));
+    *out_kind = device_text(k.device_kind, k.device_kind_size);
+    return *out_kind ? NULL : status_oom(k.device_kind_size, "a device's kind");
+}
+
+/* The first device of each process, by process: where the replicas of a multi-process program run. */
+static xt_status find_replicas(device_client *c, PJRT_Device *const *devices, size_t n) {
+    c->replica_ids = base_malloc((n ? n : 1) * sizeof *c->replica_ids);
+    if (!c->replica_ids) return status_oom(n * sizeof *c->replica_ids, "the list of devices");
+    for (size_t i = 0; i < n; i++) c->replica_ids[i] = -1;
+    for (size_t i = 0; i < n; i++) {
+        int32_t id, process;
+        XT_TRY(describe(c, devices[i], &id, &process, NULL));
+        if (process < 0 || (size_t)process >= n) continue;
+        if (process >= c->n_processes) c->n_processes = process + 1;
+        if (c->replica_ids[process] < 0 || id < c->replica_ids[process]) c->replica_ids[process] = id;
+    }
+    return NULL;
+}
+
+static xt_status read_devices(device_client *c) {
+    PJRT_Client_Devices_Args all = PJRT_INIT(Client_Devices, .client = c->pjrt);
+    XT_TRY(DEVICE_CALL(c->api, Client_Devices, &all, "listing the devices"));
+    PJRT_Client_AddressableDevices_Args mine = PJRT_INIT(Client_AddressableDevices, .client = c->pjrt);
+    XT_TRY(DEVICE_CALL(c->api, Client_AddressableDevices, &mine, "listing this process's devices"));
+    if (mine.num_addressable_devices == 0)
+        return status_new(XT_NOT_FOUND, NULL, "the plugin %s offers no device to this process", c->plugin->path);
+    c->device = mine.addressable_devices[0];
+    int32_t process;
+    XT_TRY(describe(c, c->device, &c->device_id, &process, &c->strings[2]));
+    XT_TRY(find_replicas(c, all.devices, all.num_devices));
+    if (c->n_nodes > 1 && c->n_processes != c->n_nodes)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "the plugin %s does not join processes: asked for a client of %d, it sees %d; run one process, or use XT_DEVICE=CPU", c->plugin->path,
+                          c->n_nodes, c->n_processes);
+    c->info.n_devices = (int)all.num_devices;
+    c->info.n_addressable = (int)mine.num_addressable_devices;
+    c->info.device_kind = c->strings[2];
+    return NULL;
+}
+
+static xt_status read_info(device_client *c) {
+    PJRT_Client_PlatformName_Args n = PJRT_INIT(Client_PlatformName, .client = c->pjrt);
+    XT_TRY(DEVICE_CALL(c->api, Client_PlatformName, &n, "reading the platform's name"));
+    PJRT_Client_PlatformVersion_Args v = PJRT_INIT(Client_PlatformVersion, .client = c->pjrt);
+    XT_TRY(DEVICE_CALL(c->api, Client_PlatformVersion, &v, "reading the platform's version"));
+    c->strings[0] = device_text(n.platform_name, n.platform_name_size);
+    c->strings[1] = device_text(v.platform_version, v.platform_version_size);
+    if (!c->strings[0] || !c->strings[1]) return status_oom(v.platform_version_size, "the platform's name");
+    c->info.plugin_path = c->plugin->path;
+    c->info.build_id = c->plugin->build_id;
+    c->info.platform = c->strings[0];
+    c->info.platform_version = c->strings[1];
+    c->info.api_major = c->api->pjrt_api_version.major_version;
+    c->info.api_minor = c->api->pjrt_api_version.minor_version;
+    memcpy(c->info.stablehlo, c->plugin->stablehlo, sizeof c->info.stablehlo);
+    return read_devices(c);
+}
+
+/* --- opening --------------------------------------------------------------------------------------------------------------------------------- */
+static PJRT_NamedValue int_option(const char *name, int64_t v) {
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_INT64,
+                             .int64_value = v, .value_size = 1};
+}
+
+/* How many devices a CPU client shall have: XLA's CPU plugins make four unless told, so CPU plugins are always told. */
+static int cpu_devices(const device_open_opts *o) {
+    if (o->local_devices > 0) return o->local_devices;
+    int n = 1;
+    const char *source;
+    xt_status s = device_count("CPU", &n, &source);
+    if (s) log_once("CPU_NUM_DEVICES", XT_SEV_WARNING, "%s; one device is used", xt_status_message(s));
+    xt_status_free(s);
+    return n;
+}
+
+static xt_status create(device_client *c, const device_open_opts *o, bool with_device_count) {
+    PJRT_NamedValue options[3];
+    size_t n = 0;
+    device_family f = c->plugin->family;
+    if (with_device_count) options[n++] = int_option("cpu_device_count", cpu_devices(o));
+    if (c->n_nodes > 1 && f != DEVICE_FAMILY_TPU) { /* a TPU learns its topology from the environment */
+        options[n++] = int_option("node_id", c->node_id);
+        options[n++] = int_option("num_nodes", c->n_nodes);
+    }
+    PJRT_Client_Create_Args a = PJRT_INIT(Client_Create, .create_options = options, .num_options = n);
+    if (o->kv) {
+        a.kv_get_callback = device_kv_get;
+        a.kv_try_get_callback = device_kv_try_get;
+        a.kv_put_callback = device_kv_put;
+        a.kv_get_user_arg = a.kv_put_user_arg = a.kv_try_get_user_arg = &c->kv;
+    }
+    XT_TRY(DEVICE_CALL(c->api, Client_Create, &a, "opening the device"));
+    c->pjrt = a.client;
+    return NULL;
+}
+
+static xt_status open_client(device_client *c, const device_open_opts *o) {
+    device_family f = c->plugin->family;
+    bool cpu = f == DEVICE_FAMILY_CPU || f == DEVICE_FAMILY_XLA_CPU;
+    xt_status s = create(c, o, cpu);
+    if (s && f == DEVICE_FAMILY_XLA_CPU && xt_status_code(s) == XT_INVALID_ARGUMENT) { /* some builds take no options: four devices do no harm */
+        xt_status_free(s);
+        s = create(c, o, false);
+    }
+    XT_TRY(status_context(s, "%s", c->plugin->path));
+    return status_context(read_info(c), "%s", c->plugin->path);
+}
+
+xt_status device_open(const device_open_opts *o, device_client **out) {
+    *out = NULL;
+    if (o->n_nodes > 1 && (!o->kv || o->node_id < 0 || o->node_id >= o->n_nodes))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d", o->n_nodes,
+                          o->n_nodes - 1, o->node_id);
+    char *path = NULL;
+    const device_plugin *plugin;
+    XT_TRY(device_find_plugin(o->spec, &path));
+    xt_status s = device_plugin_load(path, &plugin);
+    base_free(path);
+    if (s) return s;
+    device_client *c = base_calloc(1, sizeof *c);
+    if (!c) return status_oom(sizeof *c, "a client");
+    atomic_init(&c->refs, 1);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_cond_init(&c->idle, NULL);
+    live_add(LIVE_client, 1);
+    c->plugin = plugin;
+    c->api = plugin->api;
+    c->node_id = o->node_id;
+    c->n_nodes = o->n_nodes > 1 ? o->n_nodes : 1;
+    if (o->kv) c->kv = *o->kv;
+    if ((s = open_client(c, o))) device_client_unref(c);
+    else *out = c;
+    return s;
+}
+
+const device_info *device_get_info(const device_client *c) { return &c->info; }

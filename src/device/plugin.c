@@ -1,0 +1,97 @@
+/* Loading a plugin: dlopen, the checks that keep a wrong or too old file from crashing later, Plugin_Initialize once, its attributes. */
+#include <dlfcn.h>
+
+#include "device/device_int.h"
+
+/* The oldest table we can work with: 0.57 fixed the order of slots, and 0.40 has everything the client needs unconditionally. */
+enum { OLDEST_MINOR = 57 };
+
+static pthread_mutex_t plugins_lock = PTHREAD_MUTEX_INITIALIZER;
+static device_plugin *plugins; /* guarded; entries never leave */
+
+static xt_status check_api(const char *path, const PJRT_Api *api) {
+    if (!api) return status_new(XT_FAILED_PRECONDITION, NULL, "%s: GetPjrtApi gave no function table", path);
+    const PJRT_Api_Version *v = &api->pjrt_api_version;
+    if (api->struct_size < offsetof(PJRT_Api, Error_Destroy) || v->major_version != 0)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s speaks PJRT C API %d.%d with a table of %zu bytes; xtrain speaks 0.%d and newer 0.x", path,
+                          v->major_version, v->minor_version, api->struct_size, OLDEST_MINOR);
+    if (v->minor_version < OLDEST_MINOR)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s speaks PJRT C API 0.%d, which is older than 0.%d, the oldest xtrain can use; install a newer plugin",
+                          path, v->minor_version, OLDEST_MINOR);
+    /* Every slot of the base order must be there: calls to them are not checked one by one. */
+    static const struct {
+        const char *name;
+        size_t offset;
+        int since;
+    } slots[] = {
+#define PJRT_FN(name, since, size, ...) {#name, offsetof(PJRT_Api, name), since},
+#define PJRT_FN_VOID PJRT_FN
+#include "device/pjrt_slots.def"
+#undef PJRT_FN
+#undef PJRT_FN_VOID
+    };
+    for (size_t i = 0; i < BASE_COUNT(slots); i++) {
+        if (slots[i].since > 0) continue;
+        void *const *slot = (void *const *)((const char *)api + slots[i].offset);
+        if (slots[i].offset + sizeof *slot > api->struct_size)
+            return status_new(XT_FAILED_PRECONDITION, NULL, "%s: its table of %zu bytes ends before PJRT_%s; the file is no working PJRT plugin", path,
+                              api->struct_size, slots[i].name);
+    }
+    static const size_t needed[] = {offsetof(PJRT_Api, Error_Destroy), offsetof(PJRT_Api, Error_Message), offsetof(PJRT_Api, Error_GetCode)};
+    for (size_t i = 0; i < BASE_COUNT(needed); i++)
+        if (!*(void *const *)((const char *)api + needed[i]))
+            return status_new(XT_FAILED_PRECONDITION, NULL, "%s: its table has no function to read errors; the file is no working PJRT plugin", path);
+    return NULL;
+}
+
+static void read_attributes(device_plugin *p) {
+    PJRT_Plugin_Attributes_Args a = PJRT_INIT(Plugin_Attributes);
+    xt_status s = DEVICE_CALL(p->api, Plugin_Attributes, &a, "reading the plugin's attributes");
+    static const char key[] = "stablehlo_current_version";
+    for (size_t i = 0; !s && i < a.num_attributes; i++) {
+        const PJRT_NamedValue *v = &a.attributes[i];
+        if (v->name_size == sizeof key - 1 && memcmp(v->name, key, sizeof key - 1) == 0 && v->type == PJRT_VALUE_INT64_LIST && v->value_size == 3)
+            memcpy(p->stablehlo, v->int64_array_value, sizeof p->stablehlo);
+    }
+    xt_status_free(s); /* the attributes are advice */
+}
+
+static xt_status load(const char *path, device_plugin *p) {
+    void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!lib) return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin could not be loaded: %s", dlerror());
+    PJRT_GetApi get;
+    *(void **)&get = dlsym(lib, "GetPjrtApi");
+    if (!get) return status_new(XT_FAILED_PRECONDITION, NULL, "%s is not a PJRT plugin: it does not export GetPjrtApi", path);
+    p->api = get();
+    XT_TRY(check_api(path, p->api));
+    PJRT_Plugin_Initialize_Args a = PJRT_INIT(Plugin_Initialize);
+    XT_TRY(DEVICE_CALL(p->api, Plugin_Initialize, &a, "initialising the plugin"));
+    p->family = device_family_of(path);
+    p->path = base_strdup(path);
+    p->build_id = device_build_id(path);
+    if (!p->path || !p->build_id) return status_oom(strlen(path), "a plugin's name");
+    read_attributes(p);
+    return NULL;
+}
+
+xt_status device_plugin_load(const char *path, const device_plugin **out) {
+    xt_status s = NULL;
+    pthread_mutex_lock(&plugins_lock);
+    device_plugin *p = plugins;
+    while (p && strcmp(p->path, path) != 0) p = p->next;
+    if (!p) {
+        p = base_calloc(1, sizeof *p);
+        s = p ? load(path, p) : status_oom(sizeof *p, "a plugin");
+        if (!s) {
+            p->next = plugins;
+            plugins = p;
+        } else if (p) {
+            base_free(p->path);
+            base_free(p->build_id);
+            base_free(p);
+        }
+    }
+    pthread_mutex_unlock(&plugins_lock);
+    *out = s ? NULL : p;
+    return s;
+}
