@@ -150,10 +150,11 @@ static void render(uint64_t seed, int64_t i, float *pixels) {
 }
 
 /* Pictures are drawn once and kept as bytes: drawing costs more than a training step on them. */
+enum { EMPTY, WRITING, DONE };
 typedef struct book {
     uint64_t seed;
     uint8_t *pixels;
-    atomic_uchar *drawn; /* per sample; two threads may draw the same picture at once, and write the same bytes */
+    atomic_uchar *drawn; /* per sample: EMPTY, one thread is WRITING its page, or DONE */
 } book;
 
 static void book_free(void *user) {
@@ -168,12 +169,18 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
     book *b = user;
     uint8_t *page = b->pixels + (size_t)i * SIDE * SIDE;
     float *dst = x;
-    if (!atomic_load_explicit(&b->drawn[i], memory_order_acquire)) {
+    uint8_t mine[SIDE * SIDE];
+    const uint8_t *from = page;
+    if (atomic_load_explicit(&b->drawn[i], memory_order_acquire) != DONE) {
+        unsigned char empty = EMPTY;
+        bool first = atomic_compare_exchange_strong(&b->drawn[i], &empty, WRITING);
+        uint8_t *to = first ? page : mine; /* another thread draws the same picture: it is the same, so draw it for ourselves */
         render(b->seed, i, dst);
-        for (int k = 0; k < SIDE * SIDE; k++) page[k] = (uint8_t)(dst[k] * 255 + 0.5f);
-        atomic_store_explicit(&b->drawn[i], 1, memory_order_release);
+        for (int k = 0; k < SIDE * SIDE; k++) to[k] = (uint8_t)(dst[k] * 255 + 0.5f);
+        if (first) atomic_store_explicit(&b->drawn[i], DONE, memory_order_release);
+        from = to;
     }
-    for (int k = 0; k < SIDE * SIDE; k++) dst[k] = ((float)page[k] / 255.0f - 0.1307f) / 0.3081f; /* as MNIST is normalised */
+    for (int k = 0; k < SIDE * SIDE; k++) dst[k] = ((float)from[k] / 255.0f - 0.1307f) / 0.3081f; /* as MNIST is normalised */
     if (y) *(int64_t *)y = digit_of(b->seed, i);
     return NULL;
 }

@@ -1,0 +1,61 @@
+# A thin front for Meson + ninja. `make help` lists the targets.
+BUILD ?= build
+DATA ?=
+EPOCHS ?= 3
+DEVICE ?=
+export YES
+
+.DEFAULT_GOAL := all
+.PHONY: all help deps mnist test test-slow test-device bench install format clean asan tsan
+
+help:
+	@sed -n 's/^## //p' Makefile
+
+## make              builds (needs meson, ninja and the libraries; `make deps` installs them)
+all:
+	@tools/build.sh $(BUILD)
+
+## make deps         shows what is missing from Debian's packages and how large it is, and installs it (YES=1: without asking)
+deps:
+	@tools/deps.sh
+
+## make mnist        sets up, builds, trains the MNIST network; DATA=DIR trains on the IDX files there, EPOCHS=N
+mnist: deps all
+	@$(BUILD)/xtrain fit mnist --epochs $(EPOCHS) $(if $(DATA),--data $(DATA))
+
+## make test         sets up, builds and runs every test that needs no second machine
+test: deps all
+	@tests/run.sh $(BUILD) unit cli examples conformance layers
+
+## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, Ray, MPI
+test-slow: deps all
+	@tests/run.sh $(BUILD) plugins tsan mpi ray
+
+## make test-device  the device suite against another device: DEVICE=TPU, CUDA or the path of a PJRT plugin
+test-device: deps all
+	@tests/run.sh $(BUILD) device:$(DEVICE)
+
+## make asan         the unit tests and command-line tests under AddressSanitizer and UBSan
+asan: deps
+	@tools/build.sh build-asan -Db_sanitize=address,undefined -Db_lundef=false
+	@tests/run.sh build-asan unit cli examples
+
+## make tsan         the threaded tests under ThreadSanitizer
+tsan: deps
+	@tests/run.sh $(BUILD) tsan
+
+## make bench        the benchmarks
+bench: deps all
+	@for b in mnist; do $(BUILD)/xtrain bench $$b; done
+
+## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by `meson configure`, DESTDIR works)
+install: all
+	@meson install -C $(BUILD) --no-rebuild
+
+## make format       clang-format over the sources
+format:
+	@clang-format -i $$(git ls-files '*.c' '*.h')
+
+## make clean        removes the build folders
+clean:
+	@rm -rf build build-asan build-tsan

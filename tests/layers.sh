@@ -1,0 +1,30 @@
+#!/bin/bash
+# Who may include whom (doc/architecture.md): a folder under src/ may include only the folders listed for it. Public code includes <xtrain/...> only.
+set -u
+cd "$(dirname "$0")/.."
+declare -A may=(
+    [base]="base" [ir]="base ir" [format]="base ir format" [pass]="base ir pass" [grad]="base ir grad" [coll]="base coll"
+    [cpu]="base ir pass coll cpu format" [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h" [device]="base device format"
+    [lazy]="base ir grad pass format device coll lazy" [nn]="base ir format lazy nn" [optim]="base ir lazy nn optim" [data]="base ir format lazy data"
+    [metrics]="base ir coll lazy metrics" [dist]="base coll device lazy dist" [train]="base ir format lazy nn optim data metrics dist diag train"
+    [diag]="base ir device lazy diag"
+)
+passed=0 failed=0
+for dir in src/*/; do
+    layer=$(basename "$dir")
+    bad=
+    while IFS=: read -r file line text; do
+        target=$(sed -E 's/.*"([^"]+)".*/\1/' <<<"$text")
+        [[ $target == */* ]] || continue
+        ok=
+        for m in ${may[$layer]:-}; do
+            if [[ $target == "$m"/* || $target == "$m" ]]; then ok=1; fi
+        done
+        [ -n "$ok" ] || bad+="$file:$line includes $target, but $layer may include only: ${may[$layer]:-nothing}"$'\n'
+    done < <(grep -rnE '^#include "' "$dir" --include=*.c --include=*.h --include=*.def)
+    if [ -n "$bad" ]; then failed=$((failed + 1)); printf '%s' "$bad"; else passed=$((passed + 1)); fi
+done
+bad=$(grep -rnE '^#include "(base|ir|format|pass|grad|cpu|pjrt|coll|device|lazy|nn|optim|data|metrics|dist|train|diag)/' cli models examples include 2>/dev/null)
+if [ -n "$bad" ]; then failed=$((failed + 1)); echo "$bad"; else passed=$((passed + 1)); fi
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]

@@ -1,0 +1,63 @@
+#!/bin/bash
+# Runs test suites and counts: one line a test program, its output only when it fails, and at the end "N passed, N failed".
+# A cmocka program counts its tests; a script counts the tests of its own last line "N passed, N failed", or as one.
+# usage: tests/run.sh BUILD_DIR SUITE ...     suites: unit cli examples conformance layers plugins tsan mpi ray device:NAME; or a test's name
+set -u
+cd "$(dirname "$0")/.."
+build=$(cd "$1" && pwd)
+shift
+passed=0 failed=0 skipped=0 names=
+export XT_PLUGIN_DIR=$build XT_CACHE=off XT_SUMMARY=off BUILD=$build XTRAIN=$build/xtrain PATH=$build:$PATH
+export ASAN_OPTIONS=${ASAN_OPTIONS:-detect_leaks=1:abort_on_error=0} UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1:halt_on_error=1}
+export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$PWD/tests/lsan.supp:print_suppressions=0}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+
+# run NAME LIMIT COMMAND...
+run() {
+    local name=$1 limit=$2 rc out=$tmp/out p=0 f=0 began=$SECONDS
+    shift 2
+    TEST_TMP=$tmp/$RANDOM timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
+    rc=$?
+    if [ $rc = 77 ]; then
+        skipped=$((skipped + 1))
+        echo "skip $name: $(tail -n 1 "$out")"
+        return
+    fi
+    if grep -q '^\[==========\]' "$out"; then
+        p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s)\..*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
+        f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s), listed.*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
+    elif tail -n 1 "$out" | grep -qE '^[0-9]+ passed, [0-9]+ failed'; then
+        p=$(tail -n 1 "$out" | sed -E 's/^([0-9]+) passed.*/\1/')
+        f=$(tail -n 1 "$out" | sed -E 's/^[0-9]+ passed, ([0-9]+) failed.*/\1/')
+    else
+        [ $rc = 0 ] && p=1
+    fi
+    [ $rc != 0 ] && [ "$f" = 0 ] && f=1
+    passed=$((passed + p))
+    failed=$((failed + f))
+    if [ "$f" = 0 ]; then
+        printf 'ok   %-40s %3d tests %3d s\n' "$name" "$p" $((SECONDS - began))
+    else
+        names="$names $name"
+        printf 'FAIL %-40s %3d passed, %d failed, exit %d%s\n' "$name" "$p" "$f" $rc "$([ $rc = 124 ] && echo " (time limit $limit s)")"
+        tail -n 60 "$out" | sed 's/^/    /'
+    fi
+}
+
+for suite in "$@"; do
+    case $suite in
+        unit) for t in "$build"/test_*; do [ -f "$t" ] && [ -x "$t" ] && run "unit/$(basename "$t")" 300 "$t"; done ;;
+        cli) for t in tests/cli/*.sh; do [ -f "$t" ] && run "cli/$(basename "$t" .sh)" 300 bash "$t"; done ;;
+        examples) for t in tests/examples/*.sh; do [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 300 bash "$t"; done ;;
+        conformance) [ -x tests/conformance/run.sh ] && run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
+        layers) run layers 60 tests/layers.sh ;;
+        plugins | tsan | mpi | ray) for t in tests/slow/"$suite"*.sh; do [ -f "$t" ] && run "slow/$(basename "$t" .sh)" 1500 bash "$t"; done ;;
+        device:*) run "device ${suite#device:}" 600 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
+        test_*) run "unit/$suite" 300 "$build/$suite" ;;
+        *) run "$suite" 600 bash "$suite" ;;
+    esac
+done
+[ -n "$names" ] && echo "failed:$names"
+if [ $skipped -gt 0 ]; then echo "$passed passed, $failed failed, $skipped skipped"; else echo "$passed passed, $failed failed"; fi
+[ $failed = 0 ] && [ $passed -gt 0 ]

@@ -1,0 +1,19 @@
+#!/bin/sh
+# Configures (when needed) and builds. Sources are found by folder, so a changed list of files means configuring again.
+# usage: tools/build.sh BUILD_DIR [meson options]
+set -eu
+cd "$(dirname "$0")/.."
+dir=$1
+shift
+for tool in meson ninja cc; do
+    command -v $tool >/dev/null 2>&1 || { echo "$tool is missing: run 'make deps' (YES=1 make deps installs without asking)" >&2; exit 1; }
+done
+list=$(tools/sources.sh src cli models examples bench tests 2>/dev/null | cksum)
+if [ ! -f "$dir/build.ninja" ]; then
+    meson setup "$dir" "$@" >"$dir.log" 2>&1 || { cat "$dir.log" >&2; rm -f "$dir.log"; exit 1; }
+    mv "$dir.log" "$dir/setup.log"
+elif [ "$list" != "$(cat "$dir/.sources" 2>/dev/null)" ]; then
+    meson setup --reconfigure "$dir" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 1; }
+fi
+echo "$list" >"$dir/.sources"
+exec ninja -C "$dir" --quiet
