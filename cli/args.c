@@ -1,0 +1,104 @@
+/* Options of a command from its table: --name VALUE, --name=VALUE, positional arguments in order, --help. */
+#include "cli/cli.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_fail(const char *command, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    fprintf(stderr, "xtrain %s: ", command);
+    vfprintf(stderr, fmt, ap);
+    fputc('\n', stderr);
+    va_end(ap);
+    return 1;
+}
+
+int cli_fail_status(const char *command, xt_status s) {
+    int code = cli_fail(command, "%s", xt_status_message(s));
+    xt_status_free(s);
+    return code;
+}
+
+static void print_help(const char *usage, const cli_option *o, int n) {
+    printf("%s\n", usage);
+    for (int i = 0; i < n; i++) {
+        char left[64];
+        snprintf(left, sizeof left, "%s %s", o[i].name, o[i].arg ? o[i].arg : "");
+        printf("  %-26s %s\n", left, o[i].help);
+    }
+    printf("  %-26s %s\n", "--help", "this text");
+}
+
+static int usage_error(const char *command, const char *fmt, const char *a, const char *b) {
+    fprintf(stderr, "xtrain %s: ", command);
+    fprintf(stderr, fmt, a, b);
+    fprintf(stderr, "; xtrain %s --help lists the options\n", command);
+    return 3;
+}
+
+static bool set(const cli_option *o, const char *text) {
+    char *end = NULL;
+    errno = 0;
+    switch (o->kind) {
+    case CLI_FLAG: *(bool *)o->value = true; return true;
+    case CLI_STRING: *(const char **)o->value = text; return true;
+    case CLI_INT: *(int64_t *)o->value = strtoll(text, &end, 10); return *text && !*end && !errno;
+    case CLI_DOUBLE: *(double *)o->value = strtod(text, &end); return *text && !*end && !errno;
+    case CLI_LIST: {
+        cli_list *l = o->value;
+        if (l->n == (int)(sizeof l->items / sizeof l->items[0])) return false;
+        l->items[l->n++] = text;
+        return true;
+    }
+    }
+    return false;
+}
+
+static const cli_option *find(const cli_option *o, int n, const char *arg, size_t len) {
+    for (int i = 0; i < n; i++)
+        if (strlen(o[i].name) == len && strncmp(o[i].name, arg, len) == 0) return &o[i];
+    return NULL;
+}
+
+static const cli_option *next_positional(const cli_option *o, int n, int *at) {
+    while (*at < n && o[*at].name[0] == '-') ++*at;
+    if (*at >= n) return NULL;
+    return o[*at].kind == CLI_LIST ? &o[*at] : &o[(*at)++];
+}
+
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+int cli_parse(int argc, char **argv, const char *usage, const cli_option *options, int n, int *out_rest) {
+    int positional = 0;
+    if (out_rest) *out_rest = argc;
+    for (int i = 1; i < argc; i++) {
+        const char *arg = argv[i];
+        if (strcmp(arg, "--help") == 0 || strcmp(arg, "-h") == 0) {
+            print_help(usage, options, n);
+            return 1;
+        }
+        if (strcmp(arg, "--") == 0 && out_rest) {
+            *out_rest = i + 1;
+            return 0;
+        }
+        if (arg[0] != '-' || !arg[1]) {
+            const cli_option *o = next_positional(options, n, &positional);
+            if (!o) return usage_error(argv[0], "'%s' is one argument too many%s", arg, "");
+            if (!set(o, arg)) return usage_error(argv[0], "'%s' is no value for %s", arg, o->name);
+            continue;
+        }
+        const char *eq = strchr(arg, '=');
+        const cli_option *o = find(options, n, arg, eq ? (size_t)(eq - arg) : strlen(arg));
+        if (!o) return usage_error(argv[0], "there is no option %s%s", arg, "");
+        const char *value = eq ? eq + 1 : NULL;
+        if (o->kind != CLI_FLAG && !value) {
+            if (i + 1 >= argc) return usage_error(argv[0], "%s needs %s", o->name, o->arg ? o->arg : "a value");
+            value = argv[++i];
+        }
+        if (!set(o, value ? value : "")) return usage_error(argv[0], "'%s' is no value for %s", value, o->name);
+    }
+    return 0;
+}

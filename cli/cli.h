@@ -1,0 +1,33 @@
+/* The command line: one file a command, one row each in xtrain.c, options as tables.
+ * Contract (doc/architecture.md): --help on all; --json prints one JSON object on the last line of stdout; an error is one sentence on stderr and
+ * exit 1; a usage error exits 2. */
+#ifndef XTRAIN_CLI_H
+#define XTRAIN_CLI_H
+
+#include <xtrain/xtrain.h>
+
+typedef struct cli_command {
+    const char *name, *summary;
+    int (*run)(int argc, char **argv); /* argv[0] is the command's name */
+} cli_command;
+extern const cli_command cli_fit, cli_bench, cli_version, cli_doctor, cli_run, cli_launch, cli_rank, cli_cache;
+
+typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST } cli_kind;
+typedef struct cli_list {
+    const char *items[64];
+    int n;
+} cli_list;
+typedef struct cli_option {
+    const char *name;    /* "--data"; without dashes: a positional argument */
+    cli_kind kind;
+    void *value;         /* bool, const char *, int64_t, double, cli_list */
+    const char *arg, *help;
+} cli_option;
+/* Fills the options. 0 = go on; otherwise the exit code + 1 (help was printed, or a usage error explained). `usage` is the text above the options.
+ * Arguments after "--" are left: *out_rest is the index of the first. */
+int cli_parse(int argc, char **argv, const char *usage, const cli_option *options, int n, int *out_rest);
+/* "xtrain COMMAND: message" on stderr; gives 1. */
+int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_fail_status(const char *command, xt_status s); /* takes s over */
+
+#endif

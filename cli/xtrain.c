@@ -1,0 +1,26 @@
+/* The xtrain command: a table of commands. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const cli_command *const commands[] = {&cli_bench, &cli_version};
+
+static int help(FILE *f) {
+    fprintf(f, "xtrain %s trains neural networks from C.\n\nusage: xtrain COMMAND [options]     xtrain COMMAND --help says more\n\n", xt_version());
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (commands[i]->summary) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
+    fprintf(f, "\nA first run: xtrain fit mnist\n");
+    return f == stdout ? 0 : 2;
+}
+
+int main(int argc, char **argv) {
+    if (argc < 2) return help(stderr);
+    const char *name = argv[1];
+    if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) return help(stdout);
+    if (strcmp(name, "--version") == 0) name = "version";
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        if (strcmp(commands[i]->name, name) == 0) return commands[i]->run(argc - 1, argv + 1);
+    fprintf(stderr, "xtrain: there is no command '%s'; xtrain --help lists them\n", name);
+    return 2;
+}
