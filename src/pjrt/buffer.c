@@ -1,0 +1,211 @@
+/* Buffers: made from host memory, asked about, deleted. Reading and copying is in transfer.c. */
+#include "pjrt/face.h"
+
+/* The row-major layout of any rank n is the last n of these. */
+enum { MAX_LAYOUT_RANK = 64 };
+static const int64_t descending[MAX_LAYOUT_RANK] = {
+    63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32,
+    31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+
+/* --- from the host --------------------------------------------------------------------------------------------------------------------- */
+static xt_status check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t) {
+    int64_t *strides;
+    XT_TRY(face_layout_strides(layout, t, &strides));
+    bool dense = strides == NULL;
+    base_free(strides);
+    return dense ? NULL : status_new(XT_UNIMPLEMENTED, NULL, "a device layout that is not row-major: arrays of this plugin are dense and row-major");
+}
+
+static xt_status check_strides(const PJRT_Client_BufferFromHostBuffer_Args *a) {
+    if (a->num_byte_strides != 0 && a->num_byte_strides != a->num_dims)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%zu byte strides for %zu dims", a->num_byte_strides, a->num_dims);
+    if (a->host_buffer_semantics < 0 || a->host_buffer_semantics >= PJRT_HOST_SEMANTICS_COUNT)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "host buffer semantics %d are unknown", (int)a->host_buffer_semantics);
+    return NULL;
+}
+
+/* Uses the client's memory as it is: only dense, aligned memory that stays untouched. The value's end sets `done`. */
+static void borrow(face_value *v, const void *data, face_event *done) {
+    v->data = (void *)data;
+    v->borrowed = true;
+    v->on_free = face_event_retain(done);
+    face_event_set(v->ready, NULL);
+}
+
+static xt_status copy_in(face_value *v, const void *data, const int64_t *strides) {
+    XT_TRY(face_alloc(v->device, v->bytes, &v->data));
+    face_gather(v->data, data, strides, v->type);
+    return NULL;
+}
+
+FACE(Client_BufferFromHostBuffer, client) {
+    PJRT_Device *d;
+    const ir_type *t;
+    XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
+    XT_TRY(check_strides(a));
+    XT_TRY(face_type_of(a->type, a->dims, a->num_dims, &t));
+    XT_TRY(check_device_layout(a->device_layout, t));
+    if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of the buffer is NULL");
+    const int64_t *strides = a->num_byte_strides ? a->byte_strides : NULL;
+    bool keep = a->host_buffer_semantics == PJRT_HOST_ZERO_COPY || a->host_buffer_semantics == PJRT_HOST_MUTABLE_ZERO_COPY;
+    face_event *done = face_event_new();
+    face_value *v = NULL;
+    xt_status s = done ? face_value_new(d, t, &v) : status_oom(sizeof *v, "an event");
+    if (!s && keep && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t)) borrow(v, a->data, done);
+    else if (!s) {
+        s = copy_in(v, a->data, strides);
+        face_event_set(v->ready, status_clone(s));
+        face_event_set(done, NULL);
+    }
+    if (!s) s = face_buffer_new(v, &a->buffer); /* a failure inside sets `done` with the value's end */
+    else face_value_release(v);
+    if (s) face_event_release(done);
+    else a->done_with_host_buffer = done;
+    return s;
+}
+
+typedef struct view_end {
+    void (*fn)(void *, void *);
+    void *data, *arg;
+} view_end;
+
+static void view_ended(void *user, xt_status s) {
+    view_end e = *(view_end *)user;
+    base_free(user);
+    xt_status_free(s);
+    e.fn(e.data, e.arg);
+}
+
+/* A buffer over memory someone else owns (DLPack); on_delete_callback tells its end. */
+FACE(Client_CreateViewOfDeviceBuffer, client) {
+    PJRT_Device *d;
+    const ir_type *t;
+    XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
+    XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
+    XT_TRY(check_device_layout(a->layout, t));
+    if (!a->device_buffer_ptr && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the memory to view is NULL");
+    face_value *v;
+    XT_TRY(face_value_new(d, t, &v));
+    face_event *done = face_event_new();
+    view_end *end = base_malloc(sizeof *end);
+    xt_status s = done && end ? NULL : status_oom(sizeof *end, "a view");
+    if (end) *end = (view_end){a->on_delete_callback, a->device_buffer_ptr, a->on_delete_callback_arg};
+    if (!s && end->fn) s = face_event_then(done, view_ended, end);
+    if (s || !end->fn) base_free(end);
+    if (!s) {
+        borrow(v, a->device_buffer_ptr, done);
+        s = face_buffer_new(v, &a->buffer); /* its failure ends the view like a deletion */
+    } else face_value_release(v);
+    face_event_release(done);
+    return s;
+}
+
+FACE(Client_CreateUninitializedBuffer, client) {
+    PJRT_Device *d;
+    const ir_type *t;
+    face_value *v;
+    XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
+    XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
+    XT_TRY(check_device_layout(a->shape_layout, t));
+    XT_TRY(face_value_new(d, t, &v));
+    xt_status s = face_alloc(d, v->bytes, &v->data);
+    if (s) {
+        face_value_release(v);
+        return s;
+    }
+    memset(v->data, 0, v->bytes);
+    face_event_set(v->ready, NULL);
+    return face_buffer_new(v, &a->buffer);
+}
+
+/* A buffer that stands for a failure: whatever uses it gets the error. */
+FACE(Client_CreateErrorBuffer, client) {
+    PJRT_Device *d;
+    const ir_type *t;
+    face_value *v;
+    XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
+    XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
+    XT_TRY(face_value_new(d, t, &v));
+    face_event_set(v->ready, face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
+    return face_buffer_new(v, &a->buffer);
+}
+
+/* --- questions --------------------------------------------------------------------------------------------------------------------------- */
+FACE(Buffer_ElementType, buffer) {
+    a->type = (PJRT_Buffer_Type)a->buffer->type->dtype;
+    return NULL;
+}
+
+FACE(Buffer_Dimensions, buffer) {
+    a->dims = a->buffer->type->dims; /* types live as long as the process */
+    a->num_dims = a->buffer->type->rank;
+    return NULL;
+}
+
+FACE(Buffer_UnpaddedDimensions, buffer) {
+    a->unpadded_dims = a->buffer->type->dims;
+    a->num_dims = a->buffer->type->rank;
+    return NULL;
+}
+
+FACE(Buffer_DynamicDimensionIndices, buffer) {
+    a->dynamic_dim_indices = NULL;
+    a->num_dynamic_dims = 0;
+    return NULL;
+}
+
+FACE(Buffer_GetMemoryLayout, buffer) {
+    uint32_t rank = a->buffer->type->rank;
+    if (rank > MAX_LAYOUT_RANK) return status_new(XT_UNIMPLEMENTED, NULL, "layouts of more than %d dims", MAX_LAYOUT_RANK);
+    a->layout = (PJRT_Buffer_MemoryLayout){
+        .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
+        .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled), .minor_to_major = descending + MAX_LAYOUT_RANK - rank, .minor_to_major_size = rank},
+        .type = PJRT_LAYOUT_TILED,
+    };
+    return NULL;
+}
+
+FACE(Buffer_OnDeviceSizeInBytes, buffer) {
+    a->on_device_size_in_bytes = ir_type_bytes(a->buffer->type);
+    return NULL;
+}
+
+FACE(Buffer_Device, buffer) {
+    a->device = a->buffer->device;
+    return NULL;
+}
+
+FACE(Buffer_Memory, buffer) {
+    a->memory = &a->buffer->device->memory;
+    return NULL;
+}
+
+FACE(Buffer_IsOnCpu, buffer) {
+    a->is_on_cpu = true;
+    return NULL;
+}
+
+FACE(Buffer_IsDeleted, buffer) {
+    pthread_mutex_lock(&a->buffer->lock);
+    a->is_deleted = a->buffer->value == NULL;
+    pthread_mutex_unlock(&a->buffer->lock);
+    return NULL;
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------------------------------- */
+FACE(Buffer_Delete, buffer) {
+    face_value_release(face_buffer_take(a->buffer));
+    return NULL;
+}
+
+FACE(Buffer_Destroy, buffer) {
+    PJRT_Buffer *b = a->buffer;
+    PJRT_Client *c = b->device->client;
+    face_value_release(b->value);
+    face_value_release(b->pinned);
+    pthread_mutex_destroy(&b->lock);
+    base_free(b);
+    live_add(LIVE_plugin_buffer, -1);
+    face_client_release(c);
+    return NULL;
+}

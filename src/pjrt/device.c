@@ -1,0 +1,207 @@
+/* Devices and their one memory space each: what they are called, and the account of the memory their values use. */
+#include <unistd.h>
+
+#include "pjrt/face.h"
+
+static const char device_kind[] = "cpu", memory_kind[] = "device";
+
+void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit) {
+    d->client = c;
+    d->description.id = id;
+    d->description.process = process;
+    snprintf(d->description.text, sizeof d->description.text, "xtrain_cpu:%d", id);
+    d->local_id = local_id;
+    d->limit = limit;
+    d->memory.device = d;
+    d->memory.id = id;
+    snprintf(d->memory.text, sizeof d->memory.text, "memory of xtrain_cpu:%d", id);
+    d->memories[0] = &d->memory;
+    d->self[0] = d;
+    pthread_mutex_init(&d->account, NULL);
+    pthread_mutex_init(&d->lock, NULL);
+    pthread_cond_init(&d->wake, NULL);
+}
+
+void face_device_deinit(PJRT_Device *d) {
+    xt_status_free(d->start_error);
+    pthread_cond_destroy(&d->wake);
+    pthread_mutex_destroy(&d->lock);
+    pthread_mutex_destroy(&d->account);
+}
+
+/* --- memory ---------------------------------------------------------------------------------------------------------------------------- */
+static xt_status over_limit(const PJRT_Device *d, size_t n) {
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of device memory: %.1f MiB are needed, %.1f of the %.1f MiB allowed by XT_MEMORY_LIMIT are in use",
+                      (double)n / 1048576, (double)d->in_use / 1048576, (double)d->limit / 1048576);
+}
+
+xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
+    *out = NULL;
+    xt_status s = NULL;
+    pthread_mutex_lock(&d->account);
+    if (d->limit > 0 && (n > (uint64_t)d->limit || d->in_use > d->limit - (int64_t)n)) s = over_limit(d, n);
+    else {
+        d->in_use += (int64_t)n;
+        d->n_allocs++;
+        if (d->in_use > d->peak) d->peak = d->in_use;
+        if ((int64_t)n > d->largest) d->largest = (int64_t)n;
+    }
+    pthread_mutex_unlock(&d->account);
+    if (s) return s;
+    *out = base_aligned(64, n ? n : 1);
+    if (*out) return NULL;
+    pthread_mutex_lock(&d->account);
+    d->in_use -= (int64_t)n;
+    pthread_mutex_unlock(&d->account);
+    return status_oom(n, "device memory");
+}
+
+void face_free(PJRT_Device *d, void *p, size_t n) {
+    if (!p) return;
+    base_free(p);
+    pthread_mutex_lock(&d->account);
+    d->in_use -= (int64_t)n;
+    pthread_mutex_unlock(&d->account);
+}
+
+xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out) {
+    PJRT_Device *d = memory ? memory->device : device ? device : c->mine[0];
+    if (d->client != c) return status_new(XT_INVALID_ARGUMENT, NULL, "the device belongs to another client");
+    if (d->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to process %d, not to this one", d->description.text, d->description.process);
+    *out = d;
+    return NULL;
+}
+
+/* --- descriptions ------------------------------------------------------------------------------------------------------------------------ */
+FACE(DeviceDescription_Id, device_description) {
+    a->id = a->device_description->id;
+    return NULL;
+}
+
+FACE(DeviceDescription_ProcessIndex, device_description) {
+    a->process_index = a->device_description->process;
+    return NULL;
+}
+
+FACE(DeviceDescription_Attributes, device_description) {
+    a->attributes = NULL;
+    a->num_attributes = 0;
+    return NULL;
+}
+
+FACE(DeviceDescription_Kind, device_description) {
+    a->device_kind = device_kind;
+    a->device_kind_size = sizeof device_kind - 1;
+    return NULL;
+}
+
+FACE(DeviceDescription_DebugString, device_description) {
+    a->debug_string = a->device_description->text;
+    a->debug_string_size = strlen(a->device_description->text);
+    return NULL;
+}
+
+FACE(DeviceDescription_ToString, device_description) {
+    a->to_string = a->device_description->text;
+    a->to_string_size = strlen(a->device_description->text);
+    return NULL;
+}
+
+/* --- devices ------------------------------------------------------------------------------------------------------------------------------- */
+FACE(Device_GetDescription, device) {
+    a->device_description = &a->device->description;
+    return NULL;
+}
+
+FACE(Device_IsAddressable, device) {
+    a->is_addressable = a->device->local_id >= 0;
+    return NULL;
+}
+
+FACE(Device_LocalHardwareId, device) {
+    a->local_hardware_id = a->device->local_id;
+    return NULL;
+}
+
+FACE(Device_AddressableMemories, device) {
+    a->memories = a->device->memories;
+    a->num_memories = a->device->local_id >= 0;
+    return NULL;
+}
+
+FACE(Device_DefaultMemory, device) {
+    if (a->device->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->device->description.text);
+    a->memory = &a->device->memory;
+    return NULL;
+}
+
+static void no_attributes(PJRT_Device_Attributes *p) { (void)p; }
+
+FACE(Device_GetAttributes, device) {
+    a->attributes = NULL;
+    a->num_attributes = 0;
+    a->device_attributes = NULL;
+    a->attributes_deleter = no_attributes;
+    return NULL;
+}
+
+/* The struct grew after 0.81; nothing beyond the caller's end is written. */
+FACE_SIZED(Device_MemoryStats, offsetof(PJRT_Device_MemoryStats_Args, peak_pool_bytes_is_set) + 1, device) {
+    PJRT_Device *d = a->device;
+    size_t skip = offsetof(PJRT_Device_MemoryStats_Args, bytes_in_use);
+    memset((char *)a + skip, 0, (a->struct_size < sizeof *a ? a->struct_size : PJRT_SIZE_OF(PJRT_Device_MemoryStats_Args)) - skip);
+    pthread_mutex_lock(&d->account);
+    a->bytes_in_use = d->in_use;
+    a->peak_bytes_in_use = d->peak;
+    a->num_allocs = d->n_allocs;
+    a->largest_alloc_size = d->largest;
+    pthread_mutex_unlock(&d->account);
+    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = true;
+    long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+    a->bytes_limit = d->limit > 0 ? d->limit : pages > 0 && page > 0 ? (int64_t)pages * page : 0;
+    a->bytes_limit_is_set = a->bytes_limit > 0;
+    return NULL;
+}
+
+FACE(Device_ClearMemoryStats, device) {
+    pthread_mutex_lock(&a->device->account);
+    a->device->peak = a->device->in_use;
+    a->device->n_allocs = a->device->largest = 0;
+    pthread_mutex_unlock(&a->device->account);
+    return NULL;
+}
+
+/* --- memories -------------------------------------------------------------------------------------------------------------------------------- */
+FACE(Memory_Id, memory) {
+    a->id = a->memory->id;
+    return NULL;
+}
+
+FACE(Memory_Kind, memory) {
+    a->kind = memory_kind;
+    a->kind_size = sizeof memory_kind - 1;
+    return NULL;
+}
+
+FACE(Memory_Kind_Id, memory) {
+    a->kind_id = 0;
+    return NULL;
+}
+
+FACE(Memory_DebugString, memory) {
+    a->debug_string = a->memory->text;
+    a->debug_string_size = strlen(a->memory->text);
+    return NULL;
+}
+
+FACE(Memory_ToString, memory) {
+    a->to_string = a->memory->text;
+    a->to_string_size = strlen(a->memory->text);
+    return NULL;
+}
+
+FACE(Memory_AddressableByDevices, memory) {
+    a->devices = a->memory->device->self;
+    a->num_devices = 1;
+    return NULL;
+}

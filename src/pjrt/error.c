@@ -1,0 +1,76 @@
+/* Errors: a PJRT_Error is a status in a box. Without memory for the box there is one static error that says so. */
+#include "pjrt/face.h"
+
+struct PJRT_Error {
+    xt_status status;
+};
+
+static PJRT_Error no_memory; /* status NULL stands for RESOURCE_EXHAUSTED */
+static const char no_memory_text[] = "out of host memory while reporting an error";
+
+PJRT_Error *face_error(xt_status s) {
+    if (!s) return NULL;
+    PJRT_Error *e = base_malloc(sizeof *e);
+    if (!e) {
+        xt_status_free(s);
+        return &no_memory;
+    }
+    e->status = s;
+    return e;
+}
+
+xt_status face_check(const void *args, size_t needed, const char *function) {
+    const PJRT_Any_Args *a = args;
+    if (!a) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: the argument struct is NULL", function);
+    if (a->struct_size < needed)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: struct_size is %zu, this plugin needs %zu; the caller was built for an older or broken PJRT API",
+                          function, a->struct_size, needed);
+    return NULL;
+}
+
+void face_Error_Destroy(PJRT_Error_Destroy_Args *a) {
+    if (!a || !a->error || a->error == &no_memory) return;
+    xt_status_free(a->error->status);
+    base_free(a->error);
+}
+
+void face_Error_Message(PJRT_Error_Message_Args *a) {
+    if (!a) return;
+    bool has = a->error && a->error->status;
+    a->message = has ? xt_status_message(a->error->status) : no_memory_text;
+    a->message_size = strlen(a->message);
+}
+
+FACE(Error_GetCode, error) {
+    a->code = a->error->status ? (PJRT_Error_Code)xt_status_code(a->error->status) : PJRT_RESOURCE_EXHAUSTED;
+    return NULL;
+}
+
+/* Errors carry no payloads. An error from here would make clients ask for the error's payloads without end, so nothing is checked. */
+PJRT_Error *face_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *a) {
+    (void)a;
+    return NULL;
+}
+
+static PJRT_Error *callback_error(PJRT_Error_Code code, const char *message, size_t n) {
+    return face_error(status_new(code > PJRT_OK && code <= PJRT_UNAUTHENTICATED ? (xt_code)code : XT_UNKNOWN, NULL, "%.*s", (int)(n > 65536 ? 65536 : n),
+                                 message ? message : ""));
+}
+PJRT_CallbackError face_callback_error = callback_error;
+
+xt_status face_take_error(PJRT_Error *e, const char *what) {
+    if (!e) return NULL;
+    xt_status s = e->status ? status_context(e->status, "%s", what) : status_oom(sizeof *e, what);
+    if (e != &no_memory) base_free(e);
+    return s;
+}
+
+PJRT_NamedValue face_float(const char *name, double v) {
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_FLOAT,
+                             .float_value = (float)v, .value_size = 1};
+}
+
+PJRT_NamedValue face_int64s(const char *name, const int64_t *v, size_t n) {
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_INT64_LIST,
+                             .int64_array_value = v, .value_size = n};
+}

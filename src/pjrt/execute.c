@@ -1,0 +1,199 @@
+/* Execution: checks and donation on the caller's thread, the program on the executor of its device.
+ *
+ * 1. Everything that can be refused is refused before anything changes: then no buffer is donated and no output exists.
+ * 2. A task holds its inputs' values and its outputs' values. Outputs are handed to the client at once, not ready.
+ * 3. A failed input, or a failed program, is the error of every output and of the completion event.
+ * 4. Inputs are let go before outputs become ready, so memory that is free is seen to be free. */
+#include "pjrt/face.h"
+
+typedef struct run_task {
+    face_task task;
+    PJRT_LoadedExecutable *exec;
+    face_event *done;
+    size_t n_in, n_out;
+    face_value **in, **out; /* in: own references */
+    array *arrays;          /* n_in, then n_out */
+    int *from;              /* per output: the input whose memory it took, or -1 */
+    bool *donated;
+} run_task;
+
+static void run_free(run_task *t) {
+    if (!t) return;
+    for (size_t i = 0; i < t->n_in; i++) face_value_release(t->in[i]);
+    for (size_t i = 0; i < t->n_out; i++) face_value_release(t->out[i]);
+    face_event_release(t->done);
+    face_loaded_release(t->exec);
+    base_free(t->in);
+    base_free(t->arrays);
+    base_free(t->from);
+    base_free(t->donated);
+    base_free(t);
+}
+
+/* --- on the executor ------------------------------------------------------------------------------------------------------------------- */
+static xt_status task_alloc(void *user, size_t n, void **out) { return face_alloc(user, n, out); }
+static void task_dealloc(void *user, void *p, size_t n) { face_free(user, p, n); }
+
+static xt_status gather_inputs(run_task *t) {
+    for (size_t i = 0; i < t->n_in; i++) {
+        face_value *v = t->in[i];
+        XT_TRY(status_context(face_event_wait(v->ready), "input %zu of %s was not made", i, cpu_exec_name(t->exec->program->exec)));
+        t->arrays[i] = (array){v->type, v->data};
+    }
+    /* Only now is it known who else holds a donated input: earlier tasks and reads have let go. */
+    for (size_t i = 0; i < t->n_in; i++)
+        t->donated[i] = t->donated[i] && !t->in[i]->borrowed && atomic_load_explicit(&t->in[i]->refs, memory_order_acquire) == 1;
+    return NULL;
+}
+
+/* Moves results into the output values; memory an output took from an input changes owner. */
+static void take_results(run_task *t) {
+    array *results = t->arrays + t->n_in;
+    for (size_t j = 0; j < t->n_out; j++) {
+        t->out[j]->data = results[j].data;
+        if (t->from[j] >= 0) t->in[t->from[j]]->data = NULL;
+    }
+}
+
+static void run(face_task *task, PJRT_Device *d) {
+    run_task *t = (run_task *)task;
+    cpu_alloc memory = {d, task_alloc, task_dealloc};
+    xt_status s = gather_inputs(t);
+    if (!s) s = cpu_run(t->exec->program->exec, d->cpu, &memory, t->arrays, t->donated, t->arrays + t->n_in, t->from);
+    if (!s) take_results(t);
+    for (size_t i = 0; i < t->n_in; i++) {
+        face_value_release(t->in[i]);
+        t->in[i] = NULL;
+    }
+    for (size_t j = 0; j < t->n_out; j++) face_event_set(t->out[j]->ready, status_clone(s));
+    face_event *done = face_event_retain(t->done);
+    run_free(t); /* also before the client hears of it: it may destroy the executable then */
+    face_event_set(done, s);
+    face_event_release(done);
+}
+
+/* --- on the caller's thread ---------------------------------------------------------------------------------------------------------------- */
+static bool is_kept(const PJRT_ExecuteOptions *o, size_t i) {
+    for (size_t k = 0; o && k < o->num_non_donatable_input_indices; k++)
+        if (o->non_donatable_input_indices[k] == (int64_t)i) return true;
+    return false;
+}
+
+static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *b, size_t i) {
+    const char *name = cpu_exec_name(e->program->exec);
+    if (!b) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is NULL", i, name);
+    const ir_type *want = cpu_exec_input_type(e->program->exec, i);
+    char got_text[200], want_text[200];
+    if (b->type != want)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is %s; the program takes %s", i, name, face_type_text(b->type, got_text, sizeof got_text),
+                          face_type_text(want, want_text, sizeof want_text));
+    if (b->device != d)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is on %s; the program runs on %s", i, name, b->device->description.text, d->description.text);
+    return NULL;
+}
+
+/* A task with checked inputs and fresh outputs; nothing is donated yet. */
+static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *const *in, const PJRT_ExecuteOptions *o, run_task **out) {
+    const face_program *p = e->program;
+    run_task *t = base_calloc(1, sizeof *t);
+    if (!t) return status_oom(sizeof *t, "an execution");
+    t->task.run = run;
+    t->exec = e;
+    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+    t->in = base_calloc(p->n_in + p->n_out + 1, sizeof *t->in);
+    t->arrays = base_calloc(p->n_in + p->n_out + 1, sizeof *t->arrays);
+    t->from = base_malloc((p->n_out + 1) * sizeof *t->from);
+    t->donated = base_calloc(p->n_in + 1, sizeof *t->donated);
+    t->done = face_event_new();
+    xt_status s = t->in && t->arrays && t->from && t->donated && t->done ? NULL : status_oom(p->n_in * sizeof *t->arrays, "an execution");
+    for (size_t i = 0; !s && i < p->n_in; i++) {
+        if ((s = check_input(e, d, in[i], i))) break;
+        if (!(t->in[i] = face_buffer_value(in[i])))
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s has been deleted or donated", i, cpu_exec_name(p->exec));
+        t->n_in = i + 1;
+        t->donated[i] = cpu_exec_alias(p->exec, i) >= 0 && !is_kept(o, i);
+    }
+    if (t->in) t->out = t->in + p->n_in;
+    for (size_t j = 0; !s && j < p->n_out; j++) {
+        s = face_value_new(d, cpu_exec_output_type(p->exec, j), &t->out[j]);
+        t->n_out = j + !s;
+    }
+    if (s) run_free(t);
+    else *out = t;
+    return s;
+}
+
+/* Handles for the client; each adds a reference to the task's values. */
+static xt_status make_outputs(run_task *t, PJRT_Buffer **out) {
+    for (size_t j = 0; j < t->n_out; j++) {
+        xt_status s = face_buffer_new(face_value_retain(t->out[j]), &out[j]);
+        if (!s) continue;
+        while (j-- > 0) face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = out[j]));
+        return s;
+    }
+    return NULL;
+}
+
+static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
+    const PJRT_LoadedExecutable *e = a->executable;
+    const char *name = cpu_exec_name(e->program->exec);
+    if (atomic_load(&e->client->closed)) return status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", name);
+    if (atomic_load(&e->deleted)) return status_new(XT_FAILED_PRECONDITION, NULL, "the program %s has been deleted", name);
+    if (a->options && a->options->struct_size < PJRT_ExecuteOptions_BASE_SIZE)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_ExecuteOptions has %zu bytes, at least %d are needed", a->options->struct_size, PJRT_ExecuteOptions_BASE_SIZE);
+    if (a->options && a->options->num_send_ops + a->options->num_recv_ops > 0)
+        return status_new(XT_UNIMPLEMENTED, NULL, "host send and receive callbacks are not offered by this plugin");
+    size_t want = a->execute_device ? 1 : e->n_devices;
+    if (a->num_devices != want)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s runs on %zu devices of this process, %zu argument lists were given", name, want, a->num_devices);
+    if (a->num_args != e->program->n_in)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in, a->num_args);
+    if ((a->num_args > 0 && !a->argument_lists) || (e->program->n_out > 0 && !a->output_lists))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the lists of arguments or outputs of %s are NULL", name);
+    if (a->execute_device && (a->execute_device->client != e->client || e->program->options.replicas * e->program->options.partitions != 1))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on a device of choice: it is for %zu devices", name, e->n_devices);
+    if (a->execute_device && a->execute_device->local_id < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->execute_device->description.text);
+    return NULL;
+}
+
+/* From here on nothing is refused but by a client that is destroyed meanwhile: then the task reports it like a failed program. */
+static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
+    for (size_t i = 0; i < t->n_in; i++)
+        if (t->donated[i]) face_value_release(face_buffer_take(in[i])); /* the task's own reference stays */
+    xt_status s = face_executor_enqueue(d, &t->task);
+    if (!s) return;
+    for (size_t j = 0; j < t->n_out; j++) face_event_set(t->out[j]->ready, status_clone(s));
+    face_event_set(t->done, s);
+    run_free(t);
+}
+
+FACE(LoadedExecutable_Execute, executable) {
+    PJRT_LoadedExecutable *e = a->executable;
+    XT_TRY(check_call(a));
+    run_task **tasks = base_calloc(a->num_devices, sizeof *tasks);
+    if (!tasks) return status_oom(a->num_devices * sizeof *tasks, "an execution");
+    xt_status s = NULL;
+    size_t made = 0, with_outputs = 0;
+    for (; made < a->num_devices && !s; made += !s) {
+        PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[made];
+        s = run_new(e, d, a->argument_lists ? a->argument_lists[made] : NULL, a->options, &tasks[made]);
+    }
+    for (; with_outputs < made && !s; with_outputs += !s)
+        if (tasks[with_outputs]->n_out > 0) s = make_outputs(tasks[with_outputs], a->output_lists[with_outputs]);
+    if (s) {
+        for (size_t i = 0; i < with_outputs; i++)
+            for (size_t j = 0; j < tasks[i]->n_out; j++)
+                face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = a->output_lists[i][j]));
+        for (size_t i = 0; i < made; i++) run_free(tasks[i]);
+        base_free(tasks);
+        return s;
+    }
+    for (size_t i = 0; i < made; i++) {
+        PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[i];
+        if (a->device_complete_events) a->device_complete_events[i] = face_event_retain(tasks[i]->done);
+        launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
+    }
+    base_free(tasks);
+    return NULL;
+}

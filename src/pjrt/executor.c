@@ -1,0 +1,81 @@
+/* The executor of a device: one thread that joins the device's group, makes the compiler's device (its thread team belongs to this thread), and
+ * runs tasks in the order they came until it is stopped; what is enqueued by then still runs. */
+#include "pjrt/face.h"
+
+static xt_status start_device(PJRT_Device *d) {
+    PJRT_Client *c = d->client;
+    if (c->n_devices > 1 && c->coll_name) {
+        /* A group's time limit is the run's own; see coll.h. */
+        int64_t seconds = 300;
+        env_int("XT_TIMEOUT", &seconds);
+        XT_TRY(coll_open(c->coll_name, d->description.id, (int)c->n_devices, (double)seconds, &d->coll));
+    }
+    return cpu_device_new(c->threads, d->coll, &d->cpu);
+}
+
+static void report_started(PJRT_Device *d, xt_status s) {
+    pthread_mutex_lock(&d->lock);
+    d->start_error = s;
+    d->ready = true;
+    pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+}
+
+static face_task *next_task(PJRT_Device *d) {
+    pthread_mutex_lock(&d->lock);
+    while (!d->first && !d->stop) pthread_cond_wait(&d->wake, &d->lock);
+    face_task *t = d->first;
+    if (t && !(d->first = t->next)) d->last = NULL;
+    pthread_mutex_unlock(&d->lock);
+    return t;
+}
+
+static void *executor(void *arg) {
+    PJRT_Device *d = arg;
+    report_started(d, start_device(d));
+    for (face_task *t; (t = next_task(d));) t->run(t, d);
+    cpu_device_free(d->cpu);
+    coll_close(d->coll);
+    d->cpu = NULL;
+    d->coll = NULL;
+    return NULL;
+}
+
+xt_status face_executor_start(PJRT_Device *d) {
+    int rc = pthread_create(&d->executor, NULL, executor, d);
+    d->started = rc == 0;
+    return rc == 0 ? NULL : status_new(XT_RESOURCE_EXHAUSTED, NULL, "the thread of %s could not be started: %s", d->description.text, strerror(rc));
+}
+
+xt_status face_executor_wait_started(PJRT_Device *d) {
+    pthread_mutex_lock(&d->lock);
+    while (!d->ready) pthread_cond_wait(&d->wake, &d->lock);
+    xt_status s = d->start_error;
+    d->start_error = NULL;
+    pthread_mutex_unlock(&d->lock);
+    return s;
+}
+
+xt_status face_executor_enqueue(PJRT_Device *d, face_task *t) {
+    t->next = NULL;
+    pthread_mutex_lock(&d->lock);
+    bool stopped = d->stop;
+    if (!stopped) {
+        if (d->last) d->last->next = t;
+        else d->first = t;
+        d->last = t;
+        pthread_cond_signal(&d->wake);
+    }
+    pthread_mutex_unlock(&d->lock);
+    return stopped ? status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", d->description.text) : NULL;
+}
+
+void face_executor_stop(PJRT_Device *d) {
+    if (!d->started) return;
+    pthread_mutex_lock(&d->lock);
+    d->stop = true;
+    pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
+    pthread_join(d->executor, NULL);
+    d->started = false;
+}

@@ -1,0 +1,226 @@
+/* The PJRT face of the CPU compiler: what its objects are made of. The functions of the table are in the file of their object; api.c has the table.
+ *
+ * Invariants:
+ *  1. Values: a face_value is one array on one device, made now or later; `ready` is set exactly once, with an error when it will never be there.
+ *     A PJRT_Buffer is a handle to a value and forgets it when it is deleted or donated; the value lives as long as anything reads it.
+ *  2. Each addressable device has one executor thread that runs its programs in the order they were enqueued and settles outputs before the
+ *     completion event, so events of a device complete in order. A program waits on its executor for inputs of other devices.
+ *  3. The memory of a value may be overwritten by a program only if the caller donated it and nobody else holds the value then.
+ *  4. Events are counted: destroying a handle never cancels what waits for it.
+ *  5. Buffers and executables keep their client's struct; Client_Destroy drains and joins the executors, so no task runs after it.
+ *  6. Out fields are set on success only; struct_size is checked before anything else, handles against NULL. */
+#ifndef XT_SRC_PJRT_FACE_H
+#define XT_SRC_PJRT_FACE_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "cpu/cpu.h"
+#include "device/pjrt_abi.h"
+
+/* --- the functions of the table ------------------------------------------------------------------------------------------------------------ */
+#define PJRT_FN(name, since, size, ...) PJRT_Error *face_##name(PJRT_##name##_Args *a);
+#define PJRT_FN_VOID(name, since, size, ...) void face_##name(PJRT_##name##_Args *a);
+#include "device/pjrt_slots.def"
+#undef PJRT_FN
+#undef PJRT_FN_VOID
+
+/* Defines the table's function `name`; its body gives a status. SIZED states how much of the Args struct the body needs (structs grew), the
+ * others need all of it. `handle` is the field that must not be NULL. */
+#define FACE_SIZED(name, size, handle)                                                                                                            \
+    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                          \
+    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                              \
+        xt_status s = face_check(a, size, #name);                                                                                                 \
+        if (!s && !a->handle) s = status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_" #name ": " #handle " is NULL");                                   \
+        return face_error(s ? s : name##_body(a));                                                                                                \
+    }                                                                                                                                             \
+    static xt_status name##_body(PJRT_##name##_Args *a)
+#define FACE(name, handle) FACE_SIZED(name, PJRT_SIZE_OF(PJRT_##name##_Args), handle)
+#define FACE_PLAIN(name)                                                                                                                          \
+    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                          \
+    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                              \
+        xt_status s = face_check(a, PJRT_SIZE_OF(PJRT_##name##_Args), #name);                                                                     \
+        return face_error(s ? s : name##_body(a));                                                                                                \
+    }                                                                                                                                             \
+    static xt_status name##_body(PJRT_##name##_Args *a)
+xt_status face_check(const void *args, size_t needed, const char *function);
+
+/* --- error.c --------------------------------------------------------------------------------------------------------------------------------- */
+PJRT_Error *face_error(xt_status s); /* takes s over; NULL stays NULL */
+xt_status face_take_error(PJRT_Error *e, const char *what); /* an error made by our own callback_error */
+extern PJRT_CallbackError face_callback_error;
+PJRT_NamedValue face_float(const char *name, double v); /* named values for attributes */
+PJRT_NamedValue face_int64s(const char *name, const int64_t *v, size_t n);
+
+/* --- event.c ----------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct PJRT_Event face_event;
+face_event *face_event_new(void);                 /* one reference, yours; NULL without memory */
+face_event *face_event_retain(face_event *e);
+void face_event_release(face_event *e);           /* NULL is fine */
+void face_event_set(face_event *e, xt_status s);  /* takes s over; callbacks run here; once only */
+bool face_event_is_ready(face_event *e);
+xt_status face_event_wait(face_event *e);         /* a clone of its error */
+/* fn is called when the event is set, at once if it is; it owns the status. */
+typedef void (*face_event_fn)(void *user, xt_status s);
+xt_status face_event_then(face_event *e, face_event_fn fn, void *user);
+/* An event that is set already; takes s over. */
+xt_status face_event_done(xt_status s, face_event **out);
+
+/* --- device.c: devices, their memory account ----------------------------------------------------------------------------------------------------- */
+struct PJRT_DeviceDescription {
+    int32_t id, process;
+    char text[64];
+};
+struct PJRT_Memory {
+    PJRT_Device *device;
+    int32_t id;
+    char text[64];
+};
+typedef struct face_task face_task;
+struct PJRT_Device {
+    PJRT_DeviceDescription description;
+    PJRT_Memory memory;
+    PJRT_Memory *memories[1]; /* what Device_AddressableMemories gives */
+    PJRT_Device *self[1];     /* what Memory_AddressableByDevices gives */
+    PJRT_Client *client;
+    int32_t local_id; /* -1: of another process */
+
+    pthread_mutex_t account;
+    int64_t in_use, peak, limit, n_allocs, largest; /* limit 0 = none */
+
+    pthread_t executor;
+    bool started;
+    pthread_mutex_t lock;
+    pthread_cond_t wake;
+    face_task *first, *last;
+    bool stop, ready;
+    xt_status start_error;
+    cpu_device *cpu;
+    coll_group *coll;
+};
+void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit);
+void face_device_deinit(PJRT_Device *d);
+xt_status face_alloc(PJRT_Device *d, size_t n, void **out); /* 64-byte aligned; RESOURCE_EXHAUSTED beyond the limit */
+void face_free(PJRT_Device *d, void *p, size_t n);
+xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out); /* both may be NULL: the first */
+
+/* --- executor.c: one thread per addressable device ------------------------------------------------------------------------------------------------ */
+struct face_task {
+    face_task *next;
+    void (*run)(face_task *t, PJRT_Device *d); /* frees t */
+};
+xt_status face_executor_start(PJRT_Device *d);
+xt_status face_executor_wait_started(PJRT_Device *d); /* the group has been joined; its error once */
+xt_status face_executor_enqueue(PJRT_Device *d, face_task *t);
+void face_executor_stop(PJRT_Device *d); /* runs what is enqueued first */
+
+/* --- client.c ---------------------------------------------------------------------------------------------------------------------------------------- */
+struct PJRT_TopologyDescription {
+    PJRT_DeviceDescription *own; /* NULL: those of a client */
+    PJRT_DeviceDescription **descriptions;
+    size_t n;
+    uint64_t fingerprint;
+};
+struct PJRT_Client {
+    atomic_int refs;
+    atomic_bool closed;
+    int node_id, n_nodes;
+    PJRT_Device *devices; /* all, by global id */
+    size_t n_devices;
+    PJRT_Device **all, **mine;
+    PJRT_Memory **memories; /* of `mine` */
+    size_t n_mine;
+    int threads; /* of each device */
+    char *coll_name;
+    PJRT_TopologyDescription topology;
+};
+void face_client_retain(PJRT_Client *c);
+void face_client_release(PJRT_Client *c);
+extern const char face_platform[], face_version[];
+xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription **descriptions, size_t n);
+
+/* --- value.c, buffer.c ------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct face_value {
+    atomic_int refs;
+    PJRT_Device *device;
+    const ir_type *type;
+    void *data;         /* NULL until made, and after a program took it over */
+    size_t bytes;       /* dense host bytes */
+    bool borrowed;      /* the client's memory: read only, `on_free` tells when it is free again */
+    face_event *on_free;
+    face_event *ready;
+} face_value;
+xt_status face_value_new(PJRT_Device *d, const ir_type *type, face_value **out); /* no memory yet */
+face_value *face_value_retain(face_value *v);
+void face_value_release(face_value *v);
+struct PJRT_Buffer {
+    PJRT_Device *device;
+    const ir_type *type;
+    pthread_mutex_t lock;
+    face_value *value; /* guarded; NULL when deleted or donated */
+    face_value *pinned; /* guarded; what external references hold, also after deletion */
+    int external;
+};
+xt_status face_buffer_new(face_value *v, PJRT_Buffer **out); /* takes the reference over, also on failure */
+face_value *face_buffer_value(PJRT_Buffer *b);  /* a new reference, or NULL */
+face_value *face_buffer_take(PJRT_Buffer *b);   /* the buffer's own reference: it is deleted now; or NULL */
+xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const ir_type **out);
+const char *face_type_text(const ir_type *t, char *buf, size_t n);
+
+/* --- hostcopy.c: between dense row-major memory and memory with any byte strides ------------------------------------------------------------------------ */
+/* strides: of each dim, in bytes, may be negative; `host` is the address of element 0,...,0. */
+void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t);
+void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t);
+bool face_is_dense(const int64_t *strides, const ir_type *t);
+/* The byte strides a host layout stands for; *out_strides is base_malloc'ed, NULL for row-major. */
+xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t, int64_t **out_strides);
+
+/* --- options.c: compile options --------------------------------------------------------------------------------------------------------------------------- */
+typedef struct face_options {
+    int replicas, partitions;
+    int32_t *ids; /* [partition][replica], NULL: not assigned */
+    size_t n_ids;
+} face_options;
+xt_status face_options_read(const char *bytes, size_t n, face_options *out);
+void face_options_deinit(face_options *o);
+void face_assignment_write(const face_options *o, const int32_t *ids, str *out); /* DeviceAssignmentProto */
+
+/* --- executable.c -------------------------------------------------------------------------------------------------------------------------------------------- */
+/* A program with all that its handles tell about it; shared by PJRT_Executable and PJRT_LoadedExecutable. */
+typedef struct face_program {
+    atomic_int refs;
+    cpu_exec *exec;
+    face_options options;
+    char *option_bytes; /* as received */
+    size_t option_size;
+    char fingerprint[33];
+    size_t n_in, n_out;
+    PJRT_Buffer_Type *out_types;
+    int64_t *out_dims;   /* of all outputs */
+    size_t *out_ranks;
+    const char **kinds;  /* "device", as many as inputs or outputs, whichever are more */
+    size_t *kind_sizes;
+    PJRT_NamedValue costs[3];
+} face_program;
+struct PJRT_Executable {
+    face_program *program;
+};
+struct PJRT_LoadedExecutable {
+    atomic_int refs; /* the handle and the tasks that run it */
+    PJRT_Client *client;
+    face_program *program;
+    PJRT_Device **devices;
+    PJRT_LogicalDeviceIds *logical;
+    size_t n_devices;
+    int32_t *ids; /* global ids in use, replicas x partitions */
+    atomic_bool deleted;
+};
+void face_program_release(face_program *p);
+void face_loaded_release(PJRT_LoadedExecutable *e);
+xt_status face_load(PJRT_Client *c, face_program *p, PJRT_LoadedExecutable **out); /* takes p over, also on failure */
+xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, face_program **out);
+xt_status face_program_write(const face_program *p, str *out); /* serialised */
+/* options NULL: those it was compiled with. */
+xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out);
+
+#endif

@@ -1,0 +1,79 @@
+/* Copies between dense row-major arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. */
+#include "pjrt/face.h"
+
+/* Walks both sides in row-major order. The innermost dim is one loop by element size, or one memcpy where the strided side is contiguous too. */
+typedef struct walk {
+    char *strided, *dense;
+    const int64_t *strides;
+    const ir_type *type;
+    size_t elem;
+    bool to_dense;
+} walk;
+
+static void copy_row(const walk *w, char *s, char *d, int64_t n, int64_t stride) {
+    if (stride == (int64_t)w->elem) {
+        memcpy(w->to_dense ? d : s, w->to_dense ? s : d, (size_t)n * w->elem);
+        return;
+    }
+    for (int64_t i = 0; i < n; i++, s += stride, d += w->elem) memcpy(w->to_dense ? d : s, w->to_dense ? s : d, w->elem);
+}
+
+static char *copy_dim(const walk *w, uint32_t dim, char *s, char *d) {
+    const ir_type *t = w->type;
+    int64_t n = t->dims[dim];
+    if (dim + 1 == t->rank) {
+        copy_row(w, s, d, n, w->strides[dim]);
+        return d + (size_t)n * w->elem;
+    }
+    for (int64_t i = 0; i < n; i++) d = copy_dim(w, dim + 1, s + i * w->strides[dim], d);
+    return d;
+}
+
+static void copy(void *dense, char *host, const int64_t *strides, const ir_type *t, bool to_dense) {
+    walk w = {host, dense, strides, t, xt_dtype_size(t->dtype), to_dense};
+    if (t->count == 0) return;
+    if (!strides || t->rank == 0) memcpy(to_dense ? dense : host, to_dense ? (void *)host : dense, (size_t)t->count * w.elem);
+    else copy_dim(&w, 0, host, dense);
+}
+
+void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t) { copy(dense, (char *)host, strides, t, true); }
+void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t) { copy((void *)dense, host, strides, t, false); }
+
+bool face_is_dense(const int64_t *strides, const ir_type *t) {
+    if (!strides || t->count == 0) return true;
+    int64_t want = (int64_t)xt_dtype_size(t->dtype);
+    for (uint32_t i = t->rank; i-- > 0; want *= t->dims[i])
+        if (t->dims[i] != 1 && strides[i] != want) return false;
+    return true;
+}
+
+static xt_status tiled_strides(const PJRT_Buffer_MemoryLayout_Tiled *l, const ir_type *t, int64_t *strides) {
+    if (l->num_tiles > 0) return status_new(XT_UNIMPLEMENTED, NULL, "a host layout with tiles: this CPU plugin knows dense and strided layouts");
+    if (l->minor_to_major_size != t->rank)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the host layout orders %zu dims, the array has %u", l->minor_to_major_size, t->rank);
+    int64_t stride = (int64_t)xt_dtype_size(t->dtype);
+    for (uint32_t i = 0; i < t->rank; i++) strides[i] = -1;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        int64_t dim = l->minor_to_major[i];
+        if (dim < 0 || dim >= t->rank || strides[dim] >= 0)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "the host layout's minor_to_major is no permutation of 0 to %d", (int)t->rank - 1);
+        strides[dim] = stride;
+        stride *= t->dims[dim];
+    }
+    return NULL;
+}
+
+xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t, int64_t **out_strides) {
+    *out_strides = NULL;
+    if (!layout || t->rank == 0) return NULL;
+    int64_t *strides = base_malloc(t->rank * sizeof *strides);
+    if (!strides) return status_oom(t->rank * sizeof *strides, "a layout");
+    xt_status s = NULL;
+    if (layout->type == PJRT_LAYOUT_TILED) s = tiled_strides(&layout->tiled, t, strides);
+    else if (layout->strides.num_byte_strides != t->rank)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the host layout has %zu strides, the array %u dims", layout->strides.num_byte_strides, t->rank);
+    else memcpy(strides, layout->strides.byte_strides, t->rank * sizeof *strides);
+    if (!s && !face_is_dense(strides, t)) *out_strides = strides;
+    else base_free(strides);
+    return s;
+}

@@ -1,0 +1,86 @@
+/* Compile options, of which three fields matter here: CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions) and 9 (device
+ * assignment: 1 replicas, 2 partitions, 3 per partition {1: device id of each replica}). */
+#include "base/proto.h"
+#include "pjrt/face.h"
+
+enum { MAX_LOGICAL = 4096 };
+
+static bool add_id(face_options *o, uint64_t id) {
+    if (o->n_ids >= MAX_LOGICAL) return false;
+    o->ids[o->n_ids++] = (int32_t)(int64_t)id;
+    return true;
+}
+
+/* One partition's list: packed or one field per id. */
+static bool read_ids(const proto_field *list, face_options *o) {
+    proto_reader r = proto_read(list->data, list->size);
+    for (proto_field f; proto_next(&r, &f);) {
+        if (f.number != 1) continue;
+        if (f.wire == PROTO_VARINT && !add_id(o, f.value)) return false;
+        if (f.wire != PROTO_BYTES) continue;
+        proto_reader ids = proto_read(f.data, f.size);
+        for (uint64_t id; proto_next_varint(&ids, &id);)
+            if (!add_id(o, id)) return false;
+        if (ids.bad) return false;
+    }
+    return !r.bad;
+}
+
+static bool read_assignment(const proto_field *message, face_options *o) {
+    if (!o->ids && !(o->ids = base_malloc(MAX_LOGICAL * sizeof *o->ids))) return false;
+    o->n_ids = 0;
+    proto_reader r = proto_read(message->data, message->size);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.number == 3 && f.wire == PROTO_BYTES && !read_ids(&f, o)) return false;
+    return !r.bad;
+}
+
+static bool read_build(const proto_field *message, face_options *o) {
+    proto_reader r = proto_read(message->data, message->size);
+    for (proto_field f; proto_next(&r, &f);) {
+        if (f.number == 4 && f.wire == PROTO_VARINT) o->replicas = f.value <= MAX_LOGICAL ? (int)f.value : -1;
+        if (f.number == 5 && f.wire == PROTO_VARINT) o->partitions = f.value <= MAX_LOGICAL ? (int)f.value : -1;
+        if (f.number == 9 && f.wire == PROTO_BYTES && !read_assignment(&f, o)) return false;
+    }
+    return !r.bad;
+}
+
+xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
+    *out = (face_options){.replicas = 1, .partitions = 1};
+    bool ok = true;
+    proto_reader r = proto_read(bytes, n);
+    for (proto_field f; ok && proto_next(&r, &f);)
+        if (f.number == 3 && f.wire == PROTO_BYTES) ok = read_build(&f, out);
+    ok = ok && !r.bad;
+    if (out->replicas == 0) out->replicas = 1; /* zero is what an absent field says */
+    if (out->partitions == 0) out->partitions = 1;
+    size_t want = ok && out->replicas > 0 && out->partitions > 0 ? (size_t)out->replicas * (size_t)out->partitions : 0;
+    if (out->n_ids == 0) {
+        base_free(out->ids);
+        out->ids = NULL;
+    }
+    if (want && want <= MAX_LOGICAL && (!out->ids || out->n_ids == want)) return NULL;
+    xt_status s = ok ? status_new(XT_INVALID_ARGUMENT, NULL, "the compile options name %d replicas of %d partitions and assign %zu devices", out->replicas,
+                                  out->partitions, out->n_ids)
+                     : status_new(XT_INVALID_ARGUMENT, NULL, "the compile options (%zu bytes) are no CompileOptionsProto", n);
+    face_options_deinit(out);
+    return s;
+}
+
+void face_options_deinit(face_options *o) {
+    base_free(o->ids);
+    *o = (face_options){0};
+}
+
+void face_assignment_write(const face_options *o, const int32_t *ids, str *out) {
+    proto_int(out, 1, o->replicas);
+    proto_int(out, 2, o->partitions);
+    for (int p = 0; p < o->partitions; p++) {
+        str list = STR_INIT, message = STR_INIT;
+        for (int r = 0; r < o->replicas; r++) proto_varint(&list, (uint64_t)(int64_t)ids[p * o->replicas + r]);
+        proto_message(&message, 1, &list);
+        proto_message(out, 3, &message);
+        str_free(&list);
+        str_free(&message);
+    }
+}

@@ -1,0 +1,132 @@
+/* Programs: compiling, and the tables that clients ask for, made once from what the compiler tells. Shared by executables and their loaded forms. */
+#include "base/proto.h"
+#include "pjrt/face.h"
+
+static const char kind_name[] = "device";
+
+void face_program_release(face_program *p) {
+    if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
+    cpu_exec_free(p->exec);
+    face_options_deinit(&p->options);
+    base_free(p->option_bytes);
+    base_free(p->out_types);
+    base_free(p->out_dims);
+    base_free(p->out_ranks);
+    base_free(p->kinds);
+    base_free(p->kind_sizes);
+    base_free(p);
+    live_add(LIVE_plugin_executable, -1);
+}
+
+static xt_status program_new(face_program **out) {
+    *out = base_calloc(1, sizeof **out);
+    if (!*out) return status_oom(sizeof **out, "a program");
+    atomic_init(&(*out)->refs, 1);
+    live_add(LIVE_plugin_executable, 1);
+    return NULL;
+}
+
+/* Fills what depends on the compiled program. */
+static xt_status describe(face_program *p) {
+    p->n_in = cpu_exec_inputs(p->exec);
+    p->n_out = cpu_exec_outputs(p->exec);
+    size_t ranks = 0, kinds = (p->n_in > p->n_out ? p->n_in : p->n_out) + 1;
+    for (size_t i = 0; i < p->n_out; i++) ranks += cpu_exec_output_type(p->exec, i)->rank;
+    p->out_types = base_calloc(p->n_out + 1, sizeof *p->out_types);
+    p->out_dims = base_calloc(ranks + 1, sizeof *p->out_dims);
+    p->out_ranks = base_calloc(p->n_out + 1, sizeof *p->out_ranks);
+    p->kinds = base_calloc(kinds, sizeof *p->kinds);
+    p->kind_sizes = base_calloc(kinds, sizeof *p->kind_sizes);
+    if (!p->out_types || !p->out_dims || !p->out_ranks || !p->kinds || !p->kind_sizes) return status_oom(ranks * sizeof *p->out_dims, "a program");
+    int64_t *dims = p->out_dims;
+    for (size_t i = 0; i < p->n_out; i++) {
+        const ir_type *t = cpu_exec_output_type(p->exec, i);
+        p->out_types[i] = (PJRT_Buffer_Type)t->dtype;
+        p->out_ranks[i] = t->rank;
+        for (uint32_t k = 0; k < t->rank; k++) *dims++ = t->dims[k];
+    }
+    for (size_t i = 0; i < kinds; i++) {
+        p->kinds[i] = kind_name;
+        p->kind_sizes[i] = sizeof kind_name - 1;
+    }
+    const cpu_stats *stats = cpu_exec_stats(p->exec);
+    p->costs[0] = face_float("flops", stats->flops);
+    p->costs[1] = face_float("bytes accessed", stats->bytes_accessed);
+    p->costs[2] = face_float("transcendentals", stats->transcendentals);
+    return NULL;
+}
+
+/* The program's text, as far as this plugin reads it. */
+static xt_status check_format(const PJRT_Program *program) {
+    bool mlir = program->format_size == 4 && memcmp(program->format, "mlir", 4) == 0;
+    if (!program->code || !mlir)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO text)", (int)program->format_size,
+                          program->format ? program->format : "");
+    if (program->code_size >= 4 && memcmp(program->code, "ML\xefR", 4) == 0)
+        return status_new(XT_UNIMPLEMENTED, NULL, "the program is MLIR bytecode; this plugin (%s) reads StableHLO text", face_version);
+    return NULL;
+}
+
+xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, face_program **out) {
+    face_program *p;
+    XT_TRY(check_format(program));
+    XT_TRY(program_new(&p));
+    xt_status s = face_options_read(options, options_size, &p->options);
+    if (!s && !(p->option_bytes = base_strndup(options ? options : "", options_size))) s = status_oom(options_size, "compile options");
+    p->option_size = options_size;
+    cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions};
+    if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
+    if (!s) s = describe(p);
+    if (s) {
+        face_program_release(p);
+        return s;
+    }
+    hash128 h = hash_bytes(program->code, program->code_size, hash_bytes(options, options_size, (hash128){0, 0}));
+    hash_hex(hash_bytes(face_version, strlen(face_version), h), p->fingerprint);
+    *out = p;
+    return NULL;
+}
+
+/* --- serialised programs: a message of 1 compile options, 2 fingerprint, 3 the compiler's own bytes, 4 hash of those ------------------------------ */
+static void hash_of(const void *p, size_t n, char out[33]) { hash_hex(hash_bytes(p, n, (hash128){0x5053, 0}), out); }
+
+xt_status face_program_write(const face_program *p, str *out) {
+    char *code, hash[33];
+    size_t n;
+    XT_TRY(cpu_serialize(p->exec, &code, &n));
+    hash_of(code, n, hash);
+    proto_bytes(out, 1, p->option_bytes, p->option_size);
+    proto_bytes(out, 2, p->fingerprint, strlen(p->fingerprint));
+    proto_bytes(out, 3, code, n);
+    proto_bytes(out, 4, hash, strlen(hash));
+    base_free(code);
+    return out->failed ? status_oom(n, "a serialised program") : NULL;
+}
+
+static xt_status damaged(void) { return status_new(XT_DATA_LOSS, NULL, "the serialised program is damaged or not of this plugin"); }
+
+xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out) {
+    proto_field part[5] = {0};
+    proto_reader r = proto_read(data, n);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.number < BASE_COUNT(part) && f.wire == PROTO_BYTES) part[f.number] = f;
+    if (r.bad || !part[3].data || part[4].size != 32 || part[2].size != 32) return damaged();
+    char hash[33];
+    hash_of(part[3].data, part[3].size, hash);
+    if (memcmp(hash, part[4].data, 32) != 0) return damaged();
+    if (!options) {
+        options = (const char *)part[1].data;
+        options_size = part[1].size;
+    }
+    face_program *p;
+    XT_TRY(program_new(&p));
+    xt_status s = face_options_read(options, options_size, &p->options);
+    if (!s && !(p->option_bytes = base_strndup(options ? options : "", options_size))) s = status_oom(options_size, "compile options");
+    p->option_size = options_size;
+    memcpy(p->fingerprint, part[2].data, 32);
+    if (!s) s = cpu_deserialize((const char *)part[3].data, part[3].size, &p->exec);
+    if (!s) s = describe(p);
+    if (s) face_program_release(p);
+    else *out = p;
+    return s;
+}

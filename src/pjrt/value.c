@@ -1,0 +1,82 @@
+/* Values and the handles to them: who keeps an array's memory, and when it goes. */
+#include "pjrt/face.h"
+
+xt_status face_value_new(PJRT_Device *d, const ir_type *type, face_value **out) {
+    *out = NULL;
+    face_value *v = base_calloc(1, sizeof *v);
+    face_event *ready = v ? face_event_new() : NULL;
+    if (!ready) {
+        base_free(v);
+        return status_oom(sizeof *v, "a value");
+    }
+    *v = (face_value){.device = d, .type = type, .bytes = ir_type_bytes(type), .ready = ready};
+    atomic_init(&v->refs, 1);
+    face_client_retain(d->client);
+    *out = v;
+    return NULL;
+}
+
+face_value *face_value_retain(face_value *v) {
+    atomic_fetch_add_explicit(&v->refs, 1, memory_order_relaxed);
+    return v;
+}
+
+void face_value_release(face_value *v) {
+    if (!v || atomic_fetch_sub_explicit(&v->refs, 1, memory_order_acq_rel) != 1) return;
+    PJRT_Client *c = v->device->client;
+    if (!v->borrowed) face_free(v->device, v->data, v->bytes);
+    if (v->on_free) face_event_set(v->on_free, NULL);
+    face_event_release(v->on_free);
+    face_event_release(v->ready);
+    base_free(v);
+    face_client_release(c);
+}
+
+xt_status face_buffer_new(face_value *v, PJRT_Buffer **out) {
+    PJRT_Buffer *b = base_calloc(1, sizeof *b);
+    if (!b) {
+        face_value_release(v);
+        return status_oom(sizeof *b, "a buffer");
+    }
+    b->device = v->device;
+    b->type = v->type;
+    b->value = v;
+    pthread_mutex_init(&b->lock, NULL);
+    face_client_retain(b->device->client);
+    live_add(LIVE_plugin_buffer, 1);
+    *out = b;
+    return NULL;
+}
+
+face_value *face_buffer_value(PJRT_Buffer *b) {
+    pthread_mutex_lock(&b->lock);
+    face_value *v = b->value ? face_value_retain(b->value) : NULL;
+    pthread_mutex_unlock(&b->lock);
+    return v;
+}
+
+face_value *face_buffer_take(PJRT_Buffer *b) {
+    pthread_mutex_lock(&b->lock);
+    face_value *v = b->value;
+    b->value = NULL;
+    pthread_mutex_unlock(&b->lock);
+    return v;
+}
+
+xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const ir_type **out) {
+    *out = NULL;
+    if (t <= PJRT_TYPE_INVALID || t > PJRT_TYPE_LAST || (xt_dtype)t == XT_TOKEN)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "element type %d is not one of this plugin's", (int)t);
+    for (size_t i = 0; i < n; i++)
+        if (dims[i] < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "dim %zu is %lld", i, (long long)dims[i]);
+    *out = ir_tensor((xt_dtype)t, n, dims);
+    return *out ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "an array of %zu dims of %s is too large", n, xt_dtype_name((xt_dtype)t));
+}
+
+const char *face_type_text(const ir_type *t, char *buf, size_t n) {
+    str s = STR_INIT;
+    ir_type_print(t, &s);
+    snprintf(buf, n, "%s", str_cstr(&s));
+    str_free(&s);
+    return buf;
+}
