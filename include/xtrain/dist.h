@@ -1,5 +1,14 @@
 /* Ranks and launching. `xt_launch(fn, arg)` runs fn once per device, each in a process of its own; in an already started rank (xtrain
- * launch, mpirun, Ray, SLURM, a TPU pod) it calls fn and never starts more. */
+ * launch, mpirun, Ray, SLURM, a TPU pod) it calls fn and never starts more.
+ *
+ *     static int train(int rank, void *arg) { ...; return xt_finish(); }
+ *     int main(void) { return xt_launch(train, NULL); }
+ *
+ * Ranks are forked, so xt_launch belongs before the first tensor, loader or thread: later it refuses and names what is in the way. Each
+ * rank's output appears line by line behind "[rank 3] ". When a rank fails, the others get SIGTERM and one second later SIGKILL; the exit
+ * code is that of the first that failed (128 + signal for a killed one). Ctrl-C and SIGTERM reach all ranks; when the launcher itself is
+ * killed, its ranks are killed too. Inside the run, stdin is empty on a terminal, else rank 0 has it. Each rank opens one device and gets its
+ * share of the cores (XT_THREADS). */
 #ifndef XTRAIN_DIST_H
 #define XTRAIN_DIST_H
 
@@ -14,13 +23,21 @@ typedef struct xt_launch_opts {
     size_t struct_size;
     int nprocs;            /* 0 = device count; 1 = this process, for debugging; the count itself = a notice; other = an error */
     const char *device;    /* NULL = XT_DEVICE */
-    const char *module, *symbol; /* run symbol of a shared library in fresh processes instead of fn (fn NULL) */
-    double timeout;        /* seconds for the rendezvous; 0 = 300 */
+    const char *module, *symbol; /* run symbol of a shared library in fresh processes instead of fn (fn NULL): works in a process with
+                            * threads or an open device. symbol is an xt_rank_fn with external linkage; its arg is arg_text */
+    const char *arg_text;  /* for module and symbol: a string each rank gets as arg; NULL = NULL (memory cannot travel, so xt_launch's arg must be NULL) */
+    double timeout;        /* seconds a rank may wait for the others to join; 0 = XT_TIMEOUT or 300 */
 } xt_launch_opts;
 #define xt_launch(fn, ...) XT_LAUNCH_(fn, __VA_ARGS__, )
 #define XT_LAUNCH_(fn, arg, ...) xt_launch_opt(XT_HERE, fn, arg, XT_OPTS(xt_launch_opts, __VA_ARGS__))
 /* The exit code of the first rank that failed, 0 if none; 1 when the launch was refused (the message goes to the sink). */
 XT_API int xt_launch_opt(const xt_src *src, xt_rank_fn fn, void *arg, xt_launch_opts o);
+
+/* What `xtrain launch -n N [--host LIST] -- PROGRAM ARGS` does: starts n ranks of a program (0 = device count), argv NULL-terminated. hosts
+ * "a,b:4" starts them by mpirun on these hosts; NULL = here. In a started rank it runs the program once, in its place. The exit code as of xt_launch. */
+XT_API int xt_launch_program(int n, char *const *argv, const char *hosts);
+/* What `xtrain __rank MODULE:SYMBOL [TEXT]` does, the process behind .module and .symbol: loads MODULE and calls SYMBOL(rank, TEXT). */
+XT_API int xt_run_symbol(const char *module_symbol, const char *arg_text);
 
 XT_API int xt_rank(void);
 XT_API int xt_local_rank(void);

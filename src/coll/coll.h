@@ -21,6 +21,7 @@ void coll_destroy(const char *name); /* removes the segment; safe when gone; ran
  * coll_create in this process; others are ignored. */
 void coll_announce(const char *name, int rank, int pid);
 void coll_announce_end(const char *name, int rank);
+bool coll_last_note(const char *name, int rank, char *out, size_t n); /* what the rank last said it was doing; false when nothing */
 /* Joins as `rank` of `size` and waits until all have joined. Groups of one need no name. `name` is one of coll_create, or any word of
  * letters, digits, '.', '_' and '-' that all ranks agree on (then the first to come makes the segment, the last to come unlinks it), or
  * "mpi:WORD" for a communicator of all MPI processes. */
@@ -33,6 +34,7 @@ xt_status coll_derive_name(const char *name, const char *tag, char **out_name);
 xt_status coll_run_group(coll_group **out);
 void coll_run_group_close(void); /* also forgets a failure; the next call opens anew */
 void coll_run_group_forget(void); /* in a forked child: the parent's group is not ours; nothing is said to other ranks */
+void coll_run_note(const char *doing); /* coll_note on the run's group if it is open; cheap enough for every step */
 double coll_default_timeout(void); /* XT_TIMEOUT, or 300 seconds */
 
 int coll_rank(const coll_group *g);

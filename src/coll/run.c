@@ -82,6 +82,12 @@ xt_status coll_run_group(coll_group **out) {
     return st;
 }
 
+void coll_run_note(const char *doing) {
+    pthread_mutex_lock(&lock);
+    if (run) coll_note(run, doing);
+    pthread_mutex_unlock(&lock);
+}
+
 void coll_run_group_close(void) {
     pthread_mutex_lock(&lock);
     coll_close(run);

@@ -189,6 +189,14 @@ void coll_announce_end(const char *name, int rank) {
     pthread_mutex_unlock(&made_lock);
 }
 
+bool coll_last_note(const char *name, int rank, char *out, size_t n) {
+    pthread_mutex_lock(&made_lock);
+    seg_slot *slot = name && n ? made_slot(name, rank) : NULL;
+    if (n) snprintf(out, n, "%.*s", slot ? COLL_NOTE_SIZE - 1 : 0, slot ? slot->note : "");
+    pthread_mutex_unlock(&made_lock);
+    return n && out[0];
+}
+
 static xt_status attach_made(const char *name, int rank, int size, segment *out) {
     const char *colon = strrchr(name, ':');
     char *path = colon ? base_strndup(name, (size_t)(colon - name)) : NULL;

@@ -1,0 +1,77 @@
+/* Inside src/dist: how many ranks (plan.c), with what environment (rank_env.c, tpu_env.c), whether a fork is possible (guard.c), whether a
+ * symbol can be reached (symbol.c), and starting, watching and ending them (spawn.c, output.c, killed.c). */
+#ifndef XT_SRC_DIST_INT_H
+#define XT_SRC_DIST_INT_H
+
+#include <sys/types.h>
+
+#include <xtrain/dist.h>
+
+#include "base/base.h"
+
+/* --- plan.c ----------------------------------------------------------------------------------------------------------------------------- */
+typedef enum device_kind { KIND_CPU, KIND_TPU, KIND_CUDA, KIND_OTHER } device_kind;
+typedef struct launch_plan {
+    int n;
+    device_kind kind;
+    int found;          /* devices of this host */
+    const char *source; /* where `found` came from */
+    const char *device; /* the caller's own spec; NULL = from the environment */
+} launch_plan;
+/* The table of ranks: 0 = all devices, 1 = one, the count itself = a notice, other = an error. */
+xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_plan *out);
+/* For `xtrain launch -n`: any number of CPU ranks, at most the devices of other kinds; 0 = all devices. */
+xt_status plan_program(int n, launch_plan *out);
+
+/* --- rank_env.c, tpu_env.c -------------------------------------------------------------------------------------------------------------- */
+typedef struct env_list { /* "NAME=value" strings; a failed allocation sets `failed` */
+    char **items;
+    size_t n, cap;
+    bool failed;
+} env_list;
+void env_add(env_list *e, const char *name, const char *fmt, ...) BASE_PRINTF(3, 4);
+void env_add_default(env_list *e, const char *name, const char *fmt, ...) BASE_PRINTF(3, 4); /* only if unset in this process */
+void env_free(env_list *e);
+xt_status rank_env(const launch_plan *p, const char *rendezvous, double timeout, int rank, env_list *out);
+xt_status tpu_env(int rank, int n, env_list *out);
+/* environ with the list's entries in place of its own; a NULL-terminated array of borrowed strings, base_free it. */
+char **env_merge(const env_list *e);
+
+/* --- guard.c, symbol.c ------------------------------------------------------------------------------------------------------------------ */
+xt_status guard_fork(const xt_src *src, int n, xt_rank_fn fn);
+/* OK when `symbol` is an exported function of the shared library `module`; else says how to make it reachable. */
+xt_status symbol_check(const char *module, const char *symbol);
+/* How the function at this address may be named for fresh processes; base_free. */
+char *symbol_advice(xt_rank_fn fn);
+
+/* --- spawn.c ---------------------------------------------------------------------------------------------------------------------------- */
+typedef struct spawn_job {
+    const launch_plan *plan;
+    const char *who;      /* "xt_launch", "xtrain launch": in messages */
+    double timeout;
+    xt_rank_fn fn;        /* forked ranks call it, or */
+    void *arg;
+    char *const *argv;    /* fresh processes run this */
+} spawn_job;
+/* Starts the ranks, passes their output on, and waits. *out_code: the exit code of the first that failed, 0 if none. */
+xt_status spawn_ranks(const spawn_job *job, int *out_code);
+/* Calls fn as this process's rank; a pending error turns 0 into 1. */
+int run_here(xt_rank_fn fn, void *arg);
+
+/* --- output.c --------------------------------------------------------------------------------------------------------------------------- */
+/* One stream of one rank on its way to the launcher's own: whole lines, each behind the prefix. */
+typedef struct output_stream {
+    int from, to; /* from < 0 = at its end */
+    char prefix[24];
+    str line;     /* what is not a whole line yet */
+} output_stream;
+void output_open(output_stream *o, int from, int to, int rank);
+bool output_pump(output_stream *o);   /* takes what is there, without waiting; false when there was nothing */
+void output_finish(output_stream *o); /* the rest, with a newline if it lacks one; closes */
+
+/* --- killed.c --------------------------------------------------------------------------------------------------------------------------- */
+int64_t oom_kills(void); /* of this process's memory cgroup so far; -1 = unknown */
+/* " was killed by ..." or " ended with exit code ...", with what is known and what to read. */
+void describe_end(int status, int64_t oom_before, str *out);
+
+#endif

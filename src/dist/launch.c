@@ -1,0 +1,256 @@
+/* xt_launch, the program launcher behind `xtrain launch`, and the process behind .module and .symbol. */
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "coll/coll.h"
+#include "dist/dist_int.h"
+#include "lazy/lazy.h"
+
+extern char **environ;
+
+int run_here(xt_rank_fn fn, void *arg) {
+    int code = fn(world_get()->rank, arg);
+    xt_status pending = xt_error();
+    if (code || !pending) return code;
+    log_msg(XT_SEV_ERROR, "rank %d returned 0 with a pending error: %s", world_get()->rank, xt_status_message(pending));
+    return 1;
+}
+
+/* Says what went wrong, frees it, and gives the exit code of a refusal. */
+static int refuse(const char *who, xt_status st) {
+    log_msg(XT_SEV_ERROR, "%s", xt_status_message(status_context(st, "%s", who)));
+    xt_status_free(st);
+    return 1;
+}
+
+static xt_status load_symbol(const char *module, const char *symbol, xt_rank_fn *out) {
+    XT_TRY(symbol_check(module, symbol));
+    str path = STR_INIT; /* a bare name in this folder is meant as a file, which dlopen would not look for */
+    str_printf(&path, "%s%s", !strchr(module, '/') && file_exists(module) ? "./" : "", module);
+    void *handle = dlopen(str_cstr(&path), RTLD_NOW | RTLD_GLOBAL);
+    str_free(&path);
+    if (!handle) return status_new(XT_NOT_FOUND, NULL, "loading module '%s': %s", module, dlerror());
+    *(void **)out = dlsym(handle, symbol);
+    return *out ? NULL : status_new(XT_NOT_FOUND, NULL, "module '%s' exports no function '%s': %s", module, symbol, dlerror());
+}
+
+/* The `xtrain` command that belongs to this library: in its build folder, in an installed tree, or in PATH. */
+static xt_status find_command(char **out) {
+    static const char *const beside[] = {"/xtrain", "/../bin/xtrain", "/../../bin/xtrain"};
+    static const char here; /* any address inside this library or program */
+    Dl_info info = {0};
+    str path = STR_INIT, tried = STR_INIT;
+    if (!dladdr(&here, &info) || !info.dli_fname) info.dli_fname = "";
+    const char *slash = strrchr(info.dli_fname, '/');
+    for (size_t i = 0; slash && i < BASE_COUNT(beside); i++) {
+        str_clear(&path);
+        str_printf(&path, "%.*s%s", (int)(slash - info.dli_fname), info.dli_fname, beside[i]);
+        if (access(str_cstr(&path), X_OK) == 0) goto found;
+        str_printf(&tried, "%s, ", str_cstr(&path));
+    }
+    const char *dirs = getenv("PATH");
+    for (size_t n; dirs && *dirs; dirs += n + (dirs[n] == ':')) {
+        n = strcspn(dirs, ":");
+        str_clear(&path);
+        str_printf(&path, "%.*s/xtrain", (int)n, dirs);
+        if (n && access(str_cstr(&path), X_OK) == 0) goto found;
+    }
+    xt_status st = status_new(XT_NOT_FOUND, NULL, "the xtrain command, which runs fresh ranks, was not found (looked at %sand in PATH); install it beside the library",
+                              str_cstr(&tried));
+    str_free(&path);
+    str_free(&tried);
+    return st;
+found:
+    str_free(&tried);
+    *out = path.data;
+    return NULL;
+}
+
+static xt_status launch_module(const xt_launch_opts *o, const launch_plan *plan, int *out_code) {
+    char *command = NULL;
+    str name = STR_INIT;
+    XT_TRY(find_command(&command));
+    str_printf(&name, "%s:%s", o->module, o->symbol);
+    char *argv[] = {command, "__rank", name.data, (char *)o->arg_text, NULL};
+    spawn_job job = {.plan = plan, .who = "xt_launch", .timeout = o->timeout, .argv = argv};
+    xt_status st = name.failed ? status_oom(strlen(o->module), "a module's name") : spawn_ranks(&job, out_code);
+    base_free(command);
+    str_free(&name);
+    return st;
+}
+
+static xt_status check_arguments(const xt_src *src, xt_rank_fn fn, const void *arg, const xt_launch_opts *o) {
+    if (o->module && fn) return status_new(XT_INVALID_ARGUMENT, src, "both a function and .module are given; give one");
+    if (!o->module && !fn) return status_new(XT_INVALID_ARGUMENT, src, "no function to run: give one, or .module and .symbol");
+    if (!o->module && (o->symbol || o->arg_text)) return status_new(XT_INVALID_ARGUMENT, src, ".symbol and .arg_text need .module");
+    if (o->module && arg)
+        return status_new(XT_INVALID_ARGUMENT, src, "arg points into this process, which fresh processes cannot see; pass text by .arg_text");
+    return o->module ? status_at(symbol_check(o->module, o->symbol), src) : NULL;
+}
+
+static xt_status launch(const xt_src *src, xt_rank_fn fn, void *arg, const xt_launch_opts *o, int *out_code) {
+    const world *w = world_get();
+    launch_plan plan = {.n = 1};
+    XT_TRY(check_arguments(src, fn, arg, o));
+    if (w->problem) return status_new(XT_INVALID_ARGUMENT, src, "%s", w->problem);
+    if (!w->launched) XT_TRY(plan_ranks(src, o->nprocs, o->device, &plan));
+    if (plan.n == 1) { /* also a started rank: it is one already, and starts no more */
+        if (o->module) {
+            XT_TRY(status_at(load_symbol(o->module, o->symbol, &fn), src));
+            arg = (void *)o->arg_text;
+        }
+        if (o->device && !w->launched) setenv("XT_DEVICE", o->device, 1);
+        *out_code = run_here(fn, arg);
+        return NULL;
+    }
+    if (o->module) return status_at(launch_module(o, &plan, out_code), src);
+    XT_TRY(guard_fork(src, plan.n, fn));
+    spawn_job job = {.plan = &plan, .who = "xt_launch", .timeout = o->timeout, .fn = fn, .arg = arg};
+    return status_at(spawn_ranks(&job, out_code), src);
+}
+
+int xt_launch_opt(const xt_src *src, xt_rank_fn fn, void *arg, xt_launch_opts o) {
+    int code = 0;
+    xt_status st = launch(src, fn, arg, &o, &code);
+    return st ? refuse("xt_launch", st) : code;
+}
+
+int xt_run_symbol(const char *module_symbol, const char *arg_text) {
+    const char *colon = strrchr(module_symbol, ':');
+    xt_rank_fn fn = NULL;
+    if (!colon || colon == module_symbol || !colon[1])
+        return refuse("xtrain __rank", status_new(XT_INVALID_ARGUMENT, NULL, "'%s': MODULE:SYMBOL is expected", module_symbol));
+    char *module = base_strndup(module_symbol, (size_t)(colon - module_symbol));
+    xt_status st = module ? load_symbol(module, colon + 1, &fn) : status_oom(strlen(module_symbol), "a module's name");
+    base_free(module);
+    return st ? refuse("xtrain __rank", st) : run_here(fn, (void *)arg_text);
+}
+
+/* --- programs ------------------------------------------------------------------------------------------------------------------------------ */
+
+/* execvp's search, done before the fork so that a misspelt name is one error and not one per rank. */
+static xt_status find_program(const char *name, char **out) {
+    const char *dirs = getenv("PATH");
+    if (strchr(name, '/')) {
+        if (access(name, X_OK) != 0) return status_errno("running", name);
+        *out = base_strdup(name);
+        return *out ? NULL : status_oom(strlen(name), "a program's name");
+    }
+    for (size_t n; dirs && *dirs; dirs += n + (dirs[n] == ':')) {
+        n = strcspn(dirs, ":");
+        str path = STR_INIT;
+        str_printf(&path, "%.*s/%s", (int)n, dirs, name);
+        if (n && access(str_cstr(&path), X_OK) == 0) {
+            *out = path.data;
+            return NULL;
+        }
+        str_free(&path);
+    }
+    if (file_exists(name)) return status_new(XT_NOT_FOUND, NULL, "running '%s': not in PATH; the file in this folder is ./%s", name, name);
+    return status_new(XT_NOT_FOUND, NULL, "running '%s': not found in PATH", name);
+}
+
+/* "a,b" without slots would mean one rank a host: the ranks are spread evenly. */
+static xt_status host_list(const char *hosts, int n, str *out) {
+    int count = 1;
+    for (const char *p = hosts; *p; p++) count += *p == ',';
+    if (!*hosts) return status_new(XT_INVALID_ARGUMENT, NULL, "--host: a list of hosts is expected, \"a,b\" or \"a:4,b:4\"");
+    if (strchr(hosts, ':')) {
+        str_append(out, hosts);
+        return NULL;
+    }
+    for (size_t len; *hosts; hosts += len + (hosts[len] == ',')) {
+        len = strcspn(hosts, ",");
+        str_printf(out, "%s%.*s:%d", out->len ? "," : "", (int)len, hosts, (n + count - 1) / count);
+    }
+    return NULL;
+}
+
+/* Open MPI carries only its own variables to other hosts; these go along by -x. */
+static bool travels(const char *entry) {
+    static const char *const names[] = {"XT_", "PJRT_", "CPU_NUM_DEVICES=", "OMP_NUM_THREADS=", "LD_LIBRARY_PATH="};
+    static const char *const own[] = {"XT_RANK=", "XT_WORLD_SIZE=", "XT_LOCAL_RANK=", "XT_LOCAL_SIZE=", "XT_RENDEZVOUS="};
+    for (size_t i = 0; i < BASE_COUNT(own); i++)
+        if (strncmp(entry, own[i], strlen(own[i])) == 0) return false;
+    for (size_t i = 0; i < BASE_COUNT(names); i++)
+        if (strncmp(entry, names[i], strlen(names[i])) == 0) return true;
+    return false;
+}
+
+static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
+    char **args = NULL, *mpirun = NULL, *name = NULL;
+    size_t count = 0, cap = 0;
+    str list = STR_INIT, number = STR_INIT;
+    if (n < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "--host needs the number of ranks: -n N");
+    XT_TRY(status_context(find_program("mpirun", &mpirun), "--host starts the ranks by Open MPI (Debian: openmpi-bin)"));
+    xt_status st = host_list(hosts, n, &list);
+    str_printf(&number, "%d", n);
+    char *fixed[] = {mpirun, "-np", number.data, "--host", list.data, geteuid() == 0 ? "--allow-run-as-root" : NULL};
+    bool ok = !list.failed && !number.failed;
+    for (size_t i = 0; i < BASE_COUNT(fixed) && ok; i++)
+        if (fixed[i]) ok = VEC_PUSH(args, count, cap, fixed[i]);
+    for (char **e = environ; ok && e && *e; e++) {
+        if (!travels(*e)) continue;
+        ok = (name = base_strndup(*e, strcspn(*e, "="))) && VEC_PUSH(args, count, cap, "-x") && VEC_PUSH(args, count, cap, name);
+    }
+    for (size_t i = 0; ok && argv[i]; i++) ok = VEC_PUSH(args, count, cap, argv[i]);
+    if (ok) ok = VEC_PUSH(args, count, cap, NULL);
+    if (!st && !ok) st = status_oom(4096, "mpirun's arguments");
+    if (!st) {
+        fflush(NULL);
+        execv(mpirun, args); /* takes this process over: signals and exit code are mpirun's */
+        st = status_errno("running", mpirun);
+    }
+    base_free(args);
+    str_free(&list);
+    str_free(&number);
+    base_free(mpirun);
+    return st;
+}
+
+/* In this process's place: one rank needs no launcher, and a started rank starts no more. */
+static xt_status run_in_place(const char *program, char *const *argv, const launch_plan *plan) {
+    env_list env = {0};
+    char **merged = NULL;
+    xt_status st = plan ? rank_env(plan, "", 0, 0, &env) : NULL;
+    if (!st && !(merged = env_merge(&env))) st = status_oom(4096, "a rank's environment");
+    if (!st) {
+        fflush(NULL);
+        execve(program, argv, merged);
+        st = status_errno("running", program);
+    }
+    base_free(merged);
+    env_free(&env);
+    return st;
+}
+
+static xt_status launch_program(int n, char *const *argv, const char *hosts, int *out_code) {
+    const world *w = world_get();
+    launch_plan plan;
+    char *program = NULL, **args = NULL;
+    size_t argc = 0;
+    if (!argv || !argv[0]) return status_new(XT_INVALID_ARGUMENT, NULL, "no program to run: xtrain launch -n N -- PROGRAM ARGS");
+    if (w->problem) return status_new(XT_INVALID_ARGUMENT, NULL, "%s", w->problem);
+    if (hosts && !w->launched) return run_mpirun(n, argv, hosts);
+    XT_TRY(find_program(argv[0], &program));
+    xt_status st = w->launched ? NULL : plan_program(n, &plan);
+    if (!st && (w->launched || plan.n == 1)) st = run_in_place(program, argv, w->launched ? NULL : &plan);
+    else if (!st) {
+        while (argv[argc]) argc++;
+        args = base_calloc(argc + 1, sizeof *args);
+        for (size_t i = 0; args && i < argc; i++) args[i] = i ? argv[i] : program;
+        spawn_job job = {.plan = &plan, .who = "xtrain launch", .argv = args};
+        st = args ? spawn_ranks(&job, out_code) : status_oom(argc * sizeof *args, "a program's arguments");
+    }
+    base_free(args);
+    base_free(program);
+    return st;
+}
+
+int xt_launch_program(int n, char *const *argv, const char *hosts) {
+    int code = 0;
+    xt_status st = launch_program(n, argv, hosts, &code);
+    return st ? refuse("xtrain launch", st) : code;
+}

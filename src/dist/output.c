@@ -1,0 +1,96 @@
+/* A rank's stdout or stderr, passed on in whole lines so that ranks never share one. '\r' ends a line too: it repaints a progress bar. */
+#include <errno.h>
+#include <unistd.h>
+
+#include "dist/dist_int.h"
+
+#define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in parts */
+
+void output_open(output_stream *o, int from, int to, int rank) {
+    *o = (output_stream){.from = from, .to = to, .line = STR_INIT};
+    snprintf(o->prefix, sizeof o->prefix, "[rank %d] ", rank);
+}
+
+static void write_all(int fd, const char *p, size_t n) {
+    while (n > 0) {
+        ssize_t wrote = write(fd, p, n);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) return; /* nobody listens any more; the ranks go on */
+        p += wrote;
+        n -= (size_t)wrote;
+    }
+}
+
+/* The library's own messages in a rank carry the prefix already. */
+static void add_line(const output_stream *o, const char *p, size_t n, str *out) {
+    size_t prefix = strlen(o->prefix);
+    while (n && *p == '\r') {
+        str_putc(out, *p++);
+        n--;
+    }
+    if (n < prefix || memcmp(p, o->prefix, prefix) != 0) str_append(out, o->prefix);
+    str_appendn(out, p, n);
+}
+
+/* Length of the first line with its end, 0 when there is no whole one. "\r\n" is one end; a '\r' at the very front belongs to what follows. */
+static size_t line_length(const char *p, size_t n) {
+    size_t front = 0;
+    while (front < n && p[front] == '\r') front++;
+    for (size_t i = front; i < n; i++) {
+        if (p[i] == '\n') return i + 1;
+        if (p[i] != '\r') continue;
+        if (i + 1 == n) return 0; /* the next byte decides */
+        return p[i + 1] == '\n' ? i + 2 : i;
+    }
+    return n - front >= LONGEST ? n : 0;
+}
+
+static void pass_lines(output_stream *o, bool all) {
+    str out = STR_INIT;
+    size_t at = 0, n;
+    while ((n = line_length(o->line.data + at, o->line.len - at)) > 0) {
+        add_line(o, o->line.data + at, n, &out);
+        at += n;
+    }
+    if (all && at < o->line.len) {
+        add_line(o, o->line.data + at, o->line.len - at, &out);
+        str_putc(&out, '\n');
+        at = o->line.len;
+    }
+    memmove(o->line.data, o->line.data + at, o->line.len - at);
+    o->line.len -= at;
+    write_all(o->to, str_cstr(&out), out.len);
+    str_free(&out);
+}
+
+bool output_pump(output_stream *o) {
+    char buf[16384];
+    bool any = false;
+    /* A bounded number of reads, so that one chatty rank does not keep the others waiting. */
+    for (int i = 0; i < 8 && o->from >= 0; i++) {
+        ssize_t n = read(o->from, buf, sizeof buf);
+        if (n < 0 && errno == EINTR) continue;
+        if (n < 0 && errno == EAGAIN) break;
+        if (n <= 0) {
+            close(o->from);
+            o->from = -1;
+            break;
+        }
+        any = true;
+        str_appendn(&o->line, buf, (size_t)n);
+        if (o->line.failed) { /* without memory: pass the bytes as they are rather than lose them */
+            write_all(o->to, buf, (size_t)n);
+            str_free(&o->line);
+        }
+    }
+    if (o->line.len) pass_lines(o, o->from < 0);
+    return any;
+}
+
+void output_finish(output_stream *o) {
+    for (int i = 0; i < 64 && output_pump(o); i++) continue;
+    if (o->from >= 0) close(o->from);
+    o->from = -1;
+    if (o->line.len) pass_lines(o, true);
+    str_free(&o->line);
+}

@@ -1,0 +1,97 @@
+/* The environment of a rank: who it is, where it meets the others, which device is its own, and its share of the cores. */
+#include <sched.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "dist/dist_int.h"
+
+extern char **environ;
+
+static void add_text(env_list *e, const char *name, const char *fmt, va_list ap) {
+    str text = STR_INIT;
+    str_printf(&text, "%s=", name);
+    str_vprintf(&text, fmt, ap);
+    if (text.failed || !VEC_PUSH(e->items, e->n, e->cap, text.data)) {
+        e->failed = true;
+        str_free(&text);
+    }
+}
+
+void env_add(env_list *e, const char *name, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    add_text(e, name, fmt, ap);
+    va_end(ap);
+}
+
+void env_add_default(env_list *e, const char *name, const char *fmt, ...) {
+    va_list ap;
+    if (getenv(name)) return;
+    va_start(ap, fmt);
+    add_text(e, name, fmt, ap);
+    va_end(ap);
+}
+
+void env_free(env_list *e) {
+    for (size_t i = 0; i < e->n; i++) base_free(e->items[i]);
+    base_free(e->items);
+    *e = (env_list){0};
+}
+
+static bool same_name(const char *a, const char *b) {
+    size_t n = strcspn(a, "=");
+    return strncmp(a, b, n) == 0 && b[n] == '=';
+}
+
+static bool replaced(const env_list *e, const char *entry) {
+    for (size_t i = 0; i < e->n; i++)
+        if (same_name(e->items[i], entry)) return true;
+    return false;
+}
+
+char **env_merge(const env_list *e) {
+    size_t n = 0, at = 0;
+    while (environ && environ[n]) n++;
+    char **merged = base_calloc(n + e->n + 1, sizeof *merged);
+    if (!merged) return NULL;
+    for (size_t i = 0; i < n; i++)
+        if (!replaced(e, environ[i])) merged[at++] = environ[i];
+    for (size_t i = 0; i < e->n; i++) merged[at++] = e->items[i];
+    return merged;
+}
+
+static int cores(void) {
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
+}
+
+/* Entry `rank` of CUDA_VISIBLE_DEVICES, or the rank itself. */
+static void cuda_env(int rank, env_list *out) {
+    const char *list = getenv("CUDA_VISIBLE_DEVICES");
+    if (!list || !*list) {
+        env_add(out, "CUDA_VISIBLE_DEVICES", "%d", rank);
+        return;
+    }
+    for (int i = 0; i < rank && *list; i++) {
+        list += strcspn(list, ",");
+        if (*list) list++;
+    }
+    env_add(out, "CUDA_VISIBLE_DEVICES", "%.*s", (int)strcspn(list, ","), list);
+}
+
+xt_status rank_env(const launch_plan *p, const char *rendezvous, double timeout, int rank, env_list *out) {
+    int share = cores() / p->n;
+    env_add(out, "XT_RANK", "%d", rank);
+    env_add(out, "XT_WORLD_SIZE", "%d", p->n);
+    env_add(out, "XT_LOCAL_RANK", "%d", rank);
+    env_add(out, "XT_LOCAL_SIZE", "%d", p->n);
+    env_add(out, "XT_RENDEZVOUS", "%s", rendezvous);
+    if (timeout > 0) env_add(out, "XT_TIMEOUT", "%.0f", timeout < 1 ? 1 : timeout);
+    env_add_default(out, "XT_THREADS", "%d", share > 0 ? share : 1);
+    env_add_default(out, "OMP_NUM_THREADS", "%d", share > 0 ? share : 1);
+    if (p->device) env_add(out, "XT_DEVICE", "%s", p->device);
+    if (p->kind == KIND_CPU) env_add(out, "CPU_NUM_DEVICES", "1");
+    if (p->kind == KIND_CUDA) cuda_env(rank, out);
+    if (p->kind == KIND_TPU) XT_TRY(tpu_env(rank, p->n, out));
+    return out->failed ? status_oom(1024, "a rank's environment") : NULL;
+}

@@ -1,0 +1,366 @@
+/* Starting ranks, passing on their output, and seeing that all of them end.
+ *
+ * Invariants:
+ *  1. No rank outlives the launcher. Each asks the kernel for SIGKILL at its death, which also covers the time before (2) exists.
+ *  2. Nor do the ranks' own children: each rank leads a process group, and a watcher process, which notices by a pipe that the launcher is gone,
+ *     kills the groups.
+ *  3. The first rank that fails is shown first: its remaining output, then what became of it, before the others are told to end.
+ *  4. Between fork and exec of a fresh rank only async-signal-safe calls are made, as the launcher may have threads. */
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "coll/coll.h"
+#include "dist/dist_int.h"
+
+enum {
+    GRACE_MS = 1000,        /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
+    SIGNAL_GRACE_MS = 5000, /* after a signal from outside: time for a last checkpoint */
+    POLL_MS = 500,
+    POLL_BLIND_MS = 20,     /* without pidfds, ended ranks are looked for this often */
+};
+
+typedef struct rank_process {
+    pid_t pid;
+    int pidfd, status;
+    bool ended;
+    output_stream out, err;
+} rank_process;
+
+typedef struct launcher {
+    const spawn_job *job;
+    int n, started, live;
+    char *rendezvous;
+    rank_process *ranks;
+    struct pollfd *polls;
+    pid_t self, watcher;
+    int watcher_pipe;
+    int first;          /* the first rank that failed; -1 = none */
+    int forwarded;      /* the signal passed on last; 0 = none */
+    int64_t kill_at;    /* when SIGKILL follows; 0 = no end is under way */
+    int64_t oom_before;
+} launcher;
+
+static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+static volatile sig_atomic_t signal_seen; /* since the last look; 0 = none */
+
+static void on_signal(int sig) { signal_seen = sig; }
+
+typedef struct signal_state {
+    struct sigaction old[BASE_COUNT(passed_on)], old_child;
+    sigset_t mask;
+} signal_state;
+
+/* Signals are let in only while the launcher polls, so none is missed between a look and a wait. */
+static void signals_take(signal_state *s) {
+    struct sigaction act = {.sa_handler = on_signal}, child = {.sa_handler = SIG_DFL};
+    sigset_t block;
+    sigemptyset(&block);
+    signal_seen = 0;
+    for (size_t i = 0; i < BASE_COUNT(passed_on); i++) {
+        sigaddset(&block, passed_on[i]);
+        sigaction(passed_on[i], &act, &s->old[i]);
+    }
+    sigaction(SIGCHLD, &child, &s->old_child); /* an ignored SIGCHLD would lose the exit codes */
+    pthread_sigmask(SIG_BLOCK, &block, &s->mask);
+}
+
+static void signals_give_back(const signal_state *s) {
+    for (size_t i = 0; i < BASE_COUNT(passed_on); i++) sigaction(passed_on[i], &s->old[i], NULL);
+    sigaction(SIGCHLD, &s->old_child, NULL);
+    pthread_sigmask(SIG_SETMASK, &s->mask, NULL);
+}
+
+static int64_t now_ms(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* --- in the child ------------------------------------------------------------------------------------------------------------------------ */
+
+static void become_rank(const launcher *l, int rank, int out, int err, const signal_state *s) {
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != l->self) _exit(1); /* the launcher died before the line above */
+    setpgid(0, 0);
+    signals_give_back(s);
+    if (rank != 0 || isatty(STDIN_FILENO)) {
+        int null = open("/dev/null", O_RDONLY);
+        if (null >= 0) dup2(null, STDIN_FILENO);
+        if (null > 0) close(null);
+    }
+    dup2(out, STDOUT_FILENO);
+    dup2(err, STDERR_FILENO);
+}
+
+static void run_program(char *const *argv, char **env) {
+    static const char text[] = "cannot run the program: exec failed\n";
+    execve(argv[0], argv, env);
+    if (write(STDERR_FILENO, text, sizeof text - 1) < 0) _exit(126);
+    _exit(126);
+}
+
+static void run_function(const launcher *l, const env_list *env, int out, int err) {
+    for (int r = 0; r < l->started; r++) { /* the other ranks' pipes, which exec would have closed */
+        close(l->ranks[r].out.from);
+        close(l->ranks[r].err.from);
+        if (l->ranks[r].pidfd >= 0) close(l->ranks[r].pidfd);
+    }
+    close(out);
+    close(err);
+    for (size_t i = 0; i < env->n; i++) putenv(env->items[i]); /* lives as long as this process */
+    setvbuf(stdout, NULL, _IOLBF, 0);                          /* a pipe is the launcher's matter; users expect lines as they come */
+    world_set(NULL);
+    coll_run_group_forget();
+    int code = run_here(l->job->fn, l->job->arg);
+    fflush(NULL);
+    coll_run_group_close();
+    _exit(code & 0xff ? code & 0xff : code != 0); /* exit handlers belong to the program that forked us */
+}
+
+/* --- starting ------------------------------------------------------------------------------------------------------------------------------- */
+
+typedef struct rank_pipes {
+    int out[2], err[2];
+} rank_pipes;
+
+static void close_pipes(rank_pipes *p) {
+    int *all[] = {&p->out[0], &p->out[1], &p->err[0], &p->err[1]};
+    for (size_t i = 0; i < BASE_COUNT(all); i++)
+        if (*all[i] >= 0) close(*all[i]);
+}
+
+static xt_status open_pipes(rank_pipes *p) {
+    *p = (rank_pipes){{-1, -1}, {-1, -1}};
+    if (pipe2(p->out, O_CLOEXEC) == 0 && pipe2(p->err, O_CLOEXEC) == 0 && fcntl(p->out[0], F_SETFL, O_NONBLOCK) == 0 &&
+        fcntl(p->err[0], F_SETFL, O_NONBLOCK) == 0)
+        return NULL;
+    return status_errno("making a pipe for", "a rank's output");
+}
+
+static xt_status fork_rank(launcher *l, int rank, const env_list *env, char **merged, const signal_state *s) {
+    rank_pipes p;
+    xt_status st = open_pipes(&p);
+    if (!st) {
+        fflush(NULL); /* else both processes would write what is buffered */
+        pid_t pid = fork();
+        if (pid == 0) {
+            become_rank(l, rank, p.out[1], p.err[1], s);
+            if (l->job->argv) run_program(l->job->argv, merged);
+            run_function(l, env, p.out[1], p.err[1]);
+        }
+        if (pid < 0) st = status_errno("starting", "a rank");
+        else {
+            rank_process *r = &l->ranks[rank];
+            setpgid(pid, pid); /* both sides do it, so that neither depends on the other's speed */
+            r->pid = pid;
+            r->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+            output_open(&r->out, p.out[0], STDOUT_FILENO, rank);
+            output_open(&r->err, p.err[0], STDERR_FILENO, rank);
+            p.out[0] = p.err[0] = -1;
+            coll_announce(l->rendezvous, rank, pid);
+            l->started++;
+            l->live++;
+        }
+    }
+    close_pipes(&p);
+    return st;
+}
+
+static xt_status start_rank(launcher *l, int rank, const signal_state *s) {
+    env_list env = {0};
+    char **merged = NULL;
+    xt_status st = rank_env(l->job->plan, l->rendezvous, l->job->timeout, rank, &env);
+    if (!st && !(merged = env_merge(&env))) st = status_oom(4096, "a rank's environment");
+    if (!st) st = fork_rank(l, rank, &env, merged, s);
+    base_free(merged);
+    env_free(&env);
+    return st;
+}
+
+/* --- the watcher (invariant 2) ------------------------------------------------------------------------------------------------------------------ */
+
+static void watch(const launcher *l, int from) {
+    int32_t gone;
+    setpgid(0, 0); /* Ctrl-C is not for us */
+    for (size_t i = 0; i < BASE_COUNT(passed_on); i++) signal(passed_on[i], SIG_IGN);
+    dup2(from, 0);
+    for (int fd = 1; fd < 3; fd++) close(fd); /* whoever reads the launcher's output must see it end */
+    syscall(SYS_close_range, 3u, ~0u, 0u);
+    prctl(PR_SET_NAME, "xtrain-watcher");
+    for (;;) {
+        ssize_t n = read(0, &gone, sizeof gone);
+        if (n < 0 && errno == EINTR) continue;
+        if (n != (ssize_t)sizeof gone) break;
+        if (gone < 0) _exit(0);
+        l->ranks[gone].pid = 0; /* our copy: a pid that is free again must not be killed */
+    }
+    for (int r = 0; r < l->n; r++)
+        if (l->ranks[r].pid > 0) kill(-l->ranks[r].pid, SIGKILL);
+    _exit(0);
+}
+
+/* Without it (no process to be had) invariant 1 still holds; so its failure is no failure of the launch. */
+static void start_watcher(launcher *l) {
+    int fds[2];
+    if (pipe2(fds, O_CLOEXEC) != 0) return;
+    l->watcher = fork();
+    if (l->watcher == 0) {
+        close(fds[1]);
+        watch(l, fds[0]);
+    }
+    close(fds[0]);
+    if (l->watcher > 0) l->watcher_pipe = fds[1];
+    else close(fds[1]);
+}
+
+static void tell_watcher(launcher *l, int32_t what) {
+    if (l->watcher_pipe >= 0 && write(l->watcher_pipe, &what, sizeof what) < 0) l->watcher = 0;
+}
+
+static void stop_watcher(launcher *l) {
+    if (l->watcher_pipe < 0) return;
+    tell_watcher(l, -1);
+    close(l->watcher_pipe);
+    while (l->watcher > 0 && waitpid(l->watcher, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
+/* --- watching and ending -------------------------------------------------------------------------------------------------------------------------- */
+
+static void signal_all(launcher *l, int sig) {
+    for (int r = 0; r < l->started; r++)
+        if (!l->ranks[r].ended) kill(-l->ranks[r].pid, sig);
+}
+
+static void end_all(launcher *l, int sig, int grace_ms) {
+    signal_all(l, sig);
+    signal_all(l, SIGCONT); /* a stopped rank would not hear it */
+    l->kill_at = now_ms() + grace_ms;
+}
+
+static void report_first(launcher *l, int rank) {
+    rank_process *p = &l->ranks[rank];
+    char note[256];
+    str text = STR_INIT;
+    output_finish(&p->out);
+    output_finish(&p->err);
+    str_printf(&text, "%s: rank %d (pid %d)", l->job->who, rank, (int)p->pid);
+    describe_end(p->status, l->oom_before, &text);
+    if (WIFSIGNALED(p->status) && coll_last_note(l->rendezvous, rank, note, sizeof note)) str_printf(&text, "; last seen at %s", note);
+    if (l->live) str_printf(&text, "; ending the other %d", l->live);
+    log_msg(XT_SEV_ERROR, "%s", str_cstr(&text));
+    str_free(&text);
+}
+
+static void fail_first(launcher *l, int rank) {
+    l->first = rank;
+    if (l->forwarded) return; /* they end because they were told to */
+    report_first(l, rank);
+    end_all(l, SIGTERM, GRACE_MS);
+    kill(-l->ranks[rank].pid, SIGTERM); /* what the failed rank itself has started */
+}
+
+static void reap(launcher *l) {
+    int failed = -1;
+    for (int r = l->started - 1; r >= 0; r--) {
+        int status;
+        rank_process *p = &l->ranks[r];
+        if (p->ended || waitpid(p->pid, &status, WNOHANG) != p->pid) continue;
+        p->status = status;
+        p->ended = true;
+        l->live--;
+        if (p->pidfd >= 0) close(p->pidfd);
+        p->pidfd = -1;
+        tell_watcher(l, r);
+        coll_announce_end(l->rendezvous, r);
+        if (status != 0) failed = r;
+    }
+    if (failed >= 0 && l->first < 0) fail_first(l, failed);
+}
+
+static void pass_signal_on(launcher *l) {
+    int sig = signal_seen;
+    if (!sig) return;
+    signal_seen = 0;
+    bool again = l->forwarded != 0;
+    l->forwarded = sig;
+    log_msg(XT_SEV_WARNING, "%s: %s, %s", l->job->who, strsignal(sig), again ? "again: killing the ranks" : "passed on to the ranks");
+    end_all(l, again ? SIGKILL : sig, SIGNAL_GRACE_MS);
+}
+
+static int fill_polls(launcher *l, bool *out_blind) {
+    int n = 0;
+    *out_blind = false;
+    for (int r = 0; r < l->started; r++) {
+        rank_process *p = &l->ranks[r];
+        int fds[] = {p->out.from, p->err.from, p->ended ? -1 : p->pidfd};
+        for (size_t i = 0; i < BASE_COUNT(fds); i++)
+            if (fds[i] >= 0) l->polls[n++] = (struct pollfd){.fd = fds[i], .events = POLLIN};
+        if (!p->ended && p->pidfd < 0) *out_blind = true;
+    }
+    return n;
+}
+
+static void wait_for_news(launcher *l, const sigset_t *mask) {
+    bool blind;
+    int n = fill_polls(l, &blind);
+    int64_t ms = blind ? POLL_BLIND_MS : POLL_MS;
+    if (l->kill_at && l->kill_at - now_ms() < ms) ms = l->kill_at - now_ms();
+    if (ms < 1) ms = 1;
+    struct timespec limit = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+    ppoll(l->polls, (nfds_t)n, &limit, mask);
+}
+
+static void wait_all(launcher *l, const sigset_t *mask) {
+    while (l->live > 0) {
+        wait_for_news(l, mask);
+        reap(l); /* before the output: invariant 3 */
+        for (int r = 0; r < l->started; r++) {
+            output_pump(&l->ranks[r].out);
+            output_pump(&l->ranks[r].err);
+        }
+        pass_signal_on(l);
+        if (l->kill_at && now_ms() >= l->kill_at) end_all(l, SIGKILL, GRACE_MS);
+    }
+    for (int r = 0; r < l->started; r++) {
+        output_finish(&l->ranks[r].out);
+        output_finish(&l->ranks[r].err);
+        if (l->first >= 0) kill(-l->ranks[r].pid, SIGKILL); /* children that ignored the SIGTERM; ESRCH as a rule */
+    }
+}
+
+static int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+
+static xt_status start_and_wait(launcher *l, int *out_code) {
+    signal_state signals;
+    xt_status st = NULL;
+    signals_take(&signals);
+    for (int r = 0; r < l->n && !st; r++) st = start_rank(l, r, &signals);
+    if (st) end_all(l, SIGKILL, GRACE_MS);
+    else start_watcher(l);
+    wait_all(l, &signals.mask);
+    stop_watcher(l);
+    signals_give_back(&signals);
+    *out_code = l->first >= 0 ? exit_code(l->ranks[l->first].status) : 0;
+    return st;
+}
+
+xt_status spawn_ranks(const spawn_job *job, int *out_code) {
+    launcher l = {.job = job, .n = job->plan->n, .first = -1, .watcher_pipe = -1, .self = getpid(), .oom_before = oom_kills()};
+    l.ranks = base_calloc((size_t)l.n, sizeof *l.ranks);
+    l.polls = base_calloc((size_t)l.n * 3, sizeof *l.polls);
+    xt_status st = l.ranks && l.polls ? coll_create(l.n, &l.rendezvous) : status_oom((size_t)l.n * sizeof *l.ranks, "the ranks");
+    if (!st) st = start_and_wait(&l, out_code);
+    coll_destroy(l.rendezvous);
+    base_free(l.rendezvous);
+    base_free(l.ranks);
+    base_free(l.polls);
+    return st;
+}
