@@ -1,0 +1,41 @@
+/* xtrain launch: starts the ranks of a program. xtrain __rank: the process of one rank that runs a function of a shared library; the
+ * library itself starts it (xt_launch's .module and .symbol), so it is not listed in the help. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char usage[] = "usage: xtrain launch [-n N] [--host LIST] -- PROGRAM ARGS\n\n"
+                            "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, and shows their output behind\n"
+                            "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. Inside, xt_launch calls its function once.\n";
+
+static int run(int argc, char **argv) {
+    int64_t n = 0;
+    const char *hosts = NULL;
+    int rest = argc;
+    const cli_option options[] = {
+        {"-n", CLI_INT, &n, "N", "ranks (default: one per device found)"},
+        {"--host", CLI_STRING, &hosts, "LIST", "hosts by Open MPI's mpirun: \"a,b\" or \"a:4,b:4\"; needs -n"},
+    };
+    int code = cli_parse(argc, argv, usage, options, 2, &rest);
+    if (code) return code - 1;
+    if (rest >= argc) {
+        fprintf(stderr, "xtrain launch: no program; xtrain launch -n N -- PROGRAM ARGS\n");
+        return 2;
+    }
+    if (n < 0 || n > 4096) {
+        fprintf(stderr, "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected\n", (long long)n);
+        return 2;
+    }
+    return xt_launch_program((int)n, argv + rest, hosts);
+}
+
+const cli_command cli_launch = {"launch", "starts the ranks of a program", run};
+
+static int run_rank(int argc, char **argv) {
+    if (argc == 2 || argc == 3) return xt_run_symbol(argv[1], argc == 3 ? argv[2] : NULL);
+    fprintf(stderr, "usage: xtrain __rank MODULE:SYMBOL [TEXT]\n");
+    return 2;
+}
+
+const cli_command cli_rank = {"__rank", NULL, run_rank};
