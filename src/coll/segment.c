@@ -219,10 +219,11 @@ xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, cons
     if (atomic_load(&s->head->sleepers)) segment_ring(s);
     XT_TRY(wait_step(s, want, deadline, what));
     for (int r = 0; r < s->size; r++) {
-        /* It came, waited for us and gave up: what it announced will not be followed by its part of the work. */
-        if (r != s->rank && atomic_load(&s->slots[r].state) == SLOT_FAILED) return segment_check_rank(s, r, what);
         call_desc other = s->slots[r].calls[want & 1];
         if (!same_call(call, &other)) return differing(s, call, r, &other);
     }
+    /* One that came, waited for us and gave up will not do its part of what it announced. */
+    for (int r = 0; r < s->size; r++)
+        if (r != s->rank && atomic_load(&s->slots[r].state) == SLOT_FAILED) return segment_check_rank(s, r, what);
     return NULL;
 }
