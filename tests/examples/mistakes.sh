@@ -1,0 +1,75 @@
+#!/bin/bash
+# Programs a user may get wrong: each gives its sentence with the line, and none crashes.
+. "$(dirname "$0")/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+# run_c NAME <<C: compiles and runs; the program's own line numbers are in $tmp/NAME.c
+run_c() {
+    cat >"$tmp/$1.c"
+    cc -std=c11 -Wall -Wextra -pedantic -Werror ${XT_TEST_CFLAGS:-} -I"$root/include" "$tmp/$1.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/$1" >"$tmp/out" 2>&1 &&
+        (cd "$tmp" && "./$1") >"$tmp/out" 2>&1
+}
+run_c forgotten <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    float a[2] = {1, 2};
+    xt_item(xt_sum(xt_from_array(a, XT_F32, 2)));
+    return 0;
+}
+C
+check "forgotten xt_finish is said" grep -q 'ended without xt_finish' "$tmp/out"
+run_c shapes <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    float a[6] = {0};
+    xt_tensor x = xt_from_array(a, XT_F32, 2, 3);
+    xt_tensor y = xt_matmul(x, x);
+    xt_backward(xt_sum(xt_relu(y)));
+    return xt_finish();
+}
+C
+check "exit code 1" [ $? = 1 ]
+check "wrong shapes name the line" grep -q 'shapes.c:5: xt_matmul: x \[2,3\] and y \[2,3\]' "$tmp/out"
+run_c dead <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    float a[2] = {1, 2};
+    xt_tensor x = xt_from_array(a, XT_F32, 2);
+    xt_mark_step();
+    xt_add(x, x);
+    return xt_finish();
+}
+C
+check "a dead handle names all three lines" grep -q 'dead.c:6.*made at .*dead.c:4.*died at .*dead.c:5.*xt_keep' "$tmp/out"
+run_c twice <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    x = xt_linear(m, "a", x, 2);
+    return xt_linear(m, "a", x, 2);
+}
+int main(void) {
+    float a[2] = {1, 2};
+    xt_module *m = xt_module_new(net, NULL);
+    xt_forward(m, xt_from_array(a, XT_F32, 1, 2));
+    return xt_finish();
+}
+C
+check "the same layer name twice" grep -q 'twice.c:5.*layer a is called twice.*twice.c:4.*xt_share' "$tmp/out"
+run_c early <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    for (int i = 0; i < 3; i++) {
+        float a[2] = {1, (float)i};
+        xt_tensor x = xt_from_array(a, XT_F32, 2);
+        xt_requires_grad(x, 1);
+        xt_tensor loss = xt_sum(xt_mul(x, x));
+        double v = xt_item(loss);
+        xt_backward(loss);
+        if (v != 1.0 + i * i || xt_item(xt_sum(xt_grad(x))) != 2.0 + 2.0 * i) return 3;
+        xt_mark_step();
+    }
+    return xt_finish();
+}
+C
+check "backward after a read is right" [ $? = 0 ]
+finish
