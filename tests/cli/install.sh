@@ -1,0 +1,41 @@
+#!/bin/bash
+# Programs outside the tree, in C and in C++ by g++ and clang++, against the installed tree: by pkg-config, by CMake, and after the tree was moved.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+[ -n "${ASAN_BUILD:-}" ] && exit 77
+DESTDIR=$tmp/first meson install -C "$BUILD" --no-rebuild >"$tmp/out" 2>&1
+check "make install" [ $? = 0 ]
+mv "$tmp/first" "$tmp/inst"
+pc=$(find "$tmp/inst" -name xtrain.pc | head -n 1)
+lib=$(dirname "$(find "$tmp/inst" -name libxtrain.so | head -n 1)")
+prefix=$tmp/inst$(sed -n 's/^prefix=//p' "$pc")
+check "the plugin is installed" [ -f "$lib/xtrain/pjrt_plugin_xtrain_cpu.so" ]
+check "the man page is installed" [ -n "$(find "$tmp/inst" -name 'xtrain.1*')" ]
+flags=$(PKG_CONFIG_PATH=$(dirname "$pc") pkg-config --define-variable=prefix="$prefix" --cflags --libs xtrain)
+unset XT_PLUGIN_DIR
+cp "$root/examples/mnist_single.c" "$tmp/p.c"
+sed -i 's|60000 / 128|3|' "$tmp/p.c"
+# shellcheck disable=SC2086
+cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$tmp/p.c" $flags -Wl,-rpath,"$lib" -o "$tmp/p" >"$tmp/out" 2>&1 && "$tmp/p" >"$tmp/out" 2>&1
+check "a C program against the installed tree" [ $? = 0 ]
+cp "$tmp/p.c" "$tmp/p.cc"
+for cxx in g++ clang++; do
+    command -v $cxx >/dev/null || continue
+    # shellcheck disable=SC2086
+    $cxx -std=c++20 -Wall -Wpedantic -Werror "$tmp/p.cc" $flags -Wl,-rpath,"$lib" -o "$tmp/pp" >"$tmp/out" 2>&1 && "$tmp/pp" >"$tmp/out" 2>&1
+    check "a C++ program by $cxx" [ $? = 0 ]
+done
+if command -v cmake >/dev/null; then
+    mkdir "$tmp/cm" && cp "$tmp/p.c" "$tmp/cm/"
+    cat >"$tmp/cm/CMakeLists.txt" <<'CM'
+cmake_minimum_required(VERSION 3.16)
+project(p C)
+find_package(xtrain 0.1 REQUIRED)
+add_executable(p p.c)
+target_link_libraries(p xtrain::xtrain)
+CM
+    (cmake -S "$tmp/cm" -B "$tmp/cm/b" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$tmp/cm/b" && "$tmp/cm/b/p") >"$tmp/out" 2>&1
+    check "a CMake project" [ $? = 0 ]
+fi
+finish
