@@ -330,7 +330,7 @@ enum {
 };
 xt_status ir_print(const ir_module *m, unsigned flags, str *out);
 void ir_op_print(const ir_op *op, str *out); /* one line, for messages */
-/* parse.c: pretty and generic form, functions, calls, regions, loc, attribute aliases; chlo ops are decomposed by pass/lower_chlo. Hostile
+/* parse_*.c: pretty and generic form, functions, calls, regions, loc, attribute aliases; chlo ops are decomposed by pass/lower_chlo. Hostile
  * text gives an error with line:column, never a crash or a large allocation. `name` is the file in messages. */
 xt_status ir_parse(const char *text, size_t n, const char *name, ir_module **out);
 /* clone.c: a new module with `roots` as the results of its main; arguments are the values for which `is_leaf` says true, in the order of

@@ -1,0 +1,91 @@
+/* The gamma function's relatives.
+ * Sources: Lanczos' approximation with g = 7 and nine terms; reflection formulas; the Hurwitz zeta function by the Euler-Maclaurin sum. */
+#include <math.h>
+
+#include "pass/lower_chlo_int.h"
+
+static const double lanczos_g = 7, lanczos_base = 0.99999999999980993227684700473478;
+static const double lanczos[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283, 771.3234287776530788486528258894,
+                                 -176.61502916214059906584551354, 12.507343278686904814458936853, -0.13857109526572011689554707,
+                                 9.984369578019570859563e-6, 1.50563273514931155834e-7};
+
+static value ln(chlo *c, value x) { return ir_log(c->b, x); }
+
+/* log(g + 1/2 + z) */
+static value log_t(chlo *c, value z) { return add_num(c, ir_log_plus_one(c->b, mul_num(c, z, 1 / (lanczos_g + 0.5))), log(lanczos_g + 0.5)); }
+
+/* ln|gamma|: gamma(z + 1) by Lanczos for x >= 1/2; below that ln pi - ln|sin(pi x)| - the same at 1 - x. */
+value chlo_lgamma(chlo *c, value x) {
+    value reflect = cmp_num(c, IR_LT, x, 0.5), z = pick(c, reflect, neg(c, x), add_num(c, x, -1));
+    value sum = num(c, lanczos_base);
+    for (size_t i = 0; i < BASE_COUNT(lanczos); i++) sum = add(c, sum, quo(c, num(c, lanczos[i]), add_num(c, z, (double)i + 1)));
+    value t = add_num(c, z, lanczos_g + 0.5), lt = log_t(c, z);
+    /* (z + 1/2) log t - t, in a form that does not subtract large numbers */
+    value body = mul(c, sub(c, add_num(c, z, 0.5), quo(c, t, lt)), lt);
+    value y = add(c, add_num(c, body, 0.5 * (log(2) + log(M_PI))), ln(c, sum));
+    value a = ir_abs(c->b, x), fraction = sub(c, a, ir_floor(c->b, a));
+    fraction = pick(c, cmp_num(c, IR_GT, fraction, 0.5), sub(c, num(c, 1), fraction), fraction);
+    value log_sine = ln(c, ir_sine(c->b, mul_num(c, fraction, M_PI)));
+    value reflected = sub(c, sub(c, num(c, log(M_PI)), log_sine), y);
+    reflected = pick(c, ir_is_finite(c->b, log_sine), reflected, neg(c, log_sine)); /* a pole */
+    value result = pick(c, reflect, reflected, y);
+    return pick(c, cmp_num(c, IR_EQ, a, INFINITY), num(c, INFINITY), result);
+}
+
+/* The logarithmic derivative of Lanczos' formula; below 1/2 minus pi cot(pi x). */
+value chlo_digamma(chlo *c, value x) {
+    value reflect = cmp_num(c, IR_LT, x, 0.5), z = pick(c, reflect, neg(c, x), add_num(c, x, -1));
+    value up = num(c, 0), down = num(c, lanczos_base);
+    for (size_t i = 0; i < BASE_COUNT(lanczos); i++) {
+        value d = add_num(c, z, (double)i + 1), term = quo(c, num(c, lanczos[i]), d);
+        up = sub(c, up, quo(c, term, d));
+        down = add(c, down, term);
+    }
+    value t = add_num(c, z, lanczos_g + 0.5);
+    value y = sub(c, add(c, log_t(c, z), quo(c, up, down)), quo(c, num(c, lanczos_g), t));
+    /* cot has period 1: the argument is brought near zero first, where pi x keeps its digits */
+    value turn = mul_num(c, add(c, x, ir_abs(c->b, ir_floor(c->b, add_num(c, x, 0.5)))), M_PI);
+    value cot = quo(c, ir_cosine(c->b, turn), ir_sine(c->b, turn));
+    value result = pick(c, reflect, sub(c, y, mul_num(c, cot, M_PI)), y);
+    value pole = ir_and(c->b, cmp_num(c, IR_LE, x, 0), ir_compare(c->b, IR_EQ, x, ir_floor(c->b, x)));
+    return pick(c, pole, num(c, NAN), result);
+}
+
+/* B(2j) / (2j)! */
+static const double bernoulli[] = {
+    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0, 1.0 / 74724249600.0,
+    -3617.0 / 10670622842880000.0, 43867.0 / 5109094217170944000.0, -174611.0 / 802857662698291200000.0,
+};
+
+/* sum over k of (q + k)^-x: ten terms, the integral, and a series in 1 / (q + 10). */
+value chlo_zeta(chlo *c, value x, value q) {
+    value minus_x = neg(c, x), a = q, sum = ir_power(c->b, q, minus_x), power = sum;
+    for (int k = 1; k < 10; k++) {
+        a = add_num(c, a, 1);
+        sum = add(c, sum, ir_power(c->b, a, minus_x));
+    }
+    a = add_num(c, a, 1);
+    power = ir_power(c->b, a, minus_x);
+    sum = add(c, sum, add(c, quo(c, mul(c, power, a), add_num(c, x, -1)), mul_num(c, power, 0.5)));
+    value rising = x, inverse = quo(c, num(c, 1), a), scale = mul(c, power, inverse);
+    for (size_t j = 0; j < BASE_COUNT(bernoulli); j++) {
+        sum = add(c, sum, mul_num(c, mul(c, rising, scale), bernoulli[j]));
+        double next = 2 * (double)j + 1;
+        rising = mul(c, rising, mul(c, add_num(c, x, next), add_num(c, x, next + 1)));
+        scale = mul(c, scale, mul(c, inverse, inverse));
+    }
+    sum = pick(c, ir_compare(c->b, IR_EQ, q, num(c, INFINITY)), num(c, 0), sum);
+    value whole = ir_compare(c->b, IR_EQ, q, ir_floor(c->b, q));
+    value pole = ir_or(c->b, cmp_num(c, IR_EQ, x, 1), ir_and(c->b, cmp_num(c, IR_LE, q, 0), whole));
+    sum = pick(c, pole, num(c, INFINITY), sum);
+    return pick(c, cmp_num(c, IR_LT, x, 1), num(c, NAN), sum);
+}
+
+/* psi^(n)(x) = (-1)^(n+1) n! zeta(n + 1, x), and digamma for n = 0. */
+value chlo_polygamma(chlo *c, value n, value x) {
+    value next = add_num(c, n, 1), size = mul(c, ir_exponential(c->b, chlo_lgamma(c, next)), chlo_zeta(c, next, x));
+    value odd = cmp_num(c, IR_EQ, ir_remainder(c->b, n, num(c, 2)), 1);
+    value general = pick(c, cmp_num(c, IR_EQ, n, 0), chlo_digamma(c, x), pick(c, odd, size, neg(c, size)));
+    value bad = ir_or(c->b, cmp_num(c, IR_LT, n, 0), ir_compare(c->b, IR_NE, n, ir_floor(c->b, n)));
+    return pick(c, bad, num(c, NAN), general);
+}
