@@ -112,24 +112,6 @@ static xt_status window_extreme(grad_call *c, const window *w, bool max) {
     return NULL;
 }
 
-xt_status grad_reduce_window(grad_call *c) {
-    const ir_op *op = c->op;
-    ir_opcode code = op->n_in == 2 ? grad_region_op(op, 0) : OP_COUNT;
-    if (code != OP_add && code != OP_maximum && code != OP_minimum && code != OP_multiply)
-        return grad_refuse(c, "only sums, products, maxima and minima of one tensor have one");
-    if (c->want[1] && !grad_is_constant(op->in[1], NULL)) return grad_refuse(c, "the initial value of a window reduction is a constant");
-    window w = {0};
-    XT_TRY(read_window(c, &w));
-    if (!c->want[0]) return NULL;
-    if (code == OP_add) return spread_windows(c, &w, c->d_out[0], &c->d_in[0]);
-    if (code != OP_multiply) return window_extreme(c, &w, code == OP_maximum);
-    /* A product: every window's result, over the factor. At a zero factor this is NaN rather than a wrong number. */
-    ir_value *sum = NULL;
-    XT_TRY(spread_windows(c, &w, ir_multiply(c->b, c->d_out[0], &((ir_op *)op)->out[0]), &sum));
-    c->d_in[0] = ir_divide(c->b, sum, op->in[0]);
-    return NULL;
-}
-
 /* The body of the window reduction below: (v, t) of the larger v, the first of equals. */
 static ir_block *argmax_body(ir_builder *b, const ir_type *t) {
     ir_block *body = ir_block_new(b->m);
@@ -147,6 +129,50 @@ static ir_block *argmax_body(ir_builder *b, const ir_type *t) {
         xt_status_free(in.status);
     else
         b->status = in.status;
+    return NULL;
+}
+
+/* True for a window reduction with the body above: (v, t) pairs of which the larger v wins. */
+static bool carries(const ir_op *op) {
+    const ir_block *body = op->n_in == 4 && op->n_regions == 1 ? op->regions[0].block : NULL;
+    const ir_op *first = body && body->n_args == 4 ? body->first : NULL, *end = first ? ir_block_return(body) : NULL;
+    if (!end || end->n_in != 2 || first->code != OP_compare || ir_get_int(first, IR_A_comparison_direction, -1) != IR_GE) return false;
+    if (first->in[0] != body->args[0] || first->in[1] != body->args[2]) return false;
+    for (int i = 0; i < 2; i++) {
+        const ir_op *chosen = end->in[i]->def;
+        if (!chosen || chosen->code != OP_select || chosen->in[0] != &first->out[0]) return false;
+        if (chosen->in[1] != body->args[i] || chosen->in[2] != body->args[i + 2]) return false;
+    }
+    return true;
+}
+
+/* Both results come from the element of each window where v is largest, and their cotangents go back there. */
+static xt_status carried_along(grad_call *c) {
+    window w = {0};
+    XT_TRY(read_window(c, &w));
+    if (!all_ones(w.base, w.rank) || !all_ones(w.dilation, w.rank))
+        return grad_refuse(c, "windows with dilation that carry a second tensor have none");
+    for (int i = 0; i < 2; i++)
+        if (c->want[i] && c->d_out[i]) c->d_in[i] = ir_select_and_scatter_max(c->b, c->op->in[0], c->d_out[i], w.size, w.strides, w.low, w.high);
+    return NULL;
+}
+
+xt_status grad_reduce_window(grad_call *c) {
+    const ir_op *op = c->op;
+    if (carries(op)) return carried_along(c);
+    ir_opcode code = op->n_in == 2 ? grad_region_op(op, 0) : OP_COUNT;
+    if (code != OP_add && code != OP_maximum && code != OP_minimum && code != OP_multiply)
+        return grad_refuse(c, "only sums, products, maxima and minima of one tensor have one");
+    if (c->want[1] && !grad_is_constant(op->in[1], NULL)) return grad_refuse(c, "the initial value of a window reduction is a constant");
+    window w = {0};
+    XT_TRY(read_window(c, &w));
+    if (!c->want[0]) return NULL;
+    if (code == OP_add) return spread_windows(c, &w, c->d_out[0], &c->d_in[0]);
+    if (code != OP_multiply) return window_extreme(c, &w, code == OP_maximum);
+    /* A product: every window's result, over the factor. At a zero factor this is NaN rather than a wrong number. */
+    ir_value *sum = NULL;
+    XT_TRY(spread_windows(c, &w, ir_multiply(c->b, c->d_out[0], &((ir_op *)op)->out[0]), &sum));
+    c->d_in[0] = ir_divide(c->b, sum, op->in[0]);
     return NULL;
 }
 
