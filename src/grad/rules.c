@@ -141,6 +141,7 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_async_start] = NONE(not_yet_collective),
     [OP_async_done] = NONE(not_yet_collective),
     [OP_collective_broadcast] = NONE(not_yet_collective),
+    [OP_collective_reduce] = NONE(not_yet_collective),
     [OP_collective_permute] = NONE(not_yet_collective),
     [OP_reduce_scatter] = NONE(not_yet_collective),
     [OP_partition_id] = ZERO(discrete),
