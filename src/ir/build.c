@@ -3,16 +3,18 @@
  * ir_build first describes the op on the stack, over the caller's own arrays, and lets inference judge it; only a good op is carved from the
  * arena, in one piece: the op, its operand list, its results, attributes and regions lie together. Recording is the hot path of the lazy front
  * end, so nothing here allocates besides that piece unless an op has dozens of results. */
+#include "ir/build.h"
 #include "ir/infer.h"
 
 #include <assert.h>
+#include <stdatomic.h>
 
 enum { ON_STACK = 40 };
 
 ir_builder ir_at_end(ir_module *m, ir_block *block) { return (ir_builder){.m = m, .block = block}; }
 ir_builder ir_before(ir_module *m, ir_op *op) { return (ir_builder){.m = m, .block = op->block, .before = op}; }
 
-static void link_op(ir_builder *b, ir_op *op) {
+static void link_op(const ir_builder *b, ir_op *op) {
     ir_block *block = b->block;
     ir_op *next = b->before, *prev = next ? next->prev : block->last;
     op->prev = prev;
@@ -23,8 +25,7 @@ static void link_op(ir_builder *b, ir_op *op) {
     else block->last = op;
 }
 
-/* The one piece of memory; `like` has the final counts. NULL without memory. */
-static ir_op *carve(ir_builder *b, const ir_op *like, size_t n_out, const ir_type *const *types) {
+ir_op *build_raw(const ir_builder *b, const ir_op *like, size_t n_out, const ir_type *const *types) {
     size_t in_bytes = like->n_in * sizeof *like->in, out_bytes = n_out * sizeof *like->out;
     size_t attr_bytes = like->n_attrs * sizeof *like->attrs, region_bytes = like->n_regions * sizeof *like->regions;
     char *p = arena_alloc(b->m->mem, sizeof(ir_op) + out_bytes + attr_bytes + in_bytes + region_bytes);
@@ -32,6 +33,8 @@ static ir_op *carve(ir_builder *b, const ir_op *like, size_t n_out, const ir_typ
     ir_op *op = (ir_op *)p;
     *op = *like;
     op->n_out = (uint32_t)n_out;
+    op->block = b->block;
+    op->user = 0;
     p += sizeof *op;
     op->out = n_out ? (ir_value *)p : NULL;
     p += out_bytes;
@@ -40,7 +43,9 @@ static ir_op *carve(ir_builder *b, const ir_op *like, size_t n_out, const ir_typ
     op->in = in_bytes ? memcpy(p, like->in, in_bytes) : NULL;
     p += in_bytes;
     op->regions = region_bytes ? memcpy(p, like->regions, region_bytes) : NULL;
-    for (uint32_t i = 0; i < n_out; i++) op->out[i] = (ir_value){.type = types[i], .def = op, .block = b->block, .index = i};
+    for (uint32_t i = 0; i < n_out; i++)
+        op->out[i] = (ir_value){.type = types ? types[i] : like->out[i].type, .def = op, .block = b->block, .index = i};
+    link_op(b, op);
     return op;
 }
 
@@ -56,7 +61,7 @@ static bool set_signature(const ir_op *ret) {
     return true;
 }
 
-static xt_status infer_and_carve(ir_builder *b, ir_op *like, size_t n_out, const ir_type *const *out_types, ir_op **out) {
+static xt_status infer_and_make(ir_builder *b, ir_op *like, size_t n_out, const ir_type *const *out_types, ir_op **out) {
     ir_value stated_small[ON_STACK];
     const ir_type *types_small[ON_STACK], **types = types_small;
     size_t n = 0;
@@ -73,7 +78,7 @@ static xt_status infer_and_carve(ir_builder *b, ir_op *like, size_t n_out, const
         like->out[i].type = out_types[i];
     }
     XT_TRY(ir_infer(like, types, &n));
-    *out = carve(b, like, n, n_out ? out_types : types);
+    *out = build_raw(b, like, n, n_out ? out_types : types);
     if (!*out || ((*out)->code == OP_func_return && !set_signature(*out))) return status_oom(sizeof(ir_op), "an op");
     return NULL;
 }
@@ -92,15 +97,19 @@ ir_op *ir_build(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in,
     ir_op like = {.code = code, .src = b->src, .path = b->path, .n_in = (uint32_t)n_in, .n_attrs = (uint32_t)n_attrs,
                   .n_regions = (uint32_t)n_regions, .in = (ir_value **)in, .attrs = (ir_attr *)attrs, .regions = list, .block = b->block};
     ir_op *op = NULL;
-    b->status = infer_and_carve(b, &like, out_types ? n_out : 0, out_types, &op);
+    b->status = infer_and_make(b, &like, out_types ? n_out : 0, out_types, &op);
     if (b->status) return NULL;
     for (size_t i = 0; i < n_in; i++) in[i]->uses++;
     for (size_t i = 0; i < n_regions; i++) {
         assert(!regions[i] || !regions[i]->owner);
         if (regions[i]) regions[i]->owner = op;
     }
-    link_op(b, op);
     return op;
+}
+
+uint64_t ir_new_epoch(void) {
+    static _Atomic(uint32_t) last;
+    return (uint64_t)(0x80000000u | atomic_fetch_add_explicit(&last, 1, memory_order_relaxed)) << 32;
 }
 
 void ir_set_operand(ir_op *op, size_t i, ir_value *v) {

@@ -129,7 +129,7 @@ struct ir_value {
     uint32_t index;   /* which result or argument */
     uint32_t uses;    /* number of operand slots that read it; kept by the builder and ir_set_operand */
     uint64_t user;    /* belongs to the layer that owns the module (lazy keeps its flags here) */
-    uint64_t mark;    /* scratch of whole-module services and passes; meaningless between calls */
+    uint64_t mark;    /* scratch of whole-module services and passes; meaningless between calls (ir_new_epoch tells fresh from stale) */
 };
 struct ir_op {
     ir_opcode code;
@@ -227,6 +227,9 @@ ir_op *ir_build(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in,
 void ir_set_operand(ir_op *op, size_t i, ir_value *v);
 void ir_replace_uses(ir_module *m, ir_value *old, ir_value *with); /* walks the module; regions included */
 void ir_erase(ir_op *op);                                          /* results must be unused */
+/* Upper half of marks that nobody has used before (bit 63 is set, so no pointer or small number looks like one): a service sets
+ * mark = epoch | index and believes a mark only when its upper half is the epoch, so nothing need be cleared. */
+uint64_t ir_new_epoch(void);
 
 /* Attribute values in the module's arena. */
 ir_attr ir_attr_int(ir_attr_key k, int64_t v);                                  /* i64 */
