@@ -6,7 +6,9 @@ void proto_varint(str *s, uint64_t v) {
     str_putc(s, (char)v);
 }
 
-static void tag(str *s, uint32_t field, proto_wire wire) { proto_varint(s, (uint64_t)field << 3 | wire); }
+static void tag(str *s, uint32_t field, proto_wire wire) {
+    proto_varint(s, (uint64_t)field << 3 | wire);
+}
 
 void proto_int(str *s, uint32_t field, int64_t v) {
     tag(s, field, PROTO_VARINT);

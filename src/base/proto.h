@@ -11,8 +11,8 @@
 #include "base/base.h"
 
 /* --- writing ------------------------------------------------------------------------------------------------------------------------- */
-void proto_varint(str *s, uint64_t v);                        /* a bare varint, as in packed lists */
-void proto_int(str *s, uint32_t field, int64_t v);            /* int32, int64, enum, bool */
+void proto_varint(str *s, uint64_t v); /* a bare varint, as in packed lists */
+void proto_int(str *s, uint32_t field, int64_t v); /* int32, int64, enum, bool */
 void proto_float(str *s, uint32_t field, float v);
 void proto_double(str *s, uint32_t field, double v);
 void proto_bytes(str *s, uint32_t field, const void *p, size_t n); /* strings, bytes, messages */
@@ -27,7 +27,7 @@ typedef struct proto_reader {
 typedef struct proto_field {
     uint32_t number;
     proto_wire wire;
-    uint64_t value;          /* VARINT, FIXED32, FIXED64: the bits */
+    uint64_t value; /* VARINT, FIXED32, FIXED64: the bits */
     const unsigned char *data; /* BYTES */
     size_t size;
 } proto_field;

@@ -26,7 +26,8 @@ static int64_t ask_size(device_client *c, PJRT_Buffer *p, size_t otherwise) {
     return known ? (int64_t)a.on_device_size_in_bytes : (int64_t)otherwise;
 }
 
-xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_t rank, const int64_t *dims, int64_t device_bytes, device_buffer **out) {
+xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_t rank, const int64_t *dims, int64_t device_bytes,
+                             device_buffer **out) {
     *out = NULL;
     int64_t count;
     size_t bytes = 0;
@@ -50,7 +51,9 @@ xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *p, xt_dtype t, size_
     return NULL;
 }
 
-void device_buffer_retain(device_buffer *b) { atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed); }
+void device_buffer_retain(device_buffer *b) {
+    atomic_fetch_add_explicit(&b->refs, 1, memory_order_relaxed);
+}
 
 void device_buffer_release(device_buffer *b) {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
@@ -62,10 +65,18 @@ void device_buffer_release(device_buffer *b) {
     device_client_unref(c);
 }
 
-xt_dtype device_buffer_dtype(const device_buffer *b) { return b->dtype; }
-size_t device_buffer_rank(const device_buffer *b) { return b->rank; }
-const int64_t *device_buffer_dims(const device_buffer *b) { return b->dims; }
-size_t device_buffer_bytes(const device_buffer *b) { return b->bytes; }
+xt_dtype device_buffer_dtype(const device_buffer *b) {
+    return b->dtype;
+}
+size_t device_buffer_rank(const device_buffer *b) {
+    return b->rank;
+}
+const int64_t *device_buffer_dims(const device_buffer *b) {
+    return b->dims;
+}
+size_t device_buffer_bytes(const device_buffer *b) {
+    return b->bytes;
+}
 
 bool device_buffer_check_gone(device_buffer *b) {
     if (atomic_load(&b->gone)) return true;
@@ -78,7 +89,9 @@ bool device_buffer_check_gone(device_buffer *b) {
 }
 
 /* The flag is a cache of the plugin's answer, so a const buffer may fill it. */
-bool device_buffer_deleted(const device_buffer *b) { return device_buffer_check_gone((device_buffer *)b); }
+bool device_buffer_deleted(const device_buffer *b) {
+    return device_buffer_check_gone((device_buffer *)b);
+}
 
 /* --- to the device ----------------------------------------------------------------------------------------------------------------------------- */
 static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, PJRT_HostBufferSemantics semantics,
@@ -87,7 +100,8 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     *out_done = NULL;
     int64_t count;
     size_t bytes;
-    if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN || !dims_count(dims, rank, &count) || !size_mul((size_t)count, xt_dtype_size(t), &bytes)) {
+    if (t <= XT_DTYPE_NONE || t >= XT_DTYPE_COUNT || t == XT_TOKEN || !dims_count(dims, rank, &count) ||
+        !size_mul((size_t)count, xt_dtype_size(t), &bytes)) {
         char shape[200];
         return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %s: it is no array type", device_shape_text(t, rank, dims, shape, sizeof shape));
     }
@@ -155,7 +169,8 @@ xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const 
     }
     PJRT_Event_OnReady_Args a = PJRT_INIT(Event_OnReady, .event = done, .callback = host_done, .user_arg = h);
     s = DEVICE_CALL(c->api, Event_OnReady, &a, "uploading");
-    if (!s) device_event_destroy(c->api, done);
+    if (!s)
+        device_event_destroy(c->api, done);
     else {
         /* No callback will come: take the buffer back and wait, so that the caller's memory is free when the error is seen. */
         device_buffer_release(*out);
@@ -234,7 +249,8 @@ xt_status device_read_async(device_buffer *b, void *dst, size_t n, device_read_f
     }
     PJRT_Event_OnReady_Args a = PJRT_INIT(Event_OnReady, .event = e, .callback = read_done, .user_arg = r);
     s = DEVICE_CALL(c->api, Event_OnReady, &a, "reading a buffer");
-    if (!s) device_event_destroy(c->api, e);
+    if (!s)
+        device_event_destroy(c->api, e);
     else {
         xt_status_free(device_event_finish(c->api, e, "reading a buffer")); /* nothing may write dst after we return */
         device_buffer_release(b);

@@ -7,7 +7,9 @@
 
 #include "device/device_int.h"
 
-static bool read_at(int fd, void *p, size_t n, uint64_t at) { return pread(fd, p, n, (off_t)at) == (ssize_t)n; }
+static bool read_at(int fd, void *p, size_t n, uint64_t at) {
+    return pread(fd, p, n, (off_t)at) == (ssize_t)n;
+}
 
 /* Finds the NT_GNU_BUILD_ID note among the notes of one segment. */
 static bool note_id(const unsigned char *p, size_t n, str *out) {

@@ -4,7 +4,9 @@
 #include "device/kv.h"
 
 /* --- life ------------------------------------------------------------------------------------------------------------------------------ */
-void device_client_retain(device_client *c) { atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed); }
+void device_client_retain(device_client *c) {
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
 
 static void client_free(device_client *c) {
     if (c->pjrt) {
@@ -82,16 +84,15 @@ static xt_status read_devices(device_client *c) {
     XT_TRY(DEVICE_CALL(c->api, Client_Devices, &all, "listing the devices"));
     PJRT_Client_AddressableDevices_Args mine = PJRT_INIT(Client_AddressableDevices, .client = c->pjrt);
     XT_TRY(DEVICE_CALL(c->api, Client_AddressableDevices, &mine, "listing this process's devices"));
-    if (mine.num_addressable_devices == 0)
-        return status_new(XT_NOT_FOUND, NULL, "the plugin %s offers no device to this process", c->plugin->path);
+    if (mine.num_addressable_devices == 0) return status_new(XT_NOT_FOUND, NULL, "the plugin %s offers no device to this process", c->plugin->path);
     c->device = mine.addressable_devices[0];
     int32_t process;
     XT_TRY(describe(c, c->device, &c->device_id, &process, &c->strings[2]));
     XT_TRY(find_replicas(c, all.devices, all.num_devices));
     if (c->n_nodes > 1 && c->n_processes != c->n_nodes)
         return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "the plugin %s does not join processes: asked for a client of %d, it sees %d; run one process, or use XT_DEVICE=CPU", c->plugin->path,
-                          c->n_nodes, c->n_processes);
+                          "the plugin %s does not join processes: asked for a client of %d, it sees %d; run one process, or use XT_DEVICE=CPU",
+                          c->plugin->path, c->n_nodes, c->n_processes);
     c->info.n_devices = (int)all.num_devices;
     c->info.n_addressable = (int)mine.num_addressable_devices;
     c->info.device_kind = c->strings[2];
@@ -118,8 +119,12 @@ static xt_status read_info(device_client *c) {
 
 /* --- opening --------------------------------------------------------------------------------------------------------------------------------- */
 static PJRT_NamedValue int_option(const char *name, int64_t v) {
-    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_INT64,
-                             .int64_value = v, .value_size = 1};
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue),
+                             .name = name,
+                             .name_size = strlen(name),
+                             .type = PJRT_VALUE_INT64,
+                             .int64_value = v,
+                             .value_size = 1};
 }
 
 /* How many devices a CPU client shall have: XLA's CPU plugins make four unless told, so CPU plugins are always told. */
@@ -169,8 +174,8 @@ static xt_status open_client(device_client *c, const device_open_opts *o) {
 xt_status device_open(const device_open_opts *o, device_client **out) {
     *out = NULL;
     if (o->n_nodes > 1 && (!o->kv || o->node_id < 0 || o->node_id >= o->n_nodes))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d", o->n_nodes,
-                          o->n_nodes - 1, o->node_id);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
+                          o->n_nodes, o->n_nodes - 1, o->node_id);
     char *path = NULL;
     const device_plugin *plugin;
     XT_TRY(device_find_plugin(o->spec, &path));
@@ -188,9 +193,13 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     c->node_id = o->node_id;
     c->n_nodes = o->n_nodes > 1 ? o->n_nodes : 1;
     if (o->kv) c->kv = *o->kv;
-    if ((s = open_client(c, o))) device_client_unref(c);
-    else *out = c;
+    if ((s = open_client(c, o)))
+        device_client_unref(c);
+    else
+        *out = c;
     return s;
 }
 
-const device_info *device_get_info(const device_client *c) { return &c->info; }
+const device_info *device_get_info(const device_client *c) {
+    return &c->info;
+}

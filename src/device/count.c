@@ -75,8 +75,10 @@ static xt_status count_tpu(int *out, const char **out_source) {
     }
     *out_source = "/dev/accel*";
     if ((*out = count_entries("/dev", "accel", true)) > 0) return NULL;
-    if ((*out = count_entries("/dev/vfio", "", true)) > 0) *out_source = "/dev/vfio";
-    else *out_source = "/dev/accel* and /dev/vfio";
+    if ((*out = count_entries("/dev/vfio", "", true)) > 0)
+        *out_source = "/dev/vfio";
+    else
+        *out_source = "/dev/accel* and /dev/vfio";
     return NULL;
 }
 
@@ -107,7 +109,8 @@ static void child(const char *spec, int fd) {
     if (s) {
         a.code = xt_status_code(s);
         snprintf(a.message, sizeof a.message, "%s", xt_status_message(s));
-    } else a.count = device_get_info(c)->n_addressable;
+    } else
+        a.count = device_get_info(c)->n_addressable;
     ssize_t n = write(fd, &a, sizeof a);
     _exit(n == (ssize_t)sizeof a ? 0 : 1); /* no clean-up: plugins' threads may hang in it */
 }

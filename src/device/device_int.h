@@ -37,17 +37,17 @@ struct device_client {
     const device_plugin *plugin;
     const PJRT_Api *api;
     PJRT_Client *pjrt;
-    PJRT_Device *device;   /* where buffers go and programs run: the first addressable one */
+    PJRT_Device *device; /* where buffers go and programs run: the first addressable one */
     int32_t device_id;
-    int32_t *replica_ids;  /* global id of the first device of each process, by process */
+    int32_t *replica_ids; /* global id of the first device of each process, by process */
     int n_processes;
     int node_id, n_nodes;
     device_kv kv;
     device_info info;
-    char *strings[3];      /* platform, version, kind: owned */
+    char *strings[3]; /* platform, version, kind: owned */
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    int64_t pending;       /* callbacks that are still to come */
+    int64_t pending; /* callbacks that are still to come */
 };
 void device_client_retain(device_client *c);
 void device_client_unref(device_client *c);
@@ -61,8 +61,8 @@ struct device_buffer {
     xt_dtype dtype;
     size_t rank, bytes;
     int64_t device_bytes;
-    atomic_bool gone;   /* donated or deleted; device_bytes is no longer counted */
-    int64_t dims[];     /* rank dims, then rank numbers n-1 .. 0: the row-major layout */
+    atomic_bool gone; /* donated or deleted; device_bytes is no longer counted */
+    int64_t dims[]; /* rank dims, then rank numbers n-1 .. 0: the row-major layout */
 };
 /* Wraps a plugin's buffer; takes it over, also on failure. device_bytes < 0 = ask the plugin. */
 xt_status device_buffer_wrap(device_client *c, PJRT_Buffer *pjrt, xt_dtype t, size_t rank, const int64_t *dims, int64_t device_bytes,

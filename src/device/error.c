@@ -43,7 +43,9 @@ xt_status device_event_finish(const PJRT_Api *api, PJRT_Event *e, const char *wh
     return s;
 }
 
-char *device_text(const char *p, size_t n) { return base_strndup(p ? p : "", p ? n : 0); }
+char *device_text(const char *p, size_t n) {
+    return base_strndup(p ? p : "", p ? n : 0);
+}
 
 const char *device_shape_text(xt_dtype t, size_t rank, const int64_t *dims, char *buf, size_t n) {
     size_t at = 0;

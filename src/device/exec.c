@@ -8,7 +8,8 @@
 /* --- compile options ----------------------------------------------------------------------------------------------------------------- */
 static xt_status check_replicas(const device_client *c, int n) {
     if (n == 1 || n == c->n_processes) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas needs %d processes with a device each; this client joins %d", n, n, c->n_processes);
+    return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas needs %d processes with a device each; this client joins %d", n, n,
+                      c->n_processes);
 }
 
 xt_status device_compile_options_bytes(device_client *c, const device_compile_opts *o, char **out, size_t *out_size) {
@@ -43,7 +44,8 @@ static xt_status read_outputs(device_exec *e) {
     PJRT_Executable_OutputDimensions_Args d = PJRT_INIT(Executable_OutputDimensions, .executable = e->pjrt);
     XT_TRY(DEVICE_CALL(api, Executable_OutputDimensions, &d, "reading the outputs' dims"));
     if (t.num_output_types != n.num_outputs || d.num_outputs != n.num_outputs)
-        return status_new(XT_INTERNAL, NULL, "the plugin names %zu outputs, %zu types and %zu shapes", n.num_outputs, t.num_output_types, d.num_outputs);
+        return status_new(XT_INTERNAL, NULL, "the plugin names %zu outputs, %zu types and %zu shapes", n.num_outputs, t.num_output_types,
+                          d.num_outputs);
     e->n_out = n.num_outputs;
     size_t total = 0;
     for (size_t i = 0; i < e->n_out; i++) total += d.dim_sizes[i];
@@ -65,7 +67,8 @@ static xt_status check_devices(device_exec *e) {
     PJRT_LoadedExecutable_AddressableDevices_Args a = PJRT_INIT(LoadedExecutable_AddressableDevices, .executable = e->loaded);
     XT_TRY(DEVICE_CALL(e->client->api, LoadedExecutable_AddressableDevices, &a, "reading the program's devices"));
     if (a.num_addressable_devices == 1) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, NULL, "the program is for %zu devices of this process; xtrain runs one device a process", a.num_addressable_devices);
+    return status_new(XT_FAILED_PRECONDITION, NULL, "the program is for %zu devices of this process; xtrain runs one device a process",
+                      a.num_addressable_devices);
 }
 
 static void exec_free(device_exec *e) {
@@ -102,16 +105,22 @@ static xt_status exec_new(device_client *c, PJRT_LoadedExecutable *loaded, devic
     if (!s) e->pjrt = g.executable;
     if (!s) s = read_outputs(e);
     if (!s) s = check_devices(e);
-    if (s) exec_free(e);
-    else *out = e;
+    if (s)
+        exec_free(e);
+    else
+        *out = e;
     return s;
 }
 
-void device_exec_retain(device_exec *e) { atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed); }
+void device_exec_retain(device_exec *e) {
+    atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
+}
 void device_exec_release(device_exec *e) {
     if (e && atomic_fetch_sub_explicit(&e->refs, 1, memory_order_acq_rel) == 1) exec_free(e);
 }
-size_t device_exec_outputs(const device_exec *e) { return e->n_out; }
+size_t device_exec_outputs(const device_exec *e) {
+    return e->n_out;
+}
 
 xt_status device_compile(device_client *c, const char *text, size_t n, const device_compile_opts *o, device_exec **out) {
     *out = NULL;
@@ -192,8 +201,7 @@ static xt_status check_inputs(device_exec *e, size_t n_in, device_buffer *const 
     for (size_t i = 0; i < n_in; i++) {
         char shape[200];
         const device_buffer *b = in[i];
-        if (b->client->pjrt != e->client->pjrt)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of the program belongs to another client", i);
+        if (b->client->pjrt != e->client->pjrt) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of the program belongs to another client", i);
         if (atomic_load(&b->gone))
             return status_new(XT_FAILED_PRECONDITION, NULL, "input %zu, %s, was donated to an earlier program or deleted", i,
                               device_shape_text(b->dtype, b->rank, b->dims, shape, sizeof shape));
@@ -209,8 +217,10 @@ static xt_status wrap_outputs(device_exec *e, PJRT_Buffer **made, device_buffer 
         int64_t known = atomic_load_explicit(&o->device_bytes, memory_order_relaxed);
         xt_status one = device_buffer_wrap(e->client, made[i], o->dtype, o->rank, o->dims, known, &out[i]);
         if (!one && known < 0) atomic_store_explicit(&o->device_bytes, out[i]->device_bytes, memory_order_relaxed);
-        if (one && s) xt_status_free(one);
-        else if (one) s = one;
+        if (one && s)
+            xt_status_free(one);
+        else if (one)
+            s = one;
     }
     for (size_t i = 0; s && i < e->n_out; i++) {
         device_buffer_release(out[i]);
@@ -240,7 +250,8 @@ static bool call_lists_new(call_lists *l, size_t n_in, size_t n_out, device_buff
     return true;
 }
 
-xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out, device_done_fn done, void *user) {
+xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out, device_done_fn done,
+                         void *user) {
     device_client *c = e->client;
     call_lists l;
     XT_TRY(check_inputs(e, n_in, in));
@@ -251,13 +262,14 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         return status_oom(n_in * sizeof(void *), "an execution");
     }
     PJRT_Event *event = NULL;
-    PJRT_ExecuteOptions options = {.struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions), .non_donatable_input_indices = l.keep,
-                                   .num_non_donatable_input_indices = l.n_keep};
+    PJRT_ExecuteOptions options = {
+        .struct_size = PJRT_SIZE_OF(PJRT_ExecuteOptions), .non_donatable_input_indices = l.keep, .num_non_donatable_input_indices = l.n_keep};
     PJRT_LoadedExecutable_Execute_Args a =
-        PJRT_INIT(LoadedExecutable_Execute, .executable = e->loaded, .options = &options, .argument_lists = (PJRT_Buffer **[]){l.in}, .num_devices = 1,
-                  .num_args = n_in, .output_lists = (PJRT_Buffer **[]){l.out}, .device_complete_events = done ? &event : NULL);
+        PJRT_INIT(LoadedExecutable_Execute, .executable = e->loaded, .options = &options, .argument_lists = (PJRT_Buffer * *[]){l.in},
+                  .num_devices = 1, .num_args = n_in, .output_lists = (PJRT_Buffer * *[]){l.out}, .device_complete_events = done ? &event : NULL);
     xt_status s = DEVICE_CALL(c->api, LoadedExecutable_Execute, &a, "running a program");
-    if (s) base_free(d);
+    if (s)
+        base_free(d);
     else {
         /* Consumed inputs leave the account before the outputs that took their memory enter it. */
         for (size_t i = 0; i < n_in; i++)

@@ -9,7 +9,9 @@ static PJRT_Error *fail(PJRT_CallbackError *make, xt_status s) {
     return e;
 }
 
-static void value_free(char *value) { base_free(value); }
+static void value_free(char *value) {
+    base_free(value);
+}
 
 PJRT_Error *device_kv_get(PJRT_KeyValueGetCallback_Args *a) {
     const device_kv *kv = a->user_arg;

@@ -18,9 +18,23 @@
 
 /* --- Enumerations ------------------------------------------------------------------------------------------------------------------- */
 typedef enum PJRT_Error_Code {
-    PJRT_OK = 0, PJRT_CANCELLED = 1, PJRT_UNKNOWN = 2, PJRT_INVALID_ARGUMENT = 3, PJRT_DEADLINE_EXCEEDED = 4, PJRT_NOT_FOUND = 5,
-    PJRT_ALREADY_EXISTS = 6, PJRT_PERMISSION_DENIED = 7, PJRT_RESOURCE_EXHAUSTED = 8, PJRT_FAILED_PRECONDITION = 9, PJRT_ABORTED = 10,
-    PJRT_OUT_OF_RANGE = 11, PJRT_UNIMPLEMENTED = 12, PJRT_INTERNAL = 13, PJRT_UNAVAILABLE = 14, PJRT_DATA_LOSS = 15, PJRT_UNAUTHENTICATED = 16
+    PJRT_OK = 0,
+    PJRT_CANCELLED = 1,
+    PJRT_UNKNOWN = 2,
+    PJRT_INVALID_ARGUMENT = 3,
+    PJRT_DEADLINE_EXCEEDED = 4,
+    PJRT_NOT_FOUND = 5,
+    PJRT_ALREADY_EXISTS = 6,
+    PJRT_PERMISSION_DENIED = 7,
+    PJRT_RESOURCE_EXHAUSTED = 8,
+    PJRT_FAILED_PRECONDITION = 9,
+    PJRT_ABORTED = 10,
+    PJRT_OUT_OF_RANGE = 11,
+    PJRT_UNIMPLEMENTED = 12,
+    PJRT_INTERNAL = 13,
+    PJRT_UNAVAILABLE = 14,
+    PJRT_DATA_LOSS = 15,
+    PJRT_UNAUTHENTICATED = 16
 } PJRT_Error_Code;
 
 /* The values of xt_dtype are these (see xtrain/base.h); only the ends are named here. */
@@ -29,18 +43,26 @@ typedef enum PJRT_Buffer_Type { PJRT_TYPE_INVALID = 0, PJRT_TYPE_PRED = 1, PJRT_
 typedef enum PJRT_HostBufferSemantics {
     PJRT_HOST_ONLY_DURING_CALL = 0,
     PJRT_HOST_UNTIL_TRANSFER_COMPLETES = 1,
-    PJRT_HOST_ZERO_COPY = 2,         /* immutable as long as the buffer lives */
+    PJRT_HOST_ZERO_COPY = 2, /* immutable as long as the buffer lives */
     PJRT_HOST_MUTABLE_ZERO_COPY = 3, /* the device may write it */
     PJRT_HOST_SEMANTICS_COUNT
 } PJRT_HostBufferSemantics;
 
 typedef enum PJRT_NamedValue_Type {
-    PJRT_VALUE_STRING = 0, PJRT_VALUE_INT64 = 1, PJRT_VALUE_INT64_LIST = 2, PJRT_VALUE_FLOAT = 3, PJRT_VALUE_BOOL = 4
+    PJRT_VALUE_STRING = 0,
+    PJRT_VALUE_INT64 = 1,
+    PJRT_VALUE_INT64_LIST = 2,
+    PJRT_VALUE_FLOAT = 3,
+    PJRT_VALUE_BOOL = 4
 } PJRT_NamedValue_Type;
 
 typedef enum PJRT_Buffer_MemoryLayout_Type { PJRT_LAYOUT_TILED = 0, PJRT_LAYOUT_STRIDES = 1 } PJRT_Buffer_MemoryLayout_Type;
 typedef enum PJRT_ProcessState {
-    PJRT_PROCESS_UNSPECIFIED = 0, PJRT_PROCESS_UNINITIALIZED = 1, PJRT_PROCESS_DISCONNECTED = 2, PJRT_PROCESS_CONNECTED = 3, PJRT_PROCESS_ERROR = 4
+    PJRT_PROCESS_UNSPECIFIED = 0,
+    PJRT_PROCESS_UNINITIALIZED = 1,
+    PJRT_PROCESS_DISCONNECTED = 2,
+    PJRT_PROCESS_CONNECTED = 3,
+    PJRT_PROCESS_ERROR = 4
 } PJRT_ProcessState;
 typedef enum PJRT_Extension_Type { PJRT_EXTENSION_LAYOUTS = 4, PJRT_EXTENSION_SHARDINGS = 19 } PJRT_Extension_Type;
 
@@ -72,8 +94,8 @@ typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args PJRT_Buffer
 
 /* --- Structs that are filled by callers ----------------------------------------------------------------------------------------------------
  * PJRT_SIZE(name, n) states and checks a struct's size; PJRT_SIZE_OF(name) is what goes into struct_size. */
-#define PJRT_SIZE(name, n)                                                                                                                        \
-    enum { name##_SIZE = (n) };                                                                                                                   \
+#define PJRT_SIZE(name, n)                                                                                                                           \
+    enum { name##_SIZE = (n) };                                                                                                                      \
     static_assert(sizeof(name) == ((n) + 7) / 8 * 8, #name)
 #define PJRT_SIZE_OF(name) ((size_t)name##_SIZE)
 
@@ -173,7 +195,8 @@ PJRT_SIZE(PJRT_Chunk, 32);
 
 /* How a callback of the client makes an error for the plugin; Args hold a pointer to such a function pointer. */
 typedef PJRT_Error *(*PJRT_CallbackError)(PJRT_Error_Code code, const char *message, size_t message_size);
-typedef PJRT_Error *(*PJRT_SendCallback)(PJRT_Chunk *chunk, PJRT_CallbackError *callback_error, size_t total_size_in_bytes, bool done, void *user_arg);
+typedef PJRT_Error *(*PJRT_SendCallback)(PJRT_Chunk *chunk, PJRT_CallbackError *callback_error, size_t total_size_in_bytes, bool done,
+                                         void *user_arg);
 typedef void (*PJRT_RecvCallback)(PJRT_CopyToDeviceStream *stream, void *user_arg);
 
 typedef struct PJRT_SendCallbackInfo {
@@ -200,8 +223,8 @@ typedef struct PJRT_ExecuteOptions {
     const int64_t *non_donatable_input_indices;
     size_t num_non_donatable_input_indices;
     PJRT_ExecuteContext *context;
-    const char *call_location;       /* since 0.64 */
-    size_t num_tasks;                /* 0.76 */
+    const char *call_location; /* since 0.64 */
+    size_t num_tasks; /* 0.76 */
     int32_t *task_ids;
     int64_t *incarnation_ids;
     PJRT_MultiSlice_Config *multi_slice_config; /* 0.78 */
@@ -284,12 +307,12 @@ typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error *error, void *user_arg);
 typedef PJRT_Error *(*PJRT_Error_PayloadVisitor)(const char *key, size_t key_size, const char *value, size_t value_size, void *user_arg);
 
 /* --- The Args structs, one per slot ------------------------------------------------------------------------------------------------------------ */
-#define PJRT_FN(name, since, size, ...)                                                                                                           \
-    typedef struct PJRT_##name##_Args {                                                                                                           \
-        size_t struct_size;                                                                                                                       \
-        PJRT_Extension_Base *extension_start;                                                                                                     \
-        __VA_ARGS__                                                                                                                               \
-    } PJRT_##name##_Args;                                                                                                                         \
+#define PJRT_FN(name, since, size, ...)                                                                                                              \
+    typedef struct PJRT_##name##_Args {                                                                                                              \
+        size_t struct_size;                                                                                                                          \
+        PJRT_Extension_Base *extension_start;                                                                                                        \
+        __VA_ARGS__                                                                                                                                  \
+    } PJRT_##name##_Args;                                                                                                                            \
     PJRT_SIZE(PJRT_##name##_Args, size);
 #define PJRT_FN_VOID PJRT_FN
 #include "device/pjrt_slots.def"
@@ -301,8 +324,8 @@ typedef struct PJRT_Api {
     size_t struct_size;
     PJRT_Extension_Base *extension_start;
     PJRT_Api_Version pjrt_api_version;
-#define PJRT_FN(name, since, size, ...) PJRT_Error *(*name)(PJRT_##name##_Args *args);
-#define PJRT_FN_VOID(name, since, size, ...) void (*name)(PJRT_##name##_Args *args);
+#define PJRT_FN(name, since, size, ...) PJRT_Error *(*name)(PJRT_##name##_Args * args);
+#define PJRT_FN_VOID(name, since, size, ...) void (*name)(PJRT_##name##_Args * args);
 #include "device/pjrt_slots.def"
 #undef PJRT_FN
 #undef PJRT_FN_VOID
@@ -316,7 +339,8 @@ typedef const PJRT_Api *(*PJRT_GetApi)(void);
 /* Is the slot there? Younger slots may lie beyond the plugin's table or be NULL in it. */
 #define PJRT_HAS(api, name) (offsetof(PJRT_Api, name) + sizeof(void *) <= (api)->struct_size && (api)->name != NULL)
 /* A zeroed Args struct with its size: `PJRT_Event_Await_Args a = PJRT_INIT(Event_Await, .event = e);` */
-#define PJRT_INIT(name, ...) {.struct_size = PJRT_SIZE_OF(PJRT_##name##_Args), ##__VA_ARGS__}
+#define PJRT_INIT(name, ...)                                                                                                                         \
+    { .struct_size = PJRT_SIZE_OF(PJRT_##name##_Args), ##__VA_ARGS__ }
 /* Does the caller's struct reach as far as `field`? */
 #define PJRT_REACHES(args, field) ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
 

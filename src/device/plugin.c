@@ -13,11 +13,12 @@ static xt_status check_api(const char *path, const PJRT_Api *api) {
     if (!api) return status_new(XT_FAILED_PRECONDITION, NULL, "%s: GetPjrtApi gave no function table", path);
     const PJRT_Api_Version *v = &api->pjrt_api_version;
     if (api->struct_size < offsetof(PJRT_Api, Error_Destroy) || v->major_version != 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s speaks PJRT C API %d.%d with a table of %zu bytes; xtrain speaks 0.%d and newer 0.x", path,
-                          v->major_version, v->minor_version, api->struct_size, OLDEST_MINOR);
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s speaks PJRT C API %d.%d with a table of %zu bytes; xtrain speaks 0.%d and newer 0.x",
+                          path, v->major_version, v->minor_version, api->struct_size, OLDEST_MINOR);
     if (v->minor_version < OLDEST_MINOR)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s speaks PJRT C API 0.%d, which is older than 0.%d, the oldest xtrain can use; install a newer plugin",
-                          path, v->minor_version, OLDEST_MINOR);
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s speaks PJRT C API 0.%d, which is older than 0.%d, the oldest xtrain can use; install a newer plugin", path,
+                          v->minor_version, OLDEST_MINOR);
     /* Every slot of the base order must be there: calls to them are not checked one by one. */
     static const struct {
         const char *name;
@@ -34,8 +35,8 @@ static xt_status check_api(const char *path, const PJRT_Api *api) {
         if (slots[i].since > 0) continue;
         void *const *slot = (void *const *)((const char *)api + slots[i].offset);
         if (slots[i].offset + sizeof *slot > api->struct_size)
-            return status_new(XT_FAILED_PRECONDITION, NULL, "%s: its table of %zu bytes ends before PJRT_%s; the file is no working PJRT plugin", path,
-                              api->struct_size, slots[i].name);
+            return status_new(XT_FAILED_PRECONDITION, NULL, "%s: its table of %zu bytes ends before PJRT_%s; the file is no working PJRT plugin",
+                              path, api->struct_size, slots[i].name);
     }
     static const size_t needed[] = {offsetof(PJRT_Api, Error_Destroy), offsetof(PJRT_Api, Error_Message), offsetof(PJRT_Api, Error_GetCode)};
     for (size_t i = 0; i < BASE_COUNT(needed); i++)

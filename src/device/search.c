@@ -14,19 +14,27 @@
 typedef struct known_device {
     const char *name;
     device_family family;
-    bool ours;              /* beside the library rather than in Python's folders */
-    const char *path_env;   /* a variable other tools use for the file's path; NULL = none */
-    const char *files[3];   /* below site-packages, or base names when ours */
+    bool ours; /* beside the library rather than in Python's folders */
+    const char *path_env; /* a variable other tools use for the file's path; NULL = none */
+    const char *files[3]; /* below site-packages, or base names when ours */
     const char *install;
 } known_device;
 
 static const known_device known[] = {
     {"CPU", DEVICE_FAMILY_CPU, true, NULL, {"pjrt_plugin_xtrain_cpu.so"}, "build xtrain (make) or set XT_PLUGIN_DIR to the folder that holds it"},
     {"TPU", DEVICE_FAMILY_TPU, false, "TPU_LIBRARY_PATH", {"libtpu/libtpu.so"}, "install it with: pip install libtpu"},
-    {"CUDA", DEVICE_FAMILY_CUDA, false, NULL,
-     {"jax_plugins/xla_cuda13/xla_cuda_plugin.so", "jax_plugins/xla_cuda12/xla_cuda_plugin.so"}, "install it with: pip install jax-cuda13-pjrt"},
-    {"XLA_CPU", DEVICE_FAMILY_XLA_CPU, false, NULL,
-     {"lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"}, "install it with: pip install lammps-jax-pjrt-cpu"},
+    {"CUDA",
+     DEVICE_FAMILY_CUDA,
+     false,
+     NULL,
+     {"jax_plugins/xla_cuda13/xla_cuda_plugin.so", "jax_plugins/xla_cuda12/xla_cuda_plugin.so"},
+     "install it with: pip install jax-cuda13-pjrt"},
+    {"XLA_CPU",
+     DEVICE_FAMILY_XLA_CPU,
+     false,
+     NULL,
+     {"lammps_jax_pjrt_cpu/pjrt_c_api_cpu_plugin.so", "xla_plugins/xla_cpu_pjrt/xla_cpu_pjrt.so"},
+     "install it with: pip install lammps-jax-pjrt-cpu"},
 };
 
 static const char *base_name(const char *path) {
@@ -106,8 +114,10 @@ static void try_glob(search *s, const char *pattern, const char *file) {
 static void try_below(search *s, const char *prefix, const char *rest, const char *file) {
     if (!prefix || !*prefix) return;
     char *pattern = path_join(prefix, rest);
-    if (pattern) try_glob(s, pattern, file);
-    else s->no_memory = true;
+    if (pattern)
+        try_glob(s, pattern, file);
+    else
+        s->no_memory = true;
     base_free(pattern);
 }
 
@@ -171,8 +181,10 @@ static xt_status search_known(const known_device *k, char **out_path) {
     if (given && *given) try_file(&s, NULL, given);
     for (size_t f = 0; f < BASE_COUNT(k->files) && k->files[f]; f++) (k->ours ? search_ours : search_python)(&s, k->files[f]);
     xt_status e = NULL;
-    if (s.found) *out_path = s.found;
-    else if (s.no_memory) e = status_oom(PATH_MAX, "a path");
+    if (s.found)
+        *out_path = s.found;
+    else if (s.no_memory)
+        e = status_oom(PATH_MAX, "a path");
     else
         e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at:%s", k->name,
                        k->install, str_cstr(&s.tried));
@@ -185,13 +197,15 @@ xt_status device_find_plugin(const char *spec, char **out_path) {
     spec = device_spec(spec);
     if (is_path(spec)) {
         if (!file_exists(spec))
-            return status_new(XT_NOT_FOUND, NULL, "the plugin file %s does not exist (XT_DEVICE is CPU, TPU, CUDA or the path of a PJRT plugin)", spec);
+            return status_new(XT_NOT_FOUND, NULL, "the plugin file %s does not exist (XT_DEVICE is CPU, TPU, CUDA or the path of a PJRT plugin)",
+                              spec);
         char full[PATH_MAX];
         *out_path = base_strdup(realpath(spec, full) ? full : spec);
         return *out_path ? NULL : status_oom(strlen(spec), "a path");
     }
     const known_device *k = by_name(spec);
     if (!k)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "there is no device called '%s': give CPU, TPU, CUDA, XLA_CPU or the path of a PJRT plugin", spec);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "there is no device called '%s': give CPU, TPU, CUDA, XLA_CPU or the path of a PJRT plugin",
+                          spec);
     return search_known(k, out_path);
 }

@@ -25,8 +25,10 @@ static void memory_of(const device_exec *e, device_exec_stats *out) {
         out->temp_bytes = a.temp_size_in_bytes;
         out->alias_bytes = a.alias_size_in_bytes;
         out->code_bytes = a.generated_code_size_in_bytes;
-        if (a.peak_memory_in_bytes > 0) out->peak_bytes = a.peak_memory_in_bytes; /* CPU plugins say 0 */
-        else out->peak_bytes = a.argument_size_in_bytes + a.output_size_in_bytes - a.alias_size_in_bytes + a.temp_size_in_bytes;
+        if (a.peak_memory_in_bytes > 0)
+            out->peak_bytes = a.peak_memory_in_bytes; /* CPU plugins say 0 */
+        else
+            out->peak_bytes = a.argument_size_in_bytes + a.output_size_in_bytes - a.alias_size_in_bytes + a.temp_size_in_bytes;
     }
     xt_status_free(s);
 }

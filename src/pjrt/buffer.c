@@ -3,9 +3,9 @@
 
 /* The row-major layout of any rank n is the last n of these. */
 enum { MAX_LAYOUT_RANK = 64 };
-static const int64_t descending[MAX_LAYOUT_RANK] = {
-    63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42, 41, 40, 39, 38, 37, 36, 35, 34, 33, 32,
-    31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20, 19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0};
+static const int64_t descending[MAX_LAYOUT_RANK] = {63, 62, 61, 60, 59, 58, 57, 56, 55, 54, 53, 52, 51, 50, 49, 48, 47, 46, 45, 44, 43, 42,
+                                                    41, 40, 39, 38, 37, 36, 35, 34, 33, 32, 31, 30, 29, 28, 27, 26, 25, 24, 23, 22, 21, 20,
+                                                    19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
 
 /* --- from the host --------------------------------------------------------------------------------------------------------------------- */
 static xt_status check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t) {
@@ -51,16 +51,21 @@ FACE(Client_BufferFromHostBuffer, client) {
     face_event *done = face_event_new();
     face_value *v = NULL;
     xt_status s = done ? face_value_new(d, t, &v) : status_oom(sizeof *v, "an event");
-    if (!s && keep && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t)) borrow(v, a->data, done);
+    if (!s && keep && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t))
+        borrow(v, a->data, done);
     else if (!s) {
         s = copy_in(v, a->data, strides);
         face_event_set(v->ready, status_clone(s));
         face_event_set(done, NULL);
     }
-    if (!s) s = face_buffer_new(v, &a->buffer); /* a failure inside sets `done` with the value's end */
-    else face_value_release(v);
-    if (s) face_event_release(done);
-    else a->done_with_host_buffer = done;
+    if (!s)
+        s = face_buffer_new(v, &a->buffer); /* a failure inside sets `done` with the value's end */
+    else
+        face_value_release(v);
+    if (s)
+        face_event_release(done);
+    else
+        a->done_with_host_buffer = done;
     return s;
 }
 
@@ -95,7 +100,8 @@ FACE(Client_CreateViewOfDeviceBuffer, client) {
     if (!s) {
         borrow(v, a->device_buffer_ptr, done);
         s = face_buffer_new(v, &a->buffer); /* its failure ends the view like a deletion */
-    } else face_value_release(v);
+    } else
+        face_value_release(v);
     face_event_release(done);
     return s;
 }
@@ -159,7 +165,9 @@ FACE(Buffer_GetMemoryLayout, buffer) {
     if (rank > MAX_LAYOUT_RANK) return status_new(XT_UNIMPLEMENTED, NULL, "layouts of more than %d dims", MAX_LAYOUT_RANK);
     a->layout = (PJRT_Buffer_MemoryLayout){
         .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
-        .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled), .minor_to_major = descending + MAX_LAYOUT_RANK - rank, .minor_to_major_size = rank},
+        .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled),
+                  .minor_to_major = descending + MAX_LAYOUT_RANK - rank,
+                  .minor_to_major_size = rank},
         .type = PJRT_LAYOUT_TILED,
     };
     return NULL;

@@ -12,7 +12,9 @@ const char face_platform[] = "xtrain_cpu", face_version[] = "xtrain " XT_VERSION
 enum { MAX_DEVICES = 4096, KV_TIMEOUT_MS = 120000 };
 
 /* --- life ------------------------------------------------------------------------------------------------------------------------------ */
-void face_client_retain(PJRT_Client *c) { atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed); }
+void face_client_retain(PJRT_Client *c) {
+    atomic_fetch_add_explicit(&c->refs, 1, memory_order_relaxed);
+}
 
 void face_client_release(PJRT_Client *c) {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
@@ -60,23 +62,24 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
         size_t k = 0;
         while (k < BASE_COUNT(known) && (strlen(known[k].name) != v[i].name_size || memcmp(known[k].name, v[i].name, v[i].name_size) != 0)) k++;
         if (k == BASE_COUNT(known))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes", (int)v[i].name_size,
-                              v[i].name);
+            return status_new(XT_INVALID_ARGUMENT, NULL, "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes",
+                              (int)v[i].name_size, v[i].name);
         XT_TRY(option_int(&v[i], (int64_t *)((char *)out + known[k].offset)));
     }
     const char *env = getenv("CPU_NUM_DEVICES");
     if (out->devices == 0 && env && *env) {
         char *end;
         out->devices = strtoll(env, &end, 10);
-        if (*end || out->devices < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is '%s': expected a number of devices from 1", env);
+        if (*end || out->devices < 1)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is '%s': expected a number of devices from 1", env);
     }
     if (out->devices == 0) out->devices = 1;
     if (out->num_nodes == 0) out->num_nodes = 1;
     if (out->devices < 1 || out->devices > MAX_DEVICES)
         return status_new(XT_INVALID_ARGUMENT, NULL, "cpu_device_count is %lld: expected 1 to %d", (long long)out->devices, MAX_DEVICES);
     if (out->num_nodes < 1 || out->num_nodes > MAX_DEVICES || out->node_id < 0 || out->node_id >= out->num_nodes)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "node_id %lld of num_nodes %lld: expected 0 <= node_id < num_nodes <= %d", (long long)out->node_id,
-                          (long long)out->num_nodes, MAX_DEVICES);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "node_id %lld of num_nodes %lld: expected 0 <= node_id < num_nodes <= %d",
+                          (long long)out->node_id, (long long)out->num_nodes, MAX_DEVICES);
     return NULL;
 }
 
@@ -92,14 +95,23 @@ static int threads_per_device(int64_t devices) {
 
 /* --- meeting the other processes -------------------------------------------------------------------------------------------------------------- */
 static xt_status kv_put(const PJRT_Client_Create_Args *a, const char *key, const char *value) {
-    PJRT_KeyValuePutCallback_Args p = {.struct_size = PJRT_SIZE_OF(PJRT_KeyValuePutCallback_Args), .key = key, .key_size = strlen(key), .value = value,
-                                       .value_size = strlen(value), .callback_error = &face_callback_error, .user_arg = a->kv_put_user_arg};
+    PJRT_KeyValuePutCallback_Args p = {.struct_size = PJRT_SIZE_OF(PJRT_KeyValuePutCallback_Args),
+                                       .key = key,
+                                       .key_size = strlen(key),
+                                       .value = value,
+                                       .value_size = strlen(value),
+                                       .callback_error = &face_callback_error,
+                                       .user_arg = a->kv_put_user_arg};
     return face_take_error(a->kv_put_callback(&p), "telling the other processes");
 }
 
 static xt_status kv_get(const PJRT_Client_Create_Args *a, const char *key, char **out) {
-    PJRT_KeyValueGetCallback_Args g = {.struct_size = PJRT_SIZE_OF(PJRT_KeyValueGetCallback_Args), .key = key, .key_size = strlen(key),
-                                       .timeout_in_ms = KV_TIMEOUT_MS, .callback_error = &face_callback_error, .user_arg = a->kv_get_user_arg};
+    PJRT_KeyValueGetCallback_Args g = {.struct_size = PJRT_SIZE_OF(PJRT_KeyValueGetCallback_Args),
+                                       .key = key,
+                                       .key_size = strlen(key),
+                                       .timeout_in_ms = KV_TIMEOUT_MS,
+                                       .callback_error = &face_callback_error,
+                                       .user_arg = a->kv_get_user_arg};
     XT_TRY(face_take_error(a->kv_get_callback(&g), "waiting for another process"));
     *out = base_strndup(g.value, g.value_size);
     if (g.value_deleter_callback) g.value_deleter_callback(g.value);
@@ -117,7 +129,8 @@ static xt_status exchange_counts(const PJRT_Client_Create_Args *a, const create_
         XT_TRY(kv_get(a, key, &text));
         counts[i] = strtoll(text, NULL, 10);
         base_free(text);
-        if (counts[i] < 1 || counts[i] > MAX_DEVICES) return status_new(XT_INTERNAL, NULL, "process %lld told a wrong number of devices", (long long)i);
+        if (counts[i] < 1 || counts[i] > MAX_DEVICES)
+            return status_new(XT_INTERNAL, NULL, "process %lld told a wrong number of devices", (long long)i);
     }
     return NULL;
 }
@@ -167,8 +180,10 @@ static xt_status start_executors(PJRT_Client *c) {
     for (size_t i = 0; i < c->n_mine && !first; i++) first = face_executor_start(c->mine[i]);
     for (size_t i = 0; i < c->n_mine; i++) {
         xt_status s = c->mine[i]->started ? face_executor_wait_started(c->mine[i]) : NULL;
-        if (first) xt_status_free(s);
-        else first = s;
+        if (first)
+            xt_status_free(s);
+        else
+            first = s;
     }
     return first;
 }
@@ -276,7 +291,8 @@ FACE(Client_LookupAddressableDevice, client) {
 FACE(Client_DefaultDeviceAssignment, client) {
     int64_t n = (int64_t)a->num_replicas * a->num_partitions;
     if (a->num_replicas < 1 || a->num_partitions < 1 || n > (int64_t)a->client->n_devices || (size_t)n > a->default_assignment_size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%d replicas of %d partitions do not fit %zu devices", a->num_replicas, a->num_partitions, a->client->n_devices);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%d replicas of %d partitions do not fit %zu devices", a->num_replicas, a->num_partitions,
+                          a->client->n_devices);
     for (int64_t i = 0; i < n; i++) a->default_assignment[i] = (int32_t)i;
     return NULL;
 }

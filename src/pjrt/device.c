@@ -31,15 +31,17 @@ void face_device_deinit(PJRT_Device *d) {
 
 /* --- memory ---------------------------------------------------------------------------------------------------------------------------- */
 static xt_status over_limit(const PJRT_Device *d, size_t n) {
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of device memory: %.1f MiB are needed, %.1f of the %.1f MiB allowed by XT_MEMORY_LIMIT are in use",
-                      (double)n / 1048576, (double)d->in_use / 1048576, (double)d->limit / 1048576);
+    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
+                      "out of device memory: %.1f MiB are needed, %.1f of the %.1f MiB allowed by XT_MEMORY_LIMIT are in use", (double)n / 1048576,
+                      (double)d->in_use / 1048576, (double)d->limit / 1048576);
 }
 
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
     *out = NULL;
     xt_status s = NULL;
     pthread_mutex_lock(&d->account);
-    if (d->limit > 0 && (n > (uint64_t)d->limit || d->in_use > d->limit - (int64_t)n)) s = over_limit(d, n);
+    if (d->limit > 0 && (n > (uint64_t)d->limit || d->in_use > d->limit - (int64_t)n))
+        s = over_limit(d, n);
     else {
         d->in_use += (int64_t)n;
         d->n_allocs++;
@@ -67,7 +69,8 @@ void face_free(PJRT_Device *d, void *p, size_t n) {
 xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out) {
     PJRT_Device *d = memory ? memory->device : device ? device : c->mine[0];
     if (d->client != c) return status_new(XT_INVALID_ARGUMENT, NULL, "the device belongs to another client");
-    if (d->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to process %d, not to this one", d->description.text, d->description.process);
+    if (d->local_id < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to process %d, not to this one", d->description.text, d->description.process);
     *out = d;
     return NULL;
 }
@@ -135,7 +138,9 @@ FACE(Device_DefaultMemory, device) {
     return NULL;
 }
 
-static void no_attributes(PJRT_Device_Attributes *p) { (void)p; }
+static void no_attributes(PJRT_Device_Attributes *p) {
+    (void)p;
+}
 
 FACE(Device_GetAttributes, device) {
     a->attributes = NULL;

@@ -23,8 +23,9 @@ xt_status face_check(const void *args, size_t needed, const char *function) {
     const PJRT_Any_Args *a = args;
     if (!a) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: the argument struct is NULL", function);
     if (a->struct_size < needed)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: struct_size is %zu, this plugin needs %zu; the caller was built for an older or broken PJRT API",
-                          function, a->struct_size, needed);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "PJRT_%s: struct_size is %zu, this plugin needs %zu; the caller was built for an older or broken PJRT API", function,
+                          a->struct_size, needed);
     return NULL;
 }
 
@@ -53,8 +54,8 @@ PJRT_Error *face_Error_ForEachPayload(PJRT_Error_ForEachPayload_Args *a) {
 }
 
 static PJRT_Error *callback_error(PJRT_Error_Code code, const char *message, size_t n) {
-    return face_error(status_new(code > PJRT_OK && code <= PJRT_UNAUTHENTICATED ? (xt_code)code : XT_UNKNOWN, NULL, "%.*s", (int)(n > 65536 ? 65536 : n),
-                                 message ? message : ""));
+    return face_error(status_new(code > PJRT_OK && code <= PJRT_UNAUTHENTICATED ? (xt_code)code : XT_UNKNOWN, NULL, "%.*s",
+                                 (int)(n > 65536 ? 65536 : n), message ? message : ""));
 }
 PJRT_CallbackError face_callback_error = callback_error;
 
@@ -66,11 +67,19 @@ xt_status face_take_error(PJRT_Error *e, const char *what) {
 }
 
 PJRT_NamedValue face_float(const char *name, double v) {
-    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_FLOAT,
-                             .float_value = (float)v, .value_size = 1};
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue),
+                             .name = name,
+                             .name_size = strlen(name),
+                             .type = PJRT_VALUE_FLOAT,
+                             .float_value = (float)v,
+                             .value_size = 1};
 }
 
 PJRT_NamedValue face_int64s(const char *name, const int64_t *v, size_t n) {
-    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue), .name = name, .name_size = strlen(name), .type = PJRT_VALUE_INT64_LIST,
-                             .int64_array_value = v, .value_size = n};
+    return (PJRT_NamedValue){.struct_size = PJRT_SIZE_OF(PJRT_NamedValue),
+                             .name = name,
+                             .name_size = strlen(name),
+                             .type = PJRT_VALUE_INT64_LIST,
+                             .int64_array_value = v,
+                             .value_size = n};
 }

@@ -122,7 +122,9 @@ FACE(Event_Error, event) {
     return face_event_wait(a->event);
 }
 
-FACE(Event_Await, event) { return face_event_wait(a->event); }
+FACE(Event_Await, event) {
+    return face_event_wait(a->event);
+}
 
 typedef struct client_callback {
     PJRT_Event_OnReadyCallback fn;

@@ -25,7 +25,8 @@ static xt_status assign(PJRT_LoadedExecutable *e) {
     for (size_t i = 0; i < n; i++) {
         e->ids[i] = o->ids ? o->ids[i] : n == 1 ? e->client->mine[0]->description.id : (int32_t)i;
         if (e->ids[i] < 0 || (size_t)e->ids[i] >= e->client->n_devices)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "the program of %d replicas and %d partitions is to run on device %d; the client has %zu devices", o->replicas,
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "the program of %d replicas and %d partitions is to run on device %d; the client has %zu devices", o->replicas,
                               o->partitions, e->ids[i], e->client->n_devices);
         for (size_t k = 0; k < i; k++)
             if (e->ids[k] == e->ids[i]) return status_new(XT_INVALID_ARGUMENT, NULL, "the device assignment names device %d twice", e->ids[i]);
@@ -51,8 +52,10 @@ xt_status face_load(PJRT_Client *c, face_program *p, PJRT_LoadedExecutable **out
     e->program = p;
     face_client_retain(c);
     xt_status s = assign(e);
-    if (s) face_loaded_release(e);
-    else *out = e;
+    if (s)
+        face_loaded_release(e);
+    else
+        *out = e;
     return s;
 }
 
@@ -209,7 +212,8 @@ FACE(Executable_OptimizedProgram, executable) {
     size_t n;
     const char *text = cpu_exec_text(a->executable->program->exec, &n);
     PJRT_Program *p = a->program;
-    if (p->code && p->code_size < n) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has %zu bytes, the memory for it %zu", n, p->code_size);
+    if (p->code && p->code_size < n)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program has %zu bytes, the memory for it %zu", n, p->code_size);
     if (p->code) memcpy(p->code, text, n);
     p->code_size = n;
     p->format = "mlir";
@@ -218,9 +222,15 @@ FACE(Executable_OptimizedProgram, executable) {
 }
 
 /* Serialised things are one block: their holder is the block itself, and the deleter frees it. */
-static void free_executable(PJRT_SerializedExecutable *p) { base_free(p); }
-static void free_assignment(PJRT_DeviceAssignmentSerialized *p) { base_free(p); }
-static void keep_options(PJRT_SerializedCompileOptions *p) { (void)p; }
+static void free_executable(PJRT_SerializedExecutable *p) {
+    base_free(p);
+}
+static void free_assignment(PJRT_DeviceAssignmentSerialized *p) {
+    base_free(p);
+}
+static void keep_options(PJRT_SerializedCompileOptions *p) {
+    (void)p;
+}
 
 FACE(Executable_Serialize, executable) {
     str s = STR_INIT;
@@ -250,7 +260,9 @@ FACE(LoadedExecutable_Destroy, executable) {
     return NULL;
 }
 
-FACE(LoadedExecutable_GetExecutable, loaded_executable) { return executable_new(retain(a->loaded_executable->program), &a->executable); }
+FACE(LoadedExecutable_GetExecutable, loaded_executable) {
+    return executable_new(retain(a->loaded_executable->program), &a->executable);
+}
 
 FACE(LoadedExecutable_AddressableDevices, executable) {
     a->addressable_devices = a->executable->devices;

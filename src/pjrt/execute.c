@@ -12,8 +12,8 @@ typedef struct run_task {
     face_event *done;
     size_t n_in, n_out;
     face_value **in, **out; /* in: own references */
-    array *arrays;          /* n_in, then n_out */
-    int *from;              /* per output: the input whose memory it took, or -1 */
+    array *arrays; /* n_in, then n_out */
+    int *from; /* per output: the input whose memory it took, or -1 */
     bool *donated;
 } run_task;
 
@@ -31,8 +31,12 @@ static void run_free(run_task *t) {
 }
 
 /* --- on the executor ------------------------------------------------------------------------------------------------------------------- */
-static xt_status task_alloc(void *user, size_t n, void **out) { return face_alloc(user, n, out); }
-static void task_dealloc(void *user, void *p, size_t n) { face_free(user, p, n); }
+static xt_status task_alloc(void *user, size_t n, void **out) {
+    return face_alloc(user, n, out);
+}
+static void task_dealloc(void *user, void *p, size_t n) {
+    face_free(user, p, n);
+}
 
 static xt_status gather_inputs(run_task *t) {
     for (size_t i = 0; i < t->n_in; i++) {
@@ -85,10 +89,11 @@ static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJR
     const ir_type *want = cpu_exec_input_type(e->program->exec, i);
     char got_text[200], want_text[200];
     if (b->type != want)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is %s; the program takes %s", i, name, face_type_text(b->type, got_text, sizeof got_text),
-                          face_type_text(want, want_text, sizeof want_text));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is %s; the program takes %s", i, name,
+                          face_type_text(b->type, got_text, sizeof got_text), face_type_text(want, want_text, sizeof want_text));
     if (b->device != d)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is on %s; the program runs on %s", i, name, b->device->description.text, d->description.text);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is on %s; the program runs on %s", i, name, b->device->description.text,
+                          d->description.text);
     return NULL;
 }
 
@@ -118,8 +123,10 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
         s = face_value_new(d, cpu_exec_output_type(p->exec, j), &t->out[j]);
         t->n_out = j + !s;
     }
-    if (s) run_free(t);
-    else *out = t;
+    if (s)
+        run_free(t);
+    else
+        *out = t;
     return s;
 }
 
@@ -140,12 +147,14 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
     if (atomic_load(&e->client->closed)) return status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", name);
     if (atomic_load(&e->deleted)) return status_new(XT_FAILED_PRECONDITION, NULL, "the program %s has been deleted", name);
     if (a->options && a->options->struct_size < PJRT_ExecuteOptions_BASE_SIZE)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_ExecuteOptions has %zu bytes, at least %d are needed", a->options->struct_size, PJRT_ExecuteOptions_BASE_SIZE);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_ExecuteOptions has %zu bytes, at least %d are needed", a->options->struct_size,
+                          PJRT_ExecuteOptions_BASE_SIZE);
     if (a->options && a->options->num_send_ops + a->options->num_recv_ops > 0)
         return status_new(XT_UNIMPLEMENTED, NULL, "host send and receive callbacks are not offered by this plugin");
     size_t want = a->execute_device ? 1 : e->n_devices;
     if (a->num_devices != want)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s runs on %zu devices of this process, %zu argument lists were given", name, want, a->num_devices);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s runs on %zu devices of this process, %zu argument lists were given", name, want,
+                          a->num_devices);
     if (a->num_args != e->program->n_in)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in, a->num_args);
     if ((a->num_args > 0 && !a->argument_lists) || (e->program->n_out > 0 && !a->output_lists))

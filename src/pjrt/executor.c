@@ -61,8 +61,10 @@ xt_status face_executor_enqueue(PJRT_Device *d, face_task *t) {
     pthread_mutex_lock(&d->lock);
     bool stopped = d->stop;
     if (!stopped) {
-        if (d->last) d->last->next = t;
-        else d->first = t;
+        if (d->last)
+            d->last->next = t;
+        else
+            d->first = t;
         d->last = t;
         pthread_cond_signal(&d->wake);
     }

@@ -27,21 +27,21 @@
 
 /* Defines the table's function `name`; its body gives a status. SIZED states how much of the Args struct the body needs (structs grew), the
  * others need all of it. `handle` is the field that must not be NULL. */
-#define FACE_SIZED(name, size, handle)                                                                                                            \
-    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                          \
-    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                              \
-        xt_status s = face_check(a, size, #name);                                                                                                 \
-        if (!s && !a->handle) s = status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_" #name ": " #handle " is NULL");                                   \
-        return face_error(s ? s : name##_body(a));                                                                                                \
-    }                                                                                                                                             \
+#define FACE_SIZED(name, size, handle)                                                                                                               \
+    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                             \
+    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
+        xt_status s = face_check(a, size, #name);                                                                                                    \
+        if (!s && !a->handle) s = status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_" #name ": " #handle " is NULL");                                      \
+        return face_error(s ? s : name##_body(a));                                                                                                   \
+    }                                                                                                                                                \
     static xt_status name##_body(PJRT_##name##_Args *a)
 #define FACE(name, handle) FACE_SIZED(name, PJRT_SIZE_OF(PJRT_##name##_Args), handle)
-#define FACE_PLAIN(name)                                                                                                                          \
-    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                          \
-    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                              \
-        xt_status s = face_check(a, PJRT_SIZE_OF(PJRT_##name##_Args), #name);                                                                     \
-        return face_error(s ? s : name##_body(a));                                                                                                \
-    }                                                                                                                                             \
+#define FACE_PLAIN(name)                                                                                                                             \
+    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                             \
+    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
+        xt_status s = face_check(a, PJRT_SIZE_OF(PJRT_##name##_Args), #name);                                                                        \
+        return face_error(s ? s : name##_body(a));                                                                                                   \
+    }                                                                                                                                                \
     static xt_status name##_body(PJRT_##name##_Args *a)
 xt_status face_check(const void *args, size_t needed, const char *function);
 
@@ -54,12 +54,12 @@ PJRT_NamedValue face_int64s(const char *name, const int64_t *v, size_t n);
 
 /* --- event.c ----------------------------------------------------------------------------------------------------------------------------------- */
 typedef struct PJRT_Event face_event;
-face_event *face_event_new(void);                 /* one reference, yours; NULL without memory */
+face_event *face_event_new(void); /* one reference, yours; NULL without memory */
 face_event *face_event_retain(face_event *e);
-void face_event_release(face_event *e);           /* NULL is fine */
-void face_event_set(face_event *e, xt_status s);  /* takes s over; callbacks run here; once only */
+void face_event_release(face_event *e); /* NULL is fine */
+void face_event_set(face_event *e, xt_status s); /* takes s over; callbacks run here; once only */
 bool face_event_is_ready(face_event *e);
-xt_status face_event_wait(face_event *e);         /* a clone of its error */
+xt_status face_event_wait(face_event *e); /* a clone of its error */
 /* fn is called when the event is set, at once if it is; it owns the status. */
 typedef void (*face_event_fn)(void *user, xt_status s);
 xt_status face_event_then(face_event *e, face_event_fn fn, void *user);
@@ -81,7 +81,7 @@ struct PJRT_Device {
     PJRT_DeviceDescription description;
     PJRT_Memory memory;
     PJRT_Memory *memories[1]; /* what Device_AddressableMemories gives */
-    PJRT_Device *self[1];     /* what Memory_AddressableByDevices gives */
+    PJRT_Device *self[1]; /* what Memory_AddressableByDevices gives */
     PJRT_Client *client;
     int32_t local_id; /* -1: of another process */
 
@@ -144,9 +144,9 @@ typedef struct face_value {
     atomic_int refs;
     PJRT_Device *device;
     const ir_type *type;
-    void *data;         /* NULL until made, and after a program took it over */
-    size_t bytes;       /* dense host bytes */
-    bool borrowed;      /* the client's memory: read only, `on_free` tells when it is free again */
+    void *data; /* NULL until made, and after a program took it over */
+    size_t bytes; /* dense host bytes */
+    bool borrowed; /* the client's memory: read only, `on_free` tells when it is free again */
     face_event *on_free;
     face_event *ready;
 } face_value;
@@ -162,8 +162,8 @@ struct PJRT_Buffer {
     int external;
 };
 xt_status face_buffer_new(face_value *v, PJRT_Buffer **out); /* takes the reference over, also on failure */
-face_value *face_buffer_value(PJRT_Buffer *b);  /* a new reference, or NULL */
-face_value *face_buffer_take(PJRT_Buffer *b);   /* the buffer's own reference: it is deleted now; or NULL */
+face_value *face_buffer_value(PJRT_Buffer *b); /* a new reference, or NULL */
+face_value *face_buffer_take(PJRT_Buffer *b); /* the buffer's own reference: it is deleted now; or NULL */
 xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const ir_type **out);
 const char *face_type_text(const ir_type *t, char *buf, size_t n);
 
@@ -196,9 +196,9 @@ typedef struct face_program {
     char fingerprint[33];
     size_t n_in, n_out;
     PJRT_Buffer_Type *out_types;
-    int64_t *out_dims;   /* of all outputs */
+    int64_t *out_dims; /* of all outputs */
     size_t *out_ranks;
-    const char **kinds;  /* "device", as many as inputs or outputs, whichever are more */
+    const char **kinds; /* "device", as many as inputs or outputs, whichever are more */
     size_t *kind_sizes;
     PJRT_NamedValue costs[3];
 } face_program;

@@ -32,12 +32,18 @@ static char *copy_dim(const walk *w, uint32_t dim, char *s, char *d) {
 static void copy(void *dense, char *host, const int64_t *strides, const ir_type *t, bool to_dense) {
     walk w = {host, dense, strides, t, xt_dtype_size(t->dtype), to_dense};
     if (t->count == 0) return;
-    if (!strides || t->rank == 0) memcpy(to_dense ? dense : host, to_dense ? (void *)host : dense, (size_t)t->count * w.elem);
-    else copy_dim(&w, 0, host, dense);
+    if (!strides || t->rank == 0)
+        memcpy(to_dense ? dense : host, to_dense ? (void *)host : dense, (size_t)t->count * w.elem);
+    else
+        copy_dim(&w, 0, host, dense);
 }
 
-void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t) { copy(dense, (char *)host, strides, t, true); }
-void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t) { copy((void *)dense, host, strides, t, false); }
+void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t) {
+    copy(dense, (char *)host, strides, t, true);
+}
+void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t) {
+    copy((void *)dense, host, strides, t, false);
+}
 
 bool face_is_dense(const int64_t *strides, const ir_type *t) {
     if (!strides || t->count == 0) return true;
@@ -69,11 +75,15 @@ xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_t
     int64_t *strides = base_malloc(t->rank * sizeof *strides);
     if (!strides) return status_oom(t->rank * sizeof *strides, "a layout");
     xt_status s = NULL;
-    if (layout->type == PJRT_LAYOUT_TILED) s = tiled_strides(&layout->tiled, t, strides);
+    if (layout->type == PJRT_LAYOUT_TILED)
+        s = tiled_strides(&layout->tiled, t, strides);
     else if (layout->strides.num_byte_strides != t->rank)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the host layout has %zu strides, the array %u dims", layout->strides.num_byte_strides, t->rank);
-    else memcpy(strides, layout->strides.byte_strides, t->rank * sizeof *strides);
-    if (!s && !face_is_dense(strides, t)) *out_strides = strides;
-    else base_free(strides);
+    else
+        memcpy(strides, layout->strides.byte_strides, t->rank * sizeof *strides);
+    if (!s && !face_is_dense(strides, t))
+        *out_strides = strides;
+    else
+        base_free(strides);
     return s;
 }

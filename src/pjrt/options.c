@@ -60,8 +60,8 @@ xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
         out->ids = NULL;
     }
     if (want && want <= MAX_LOGICAL && (!out->ids || out->n_ids == want)) return NULL;
-    xt_status s = ok ? status_new(XT_INVALID_ARGUMENT, NULL, "the compile options name %d replicas of %d partitions and assign %zu devices", out->replicas,
-                                  out->partitions, out->n_ids)
+    xt_status s = ok ? status_new(XT_INVALID_ARGUMENT, NULL, "the compile options name %d replicas of %d partitions and assign %zu devices",
+                                  out->replicas, out->partitions, out->n_ids)
                      : status_new(XT_INVALID_ARGUMENT, NULL, "the compile options (%zu bytes) are no CompileOptionsProto", n);
     face_options_deinit(out);
     return s;

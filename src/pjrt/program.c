@@ -60,8 +60,8 @@ static xt_status describe(face_program *p) {
 static xt_status check_format(const PJRT_Program *program) {
     bool mlir = program->format_size == 4 && memcmp(program->format, "mlir", 4) == 0;
     if (!program->code || !mlir)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO text)", (int)program->format_size,
-                          program->format ? program->format : "");
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO text)",
+                          (int)program->format_size, program->format ? program->format : "");
     if (program->code_size >= 4 && memcmp(program->code, "ML\xefR", 4) == 0)
         return status_new(XT_UNIMPLEMENTED, NULL, "the program is MLIR bytecode; this plugin (%s) reads StableHLO text", face_version);
     return NULL;
@@ -88,7 +88,9 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
 }
 
 /* --- serialised programs: a message of 1 compile options, 2 fingerprint, 3 the compiler's own bytes, 4 hash of those ------------------------------ */
-static void hash_of(const void *p, size_t n, char out[33]) { hash_hex(hash_bytes(p, n, (hash128){0x5053, 0}), out); }
+static void hash_of(const void *p, size_t n, char out[33]) {
+    hash_hex(hash_bytes(p, n, (hash128){0x5053, 0}), out);
+}
 
 xt_status face_program_write(const face_program *p, str *out) {
     char *code, hash[33];
@@ -103,7 +105,9 @@ xt_status face_program_write(const face_program *p, str *out) {
     return out->failed ? status_oom(n, "a serialised program") : NULL;
 }
 
-static xt_status damaged(void) { return status_new(XT_DATA_LOSS, NULL, "the serialised program is damaged or not of this plugin"); }
+static xt_status damaged(void) {
+    return status_new(XT_DATA_LOSS, NULL, "the serialised program is damaged or not of this plugin");
+}
 
 xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out) {
     proto_field part[5] = {0};
@@ -126,7 +130,9 @@ xt_status face_program_read(const char *data, size_t n, const char *options, siz
     memcpy(p->fingerprint, part[2].data, 32);
     if (!s) s = cpu_deserialize((const char *)part[3].data, part[3].size, &p->exec);
     if (!s) s = describe(p);
-    if (s) face_program_release(p);
-    else *out = p;
+    if (s)
+        face_program_release(p);
+    else
+        *out = p;
     return s;
 }

@@ -38,8 +38,10 @@ static xt_status topology_new(size_t n, const int32_t *processes, PJRT_TopologyD
         snprintf(t->own[i].text, sizeof t->own[i].text, "xtrain_cpu:%zu", i);
     }
     xt_status s = face_topology_init(t, list, n);
-    if (s) topology_free(t);
-    else *out = t;
+    if (s)
+        topology_free(t);
+    else
+        *out = t;
     return s;
 }
 
@@ -47,9 +49,11 @@ static xt_status topology_new(size_t n, const int32_t *processes, PJRT_TopologyD
 FACE_PLAIN(TopologyDescription_Create) {
     size_t n = 0, at = 0, size = a->topology_name ? a->topology_name_size : 0;
     if (size > 4 && memcmp(a->topology_name, "cpu:", 4) == 0) at = 4;
-    for (; at < size && a->topology_name[at] >= '0' && a->topology_name[at] <= '9' && n < 10000; at++) n = 10 * n + (size_t)(a->topology_name[at] - '0');
+    for (; at < size && a->topology_name[at] >= '0' && a->topology_name[at] <= '9' && n < 10000; at++)
+        n = 10 * n + (size_t)(a->topology_name[at] - '0');
     if (at < size || n > 4096 || (size > 0 && n == 0))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the topology '%.*s' is unknown: give the number of CPU devices, as 4 or cpu:4", (int)size, a->topology_name);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the topology '%.*s' is unknown: give the number of CPU devices, as 4 or cpu:4", (int)size,
+                          a->topology_name);
     return topology_new(n ? n : 1, NULL, &a->topology);
 }
 
@@ -87,7 +91,9 @@ FACE(TopologyDescription_Fingerprint, topology) {
     return NULL;
 }
 
-static void serialized_free(PJRT_SerializedTopology *p) { base_free(p); }
+static void serialized_free(PJRT_SerializedTopology *p) {
+    base_free(p);
+}
 
 /* A message of one repeated field: the process of each device. */
 FACE(TopologyDescription_Serialize, topology) {

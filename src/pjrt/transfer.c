@@ -17,15 +17,17 @@ static xt_status hold(PJRT_Buffer *b, face_value **out) {
 typedef struct host_read {
     face_value *value;
     char *dst;
-    int64_t *strides;     /* NULL: row-major */
+    int64_t *strides; /* NULL: row-major */
     int64_t offset, size; /* raw reads; size < 0: the whole array in `strides` */
     face_event *done;
 } host_read;
 
 static void host_read_run(void *user, xt_status s) {
     host_read *r = user;
-    if (!s && r->size >= 0) memcpy(r->dst, (const char *)r->value->data + r->offset, (size_t)r->size);
-    else if (!s) face_scatter(r->dst, r->strides, r->value->data, r->value->type);
+    if (!s && r->size >= 0)
+        memcpy(r->dst, (const char *)r->value->data + r->offset, (size_t)r->size);
+    else if (!s)
+        face_scatter(r->dst, r->strides, r->value->data, r->value->type);
     face_event *done = r->done;
     face_value_release(r->value);
     base_free(r->strides);
@@ -68,8 +70,7 @@ FACE(Buffer_ToHostBuffer, src) {
         a->event = NULL;
         return NULL;
     }
-    if (a->dst_size < bytes)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the buffer has %zu bytes, the host memory %zu", bytes, a->dst_size);
+    if (a->dst_size < bytes) return status_new(XT_INVALID_ARGUMENT, NULL, "the buffer has %zu bytes, the host memory %zu", bytes, a->dst_size);
     int64_t *strides;
     face_value *v;
     XT_TRY(face_layout_strides(a->host_layout, t, &strides));
@@ -167,7 +168,9 @@ FACE(Buffer_UnsafePointer, buffer) {
     return NULL;
 }
 
-FACE(Buffer_OpaqueDeviceMemoryDataPointer, buffer) { return address(a->buffer, &a->device_memory_ptr); }
+FACE(Buffer_OpaqueDeviceMemoryDataPointer, buffer) {
+    return address(a->buffer, &a->device_memory_ptr);
+}
 
 /* An external reference keeps the value itself, so deletion and donation leave the bytes alone until it goes. */
 FACE(Buffer_IncreaseExternalReferenceCount, buffer) {

@@ -181,7 +181,9 @@ static void test_read_async(void **state) {
     device_exec_release(e);
 }
 
-static void released(void *user) { atomic_fetch_add((atomic_int *)user, 1); }
+static void released(void *user) {
+    atomic_fetch_add((atomic_int *)user, 1);
+}
 
 static void test_nocopy(void **state) {
     (void)state;
@@ -301,12 +303,13 @@ static void test_early_close(void **state) {
 
 static int run(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),       cmocka_unit_test(test_run),   cmocka_unit_test(test_donation),
-        cmocka_unit_test(test_chain),      cmocka_unit_test(test_read_async), cmocka_unit_test(test_nocopy),
-        cmocka_unit_test(test_types),      cmocka_unit_test(test_compile_errors), cmocka_unit_test(test_serialize),
-        cmocka_unit_test(test_stats),      cmocka_unit_test(test_early_close),
+        cmocka_unit_test(test_info),       cmocka_unit_test(test_run),    cmocka_unit_test(test_donation),    cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_read_async), cmocka_unit_test(test_nocopy), cmocka_unit_test(test_types),       cmocka_unit_test(test_compile_errors),
+        cmocka_unit_test(test_serialize),  cmocka_unit_test(test_stats),  cmocka_unit_test(test_early_close),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
 
-int main(void) { return run_on_plugins(run); }
+int main(void) {
+    return run_on_plugins(run);
+}

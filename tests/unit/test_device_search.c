@@ -21,8 +21,8 @@ static void touch(const char *path) {
 
 static int set_up(void **state) {
     (void)state;
-    static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "TPU_VISIBLE_CHIPS", "CUDA_VISIBLE_DEVICES", "XT_DEVICE", "PJRT_DEVICE",
-                                          "PYTHONPATH", "VIRTUAL_ENV", "CONDA_PREFIX", "TPU_LIBRARY_PATH"};
+    static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "TPU_VISIBLE_CHIPS", "CUDA_VISIBLE_DEVICES", "XT_DEVICE",
+                                          "PJRT_DEVICE",     "PYTHONPATH",      "VIRTUAL_ENV",       "CONDA_PREFIX",         "TPU_LIBRARY_PATH"};
     for (size_t i = 0; i < BASE_COUNT(cleared); i++) unsetenv(cleared[i]);
     return 0;
 }
@@ -171,9 +171,9 @@ int main(void) {
     if (!mkdtemp(root)) return 1;
     device_fs_root = root;
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup(test_count_environment, set_up), cmocka_unit_test_setup(test_count_files, set_up),
+        cmocka_unit_test_setup(test_count_environment, set_up),    cmocka_unit_test_setup(test_count_files, set_up),
         cmocka_unit_test_setup(test_count_unknown_plugin, set_up), cmocka_unit_test_setup(test_find, set_up),
-        cmocka_unit_test_setup(test_open_errors, set_up), cmocka_unit_test_setup(test_build_id, set_up),
+        cmocka_unit_test_setup(test_open_errors, set_up),          cmocka_unit_test_setup(test_build_id, set_up),
     };
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     str rm = STR_INIT;

@@ -52,7 +52,12 @@ static void test_round_trip(void **state) {
 
 static void test_hostile(void **state) {
     (void)state;
-    static const char *const bad[] = {"\x07", "\x03", "\x00\x01", "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "\x0a\x05" "ab",
+    static const char *const bad[] = {"\x07",
+                                      "\x03",
+                                      "\x00\x01",
+                                      "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
+                                      "\x0a\x05"
+                                      "ab",
                                       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"};
     static const size_t size[] = {1, 1, 2, 11, 4, 13};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
