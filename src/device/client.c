@@ -79,6 +79,11 @@ static xt_status find_replicas(device_client *c, PJRT_Device *const *devices, si
     return NULL;
 }
 
+static xt_status does_not_join(const device_client *c) {
+    return status_new(XT_FAILED_PRECONDITION, NULL, "this plugin does not join processes, and %d were started; run one process, or use XT_DEVICE=CPU",
+                      c->n_nodes);
+}
+
 static xt_status read_devices(device_client *c) {
     PJRT_Client_Devices_Args all = PJRT_INIT(Client_Devices, .client = c->pjrt);
     XT_TRY(DEVICE_CALL(c->api, Client_Devices, &all, "listing the devices"));
@@ -89,10 +94,7 @@ static xt_status read_devices(device_client *c) {
     int32_t process;
     XT_TRY(describe(c, c->device, &c->device_id, &process, &c->strings[2]));
     XT_TRY(find_replicas(c, all.devices, all.num_devices));
-    if (c->n_nodes > 1 && c->n_processes != c->n_nodes)
-        return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "the plugin %s does not join processes: asked for a client of %d, it sees %d; run one process, or use XT_DEVICE=CPU",
-                          c->plugin->path, c->n_nodes, c->n_processes);
+    if (c->n_nodes > 1 && c->n_processes != c->n_nodes) return does_not_join(c);
     c->info.n_devices = (int)all.num_devices;
     c->info.n_addressable = (int)mine.num_addressable_devices;
     c->info.device_kind = c->strings[2];
@@ -162,13 +164,19 @@ static xt_status create(device_client *c, const device_open_opts *o, bool with_d
 static xt_status open_client(device_client *c, const device_open_opts *o) {
     device_family f = c->plugin->family;
     bool cpu = f == DEVICE_FAMILY_CPU || f == DEVICE_FAMILY_XLA_CPU;
-    xt_status s = create(c, o, cpu);
+    xt_status s = f == DEVICE_FAMILY_XLA_CPU && c->n_nodes > 1 ? does_not_join(c) : create(c, o, cpu);
     if (s && f == DEVICE_FAMILY_XLA_CPU && xt_status_code(s) == XT_INVALID_ARGUMENT) { /* some builds take no options: four devices do no harm */
         xt_status_free(s);
         s = create(c, o, false);
     }
     XT_TRY(status_context(s, "%s", c->plugin->path));
     return status_context(read_info(c), "%s", c->plugin->path);
+}
+
+static void say(const device_info *i) {
+    log_msg(XT_SEV_INFO, "plugin %s: platform %s (%s), PJRT API %d.%d, StableHLO %lld.%lld.%lld, device kind %s, %d of %d devices here",
+            i->plugin_path, i->platform, i->platform_version, i->api_major, i->api_minor, (long long)i->stablehlo[0], (long long)i->stablehlo[1],
+            (long long)i->stablehlo[2], i->device_kind, i->n_addressable, i->n_devices);
 }
 
 xt_status device_open(const device_open_opts *o, device_client **out) {
@@ -193,11 +201,13 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     c->node_id = o->node_id;
     c->n_nodes = o->n_nodes > 1 ? o->n_nodes : 1;
     if (o->kv) c->kv = *o->kv;
-    if ((s = open_client(c, o)))
+    if ((s = open_client(c, o))) {
         device_client_unref(c);
-    else
-        *out = c;
-    return s;
+        return s;
+    }
+    if (env_has_word("XT_DEBUG", "plugin")) say(&c->info);
+    *out = c;
+    return NULL;
 }
 
 const device_info *device_get_info(const device_client *c) {

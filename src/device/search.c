@@ -149,6 +149,7 @@ static void search_python(search *s, const char *file) {
     try_below(s, getenv("CONDA_PREFIX"), "lib/python3*/site-packages", file);
     if (python_prefix(prefix)) try_below(s, prefix, "lib/python3*/site-packages", file);
     try_below(s, getenv("HOME"), ".local/lib/python3*/site-packages", file);
+    try_below(s, getenv("HOME"), ".pyenv/versions/*/lib/python3*/site-packages", file);
     try_glob(s, "/usr/local/lib/python3*/site-packages", file);
     try_glob(s, "/usr/local/lib/python3*/dist-packages", file);
     try_glob(s, "/usr/lib/python3/dist-packages", file);

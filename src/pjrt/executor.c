@@ -4,12 +4,7 @@
 
 static xt_status start_device(PJRT_Device *d) {
     PJRT_Client *c = d->client;
-    if (c->n_devices > 1 && c->coll_name) {
-        /* A group's time limit is the run's own; see coll.h. */
-        int64_t seconds = 300;
-        env_int("XT_TIMEOUT", &seconds);
-        XT_TRY(coll_open(c->coll_name, d->description.id, (int)c->n_devices, (double)seconds, &d->coll));
-    }
+    if (c->coll_name) XT_TRY(coll_open(c->coll_name, d->description.id, (int)c->n_devices, coll_default_timeout(), &d->coll));
     return cpu_device_new(c->threads, d->coll, &d->cpu);
 }
 

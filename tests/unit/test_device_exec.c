@@ -301,11 +301,32 @@ static void test_early_close(void **state) {
     assert_int_equal(xt_live_objects("client"), clients - 1);
 }
 
+static xt_status no_kv_get(void *user, const char *key, size_t n, int timeout_ms, char **value, size_t *value_size) {
+    (void)user, (void)key, (void)n, (void)timeout_ms, (void)value, (void)value_size;
+    return status_new(XT_DEADLINE_EXCEEDED, NULL, "nobody answers");
+}
+static xt_status no_kv_put(void *user, const char *key, size_t n, const char *value, size_t value_size) {
+    (void)user, (void)key, (void)n, (void)value, (void)value_size;
+    return NULL;
+}
+
+/* A client of two processes whose other process never comes is an error, and so is asking a plugin that cannot join. */
+static void test_not_joining(void **state) {
+    (void)state;
+    const device_info *i = device_get_info(client);
+    device_kv kv = {.get = no_kv_get, .put = no_kv_put};
+    device_client *c;
+    assert_fails(device_open(&(device_open_opts){.spec = i->plugin_path, .n_nodes = 2, .node_id = 1, .kv = &kv}, &c),
+                 strcmp(i->platform, "xtrain_cpu") == 0 ? XT_DEADLINE_EXCEEDED : XT_FAILED_PRECONDITION,
+                 strcmp(i->platform, "xtrain_cpu") == 0 ? "nobody answers" : "XT_DEVICE=CPU");
+    assert_null(c);
+}
+
 static int run(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_info),       cmocka_unit_test(test_run),    cmocka_unit_test(test_donation),    cmocka_unit_test(test_chain),
         cmocka_unit_test(test_read_async), cmocka_unit_test(test_nocopy), cmocka_unit_test(test_types),       cmocka_unit_test(test_compile_errors),
-        cmocka_unit_test(test_serialize),  cmocka_unit_test(test_stats),  cmocka_unit_test(test_early_close),
+        cmocka_unit_test(test_serialize),  cmocka_unit_test(test_stats),  cmocka_unit_test(test_early_close), cmocka_unit_test(test_not_joining),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
