@@ -83,9 +83,9 @@ static int cores(void) {
 static seg_slot *slots_of(seg_header *h) { return (seg_slot *)((char *)h + h->slots_at); }
 
 static void set_up(seg_header *h, int rank, segment *out) {
-    /* With a core for each rank waiting actively costs nothing and saves the 5-50 us of a wake-up. */
+    /* About 50 us: longer than an unhindered rank takes, and short where another program has the core and sleeping lets it run. */
     bool roomy = cores() >= (int)h->size;
-    *out = (segment){.head = h, .slots = slots_of(h), .rank = rank, .size = (int)h->size, .spins = roomy ? 20000 : 200};
+    *out = (segment){.head = h, .slots = slots_of(h), .rank = rank, .size = (int)h->size, .spins = roomy ? 2000 : 200};
 }
 
 static void take_slot(segment *s) {
