@@ -1,0 +1,129 @@
+#!/bin/bash
+# xtrain launch and started ranks from outside: output, exit codes, signals, orphans, fresh processes, mpirun, and nothing left behind.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+unset CPU_NUM_DEVICES XT_DEVICE PJRT_DEVICE XT_RANK XT_WORLD_SIZE XT_RENDEZVOUS
+hello=$BUILD/hello
+out=$tmp/out err=$tmp/err
+lines() { sort "$1" | tr '\n' '|'; }
+say() { "$@" >"$out" 2>"$err" </dev/null; }
+within() { # within LIMIT_MS COMMAND...
+    local began limit=$1
+    began=$(date +%s%N)
+    shift
+    "$@"
+    took=$((($(date +%s%N) - began) / 1000000))
+    [ $took -lt "$limit" ] || { echo "took $took ms, limit $limit"; return 1; }
+}
+shm_before=$(ls /dev/shm | grep -c xtrain)
+
+say "$XTRAIN" launch -n 3 -- "$hello"
+check "three ranks" [ "$(lines "$out")" = "[rank 0] hello from rank 0 of 3|[rank 1] hello from rank 1 of 3|[rank 2] hello from rank 2 of 3|" ]
+check "nothing on stderr" [ ! -s "$err" ]
+CPU_NUM_DEVICES=2 say "$XTRAIN" launch -- "$hello"
+check "a rank per device" [ "$(wc -l <"$out")" = 2 ]
+say "$XTRAIN" launch -n 1 -- "$hello"
+check "one rank has no prefix" [ "$(cat "$out")" = "hello from rank 0 of 1" ]
+CPU_NUM_DEVICES=4 say "$hello"
+check "the program by itself" [ "$(grep -c '^\[rank [0-3]\] hello from rank [0-3] of 4$' "$out")" = 4 ]
+say "$XTRAIN" launch -n 2 -- "$XTRAIN" launch -n 5 -- "$hello"
+check "a rank starts no more" [ "$(lines "$out")" = "[rank 0] hello from rank 0 of 2|[rank 1] hello from rank 1 of 2|" ]
+
+say "$XTRAIN" launch -n 3 -- sh -c '[ $XT_RANK = 1 ] && { echo "the fault" >&2; exit 9; }; sleep 20'
+code=$?
+check "the exit code is kept" [ $code = 9 ]
+check "the first failure comes first" [ "$(sed -n 1p "$err")" = "[rank 1] the fault" ]
+check "then what became of it" grep -qE '^xtrain launch: rank 1 \(pid [0-9]+\) ended with exit code 9; ending the other 2$' "$err"
+check "the others end at once" within 2500 say "$XTRAIN" launch -n 3 -- sh -c '[ $XT_RANK = 1 ] && exit 9; trap "" TERM; sleep 20 & wait; sleep 20'
+say "$XTRAIN" launch -n 2 -- sh -c '[ $XT_RANK = 0 ] && kill -9 $$; sleep 20'
+check "a killed rank's code" [ $? = 137 ]
+check "and why" grep -q 'was killed by SIGKILL' "$err"
+say "$XTRAIN" launch -n 2 -- no-such-program
+check "an unknown program" [ $? = 1 ]
+check "is one sentence" [ "$(cat "$err")" = "xtrain launch: running 'no-such-program': not found in PATH" ]
+say "$XTRAIN" launch -n 2
+check "no program is a usage error" [ $? = 2 ]
+say "$XTRAIN" launch -n 2x -- true
+check "a number is a number" [ $? = 2 ]
+XT_DEVICE=TPU TPU_NUM_DEVICES=4 say "$XTRAIN" launch -n 8 -- true
+check "more ranks than chips" grep -q 'this host offers 4 TPU devices (TPU_NUM_DEVICES=4)' "$err"
+say env XT_DEVICE=TPU TPU_NUM_DEVICES=4 "$XTRAIN" launch -- sh -c 'echo "$XT_RANK $TPU_VISIBLE_CHIPS $TPU_PROCESS_BOUNDS $CLOUD_TPU_TASK_ID $TPU_PROCESS_PORT"'
+check "the variables of a chip" grep -qx '\[rank 2\] 2 2 2,2,1 2 8478' "$out"
+
+# The launcher is killed by -9: neither the ranks nor what they started may live on.
+mark=xtrain-orphan-$$
+"$XTRAIN" launch -n 2 -- sh -c "sleep 300.$$ & echo ready; wait; : $mark" >"$out" 2>"$err" </dev/null &
+launcher=$!
+for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+check "the ranks have started" [ "$(pgrep -fc "sleep 300\.$$")" -ge 2 ]
+kill -9 $launcher
+wait $launcher 2>/dev/null
+for _ in $(seq 40); do pgrep -f "300\.$$" >/dev/null || break; sleep 0.05; done
+check "no orphan" [ -z "$(pgrep -f "300\.$$")" ]
+"$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 301.$$" >"$out" 2>"$err" </dev/null &
+launcher=$!
+for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+kill -TERM $launcher
+wait $launcher
+check "SIGTERM ends all" [ $? = 143 ]
+check "and says so" grep -q 'Terminated, passed on to the ranks' "$err"
+check "no rank is left" [ -z "$(pgrep -f "301\.$$")" ]
+
+# Ranks given by hand, as Ray's workers do.
+word=by-hand-$$
+for r in 0 1 2; do XT_RANK=$r XT_WORLD_SIZE=3 XT_RENDEZVOUS=$word "$hello" >"$tmp/hand.$r" 2>&1 & done
+wait
+check "ranks by hand" [ "$(cat "$tmp"/hand.* | lines /dev/stdin)" = "hello from rank 0 of 3|hello from rank 1 of 3|hello from rank 2 of 3|" ]
+
+# A function by name, in fresh processes, from a program that has threads.
+cat >"$tmp/train.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <xtrain/xtrain.h>
+int train(int rank, void *arg) {
+    xt_status st = xt_barrier(20);
+    if (st) return 3;
+    printf("%d of %d: %s\n", rank, xt_world_size(), arg ? (char *)arg : "none");
+    return arg && rank == 1 ? atoi(arg) : 0;
+}
+static __attribute__((used)) int local(int rank, void *arg) { return rank + (arg != 0); }
+C
+cat >"$tmp/main.c" <<'C'
+#include <pthread.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+static void *idle(void *arg) { for (;;) pause(); return arg; }
+static int hello(int rank, void *arg) { return rank + (arg != 0); }
+int main(int argc, char **argv) {
+    pthread_t t;
+    pthread_create(&t, 0, idle, 0);
+    if (argc == 1) return xt_launch(hello, 0);
+    return xt_launch(0, 0, .module = argv[1], .symbol = argv[2], .arg_text = argc > 3 ? argv[3] : 0);
+}
+C
+root=$(cd "$(dirname "$0")/../.." && pwd)
+asan=${ASAN_BUILD:+-fsanitize=address,undefined}
+cc $asan -I"$root/include" -shared -fPIC "$tmp/train.c" -o "$tmp/train.so" -L"$BUILD" -lxtrain &&
+    cc $asan -I"$root/include" "$tmp/main.c" -o "$tmp/main" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -pthread
+check "the module builds" [ $? = 0 ]
+export LD_LIBRARY_PATH=$BUILD
+CPU_NUM_DEVICES=2 say "$tmp/main"
+check "a fork with threads is refused" grep -q 'main.c:9: xt_launch: 2 ranks cannot be forked from this process: it has 1 other thread' "$err"
+CPU_NUM_DEVICES=2 say "$tmp/main" "$tmp/train.so" train
+check "fresh processes run the symbol" [ "$(lines "$out")" = "[rank 0] 0 of 2: none|[rank 1] 1 of 2: none|" ]
+CPU_NUM_DEVICES=2 say "$tmp/main" "$tmp/train.so" train 5
+check "their exit code and text" [ "$?$(lines "$out")" = "5[rank 0] 0 of 2: 5|[rank 1] 1 of 2: 5|" ]
+CPU_NUM_DEVICES=2 say "$tmp/main" "$tmp/train.so" local
+check "a static function is refused once" [ "$?$(grep -c "is static" "$err")" = 11 ]
+
+if command -v mpirun >/dev/null; then
+    mpi() { say mpirun --allow-run-as-root --oversubscribe "$@"; }
+    mpi -np 2 "$hello"
+    check "the same program under mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
+    mpi -np 2 "$XTRAIN" __rank "$tmp/train.so:train"
+    check "a barrier under mpirun" [ "$(lines "$out")" = "0 of 2: none|1 of 2: none|" ]
+    say "$XTRAIN" launch -n 2 --host localhost -- "$hello"
+    check "--host starts mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
+fi
+check "no shared memory is left" [ "$(ls /dev/shm | grep -c xtrain)" = "$shm_before" ]
+finish

@@ -1,0 +1,156 @@
+/* The MPI transport, with all ranks on this host: the program starts itself under mpirun, once per case, and looks at exit code and text. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "ranks.h"
+
+static const char *self;
+
+/* --- in the ranks ---------------------------------------------------------------------------------------------------------------------------- */
+
+static void values(coll_group *g, int rank, int size) {
+    static const size_t counts[] = {0, 1, 7, 1000, 1048576 + 13}; /* the last is more than one chunk of 4 MiB */
+    for (size_t c = 0; c < BASE_COUNT(counts); c++) {
+        size_t n = counts[c];
+        float *x = malloc(n * 4 + 4);
+        for (size_t i = 0; i < n; i++) x[i] = (float)((i * 31 + (size_t)rank * 17) % 1001) * 0.1f;
+        RANK_OK(coll_all_reduce(g, COLL_SUM, XT_F32, x, n));
+        for (size_t i = 0; i < n; i++) {
+            float want = (float)((i * 31) % 1001) * 0.1f; /* in rank order, as f32 */
+            for (int r = 1; r < size; r++) want += (float)((i * 31 + (size_t)r * 17) % 1001) * 0.1f;
+            RANK_CHECK(x[i] == want);
+        }
+        free(x);
+    }
+    int top = rank;
+    RANK_OK(coll_all_reduce(g, COLL_MAX, XT_I32, &top, 1));
+    RANK_CHECK(top == size - 1);
+}
+
+static void moves(coll_group *g, int rank, int size) {
+    static const size_t sizes[] = {0, 3, 5000000}; /* the last goes in pieces */
+    for (size_t c = 0; c < BASE_COUNT(sizes); c++) {
+        size_t n = sizes[c];
+        char *src = malloc(n * (size_t)size + 1), *dst = malloc(n * (size_t)size + 1);
+        for (int r = 0; r < size; r++) memset(src + (size_t)r * n, rank * 10 + r, n);
+        RANK_OK(coll_all_to_all(g, src, n, dst));
+        for (int r = 0; r < size && n; r++) RANK_CHECK(dst[(size_t)r * n] == r * 10 + rank && dst[(size_t)(r + 1) * n - 1] == r * 10 + rank);
+        RANK_OK(coll_all_gather(g, src, n, dst));
+        for (int r = 0; r < size && n; r++) RANK_CHECK(dst[(size_t)r * n] == r * 10 && dst[(size_t)(r + 1) * n - 1] == r * 10);
+        RANK_OK(coll_broadcast(g, 1, src, n));
+        RANK_CHECK(!n || (src[0] == 10 && src[n - 1] == 10));
+        free(src);
+        free(dst);
+    }
+}
+
+static void store(coll_group *g, int rank, int size) {
+    char key[16], *value;
+    size_t n;
+    char *large = malloc(65536);
+    memset(large, 'a' + rank, 65536);
+    snprintf(key, sizeof key, "k%d", rank);
+    RANK_OK(coll_put(g, key, 2, large, 65536));
+    for (int r = 0; r < size; r++) {
+        snprintf(key, sizeof key, "k%d", r);
+        RANK_OK(coll_get(g, key, 2, 10000, &value, &n));
+        RANK_CHECK(n == 65536 && value[0] == 'a' + r && value[65535] == 'a' + r);
+        base_free(value);
+    }
+    xt_status st = coll_get(g, "none", 4, 30, &value, &n);
+    RANK_CHECK(xt_status_code(st) == XT_DEADLINE_EXCEEDED);
+    xt_status_free(st);
+    free(large);
+}
+
+static int rank_main(const char *what) {
+    coll_group *g;
+    RANK_OK(coll_run_group(&g));
+    int rank = coll_rank(g), size = coll_size(g);
+    coll_note(g, rank == 1 ? "slow.c:12" : "fast.c:3");
+    if (strcmp(what, "all") == 0) {
+        values(g, rank, size);
+        moves(g, rank, size);
+        store(g, rank, size);
+        RANK_OK(coll_barrier(g, 10, "the end"));
+        return 0;
+    }
+    RANK_OK(coll_barrier(g, 10, "the start"));
+    if (rank == 1) usleep(700000);
+    xt_status st = coll_barrier(g, 0.3, "xt_barrier");
+    fprintf(stderr, "rank %d: %s\n", rank, xt_status_message(st));
+    RANK_CHECK(st);
+    if (rank != 1) usleep(900000); /* mpirun ends the others at the first exit; rank 1 is to speak too */
+    return strcmp(what, "late") == 0 ? 0 : 6;
+}
+
+/* --- under cmocka -------------------------------------------------------------------------------------------------------------------------------- */
+
+static int run_mpi(const char *env, const char *what, char *text, size_t n) {
+    char command[1024];
+    snprintf(command, sizeof command, "%s timeout 60 mpirun --allow-run-as-root --oversubscribe -np 3 %s %s 2>&1", env, self, what);
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    text[fread(text, 1, n - 1, p)] = 0;
+    int status = pclose(p);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000;
+}
+
+static void collectives_over_mpi(void **state) {
+    (void)state;
+    char text[16384];
+    int code = run_mpi("XT_RENDEZVOUS=mpi:test", "all", text, sizeof text);
+    if (code) fail_msg("exit %d: %s", code, text);
+}
+
+/* Without a rendezvous the ranks of one host find each other's shared memory by the job's variables. */
+static void shared_memory_under_mpirun(void **state) {
+    (void)state;
+    char text[16384];
+    int code = run_mpi("", "all", text, sizeof text);
+    if (code) fail_msg("exit %d: %s", code, text);
+}
+
+static void barrier_names_the_missing(void **state) {
+    (void)state;
+    char text[16384];
+    run_mpi("XT_RENDEZVOUS=mpi:test", "late", text, sizeof text); /* mpirun has its own word about ranks that end without finalising */
+    if (!strstr(text, "rank 0: xt_barrier: did not come: rank 1, last seen at slow.c:12")) fail_msg("%s", text);
+    if (!strstr(text, "rank 2: xt_barrier: did not come: rank 1") && !strstr(text, "rank 2: rank 0 has given up: xt_barrier: did not come: rank 1")) fail_msg("%s", text);
+    if (!strstr(text, "rank 1: ")) fail_msg("%s", text);
+}
+
+/* A failed rank must not wait in MPI_Finalize; mpirun then ends the others. */
+static void failing_ranks_end(void **state) {
+    (void)state;
+    char text[16384];
+    struct timespec a, b;
+    clock_gettime(CLOCK_MONOTONIC, &a);
+    int code = run_mpi("XT_RENDEZVOUS=mpi:test", "fail", text, sizeof text);
+    clock_gettime(CLOCK_MONOTONIC, &b);
+    assert_int_equal(code, 6);
+    assert_true(b.tv_sec - a.tv_sec < 20);
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1) return rank_main(argv[1]);
+    self = argv[0];
+    if (system("command -v mpirun >/dev/null") != 0) {
+        printf("no mpirun here: openmpi-bin\n");
+        return 77;
+    }
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(collectives_over_mpi),
+        cmocka_unit_test(shared_memory_under_mpirun),
+        cmocka_unit_test(barrier_names_the_missing),
+        cmocka_unit_test(failing_ranks_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
