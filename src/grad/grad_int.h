@@ -76,6 +76,10 @@ xt_status grad_scatter(grad_call *c);
 xt_status grad_dynamic_slice(grad_call *c);
 xt_status grad_dynamic_update_slice(grad_call *c);
 xt_status grad_sort(grad_call *c);
+/* rules_linalg.c */
+xt_status grad_cholesky(grad_call *c);
+xt_status grad_triangular_solve(grad_call *c);
+xt_status grad_fft(grad_call *c);
 /* rules_collective.c */
 xt_status grad_all_reduce(grad_call *c);
 

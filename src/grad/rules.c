@@ -18,7 +18,6 @@ static const char dynamic[] = "shapes that are known only when running cannot be
 static const char branches[] = "its regions are not differentiated; record the loop unrolled, or a select of both branches";
 static const char effects[] = "what happens outside the program has no derivative";
 static const char not_yet_collective[] = "only all_reduce (sum) is differentiated among the collectives";
-static const char linalg[] = "factorisations and transforms are not differentiated";
 static const char no_flow[] = "it computes no value";
 
 const grad_rule grad_rules[OP_COUNT] = {
@@ -114,9 +113,9 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_batch_norm_inference] = RULE(grad_batch_norm_inference, "through its formula"),
     [OP_batch_norm_training] = RULE(grad_batch_norm_training, "batch_norm_grad, and mean and variance by theirs"),
     /* Linear algebra */
-    [OP_cholesky] = NONE(linalg),
-    [OP_fft] = NONE(linalg),
-    [OP_triangular_solve] = NONE(linalg),
+    [OP_cholesky] = RULE(grad_cholesky, "Phi(S + S^T), S = L^-T Phi(L^T d) L^-1, Phi = lower triangle with half the diagonal"),
+    [OP_fft] = RULE(grad_fft, "transformed likewise; real ones pad or weigh the half that was dropped"),
+    [OP_triangular_solve] = RULE(grad_triangular_solve, "b: the transposed system; a: -d_b r^T in its triangle"),
     /* Randomness */
     [OP_rng] = ZERO("random numbers are data"),
     [OP_rng_bit_generator] = ZERO("random bits are data"),
