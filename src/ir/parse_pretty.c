@@ -98,7 +98,7 @@ static bool parse_plain_types(parser *p, op_parts *o, types_form form) {
             return parse_check_operands(p, o, at, o->n_in < 16 ? o->n_in : 0, all);
         }
     }
-    if (ir_op_infos[o->code].n_out == 0) return parse_check_operands(p, o, at, l.n == 1 ? o->n_in : l.n, l.types) || !p->status;
+    if (ir_op_infos[o->code].n_out == 0) return l.n == 1 || parse_check_operands(p, o, at, l.n, l.types); /* one type: seen to fit all above */
     if (l.n != 1) return parse_fail_at(p, at, "expected one type, or a function type such as (A, B) -> C");
     return parse_set_results(p, o, 1, l.types);
 }
