@@ -24,6 +24,8 @@ typedef struct interp_hooks {
 
 /* Runs `entry` of a verified module. Fills out[0..n_out), yours to free. */
 xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in, size_t n_out, array *out);
+/* Whether the interpreter gives an op a meaning (for some element type). */
+bool interp_knows(ir_opcode code);
 /* Runs one op (regions included) on arrays; `out` arrays are allocated by the caller with the op's result types. `outer` answers values
  * captured from enclosing blocks (while bodies); NULL when there can be none. */
 typedef const array *(*interp_lookup)(void *env, const ir_value *v);
