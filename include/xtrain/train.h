@@ -42,26 +42,31 @@ typedef struct xt_trainer_opts {
     int64_t limit_train_batches, limit_val_batches; /* 0 = all */
     int64_t val_every_n_epochs;      /* 0 = 1 */
     int64_t val_every_n_batches;     /* 0 = at the epoch's end */
-    double gradient_clip_val;        /* 0 = off; norm */
+    double gradient_clip_val;        /* 0 = off; norm of all gradients, after averaging */
     const char *precision;           /* "fp32" (default), "bf16" */
     const char *run_name;            /* folder under runs/; NULL = "default" */
     const char *runs_dir;            /* NULL = XT_RUNS_DIR or "runs" */
     xt_switch progress_bar;          /* default: on when the sink is a terminal, plain lines otherwise */
-    xt_switch logger;                /* default on: CSV + TensorBoard */
+    xt_switch logger;                /* default on: what `loggers` names */
+    const char *loggers;             /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
     xt_switch checkpointing;         /* default on: last.ckpt at the end */
     xt_switch model_summary;         /* default on */
     const char *resume;              /* checkpoint to continue from; "last" = newest of the run */
-    uint64_t seed;
+    uint64_t seed;                   /* xt_seed at fit; 0 = leave the run's seed alone */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
-/* --max_epochs 5, --max_epochs=5, --help; unknown names are errors with the nearest one. Returns through xt_error and exits at fit. */
+/* --max_epochs 5, --max-epochs=5, --help; unknown names are errors with the nearest one, kept until fit, which prints them and gives 1.
+ * After --help fit gives 0 without training. XT_TRAINER_MAX_EPOCHS=5 and the like set options too; the command line wins over them, and both over
+ * the program's own values. */
 XT_API void xt_trainer_args(xt_trainer *t, int argc, char **argv);
 XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c);           /* takes c over */
-/* Trains; 0, or 1 with the message printed. Loaders are taken over; val may be NULL. */
+/* Trains; 0, or 1 with the message printed. Loaders are taken over (xt_finish frees them); val may be NULL. On return everything has run and is
+ * written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling it again goes on from where it stopped. */
 #define xt_fit(t, task, ...) XT_FIT_(t, task, __VA_ARGS__, NULL, )
 #define XT_FIT_(t, task, train, val, ...) xt_fit_at(XT_HERE, t, task, train, val)
 XT_API int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val);
+/* One pass over the loader with validation_step (test_step), a table of the results; 0 or 1. task->module NULL: the module of the last fit. */
 #define xt_validate(t, task, loader) xt_validate_at(XT_HERE, t, task, loader)
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, loader)
 XT_API int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader);
@@ -73,33 +78,80 @@ XT_API int64_t xt_trainer_epoch(const xt_trainer *t);
 XT_API int64_t xt_trainer_global_step(const xt_trainer *t);          /* optimizer steps */
 /* Newest arrived value of a logged name (epoch value if there is one); NaN if none. Waits only when `wait`. */
 XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
+XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);
+XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NAME/version_N"; NULL while nothing is written there */
+/* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. */
+XT_API xt_status xt_trainer_save(xt_trainer *t, const char *path);
 
+/* What the last fit did and cost. Rates are over the time spent training: validation, checkpoints and the first compile's epoch start are not in it. */
+typedef struct xt_epoch_detail {
+    double seconds;          /* training and validation */
+    int64_t compiles;
+    double compile_ms, idle_share, peak_mib; /* idle_share: of the epoch, the device had nothing to do; peak_mib: of device memory so far */
+} xt_epoch_detail;
+typedef struct xt_fit_result {
+    int64_t epochs, steps;
+    double loss_first, loss_last, val_loss; /* of the first and last micro-batch; NaN if none. val_loss: "val/loss" or "val_loss" */
+    double seconds, samples_per_s, batches_per_s, flops_per_s, mfu; /* of all ranks together; mfu 0 without a throughput monitor */
+    int64_t compiles, compiles_after_first_epoch;
+    double compile_ms;
+    int64_t executions, host_reads;
+    double peak_rss_mib;
+    const xt_epoch_detail *epochs_detail;   /* `epochs` entries; valid until the next fit or xt_trainer_free */
+} xt_fit_result;
+XT_API xt_fit_result xt_trainer_result(const xt_trainer *t);
+
+/* A callback of one's own: any function may be NULL. Functions get `user` last. All run on the fitting thread; none may read a tensor's value without
+ * paying for it (xt_when_ready and xt_log are free). */
+typedef struct xt_callback_desc {
+    size_t struct_size;
+    const char *name;                                                     /* key of its state in checkpoints */
+    xt_status (*fit_start)(xt_trainer *t, void *user);                    /* before the first batch; an error ends the fit */
+    void (*epoch_start)(xt_trainer *t, void *user);
+    void (*batch_start)(xt_trainer *t, const xt_batch *b, void *user);    /* before training_step */
+    void (*batch_end)(xt_trainer *t, const xt_batch *b, void *user);      /* recorded; its step is still open, so xt_log works */
+    void (*step_end)(xt_trainer *t, void *user);                          /* an optimizer step is on its way to the device */
+    void (*row)(xt_trainer *t, void *user);                               /* a row of logs is due: xt_trainer_log_host */
+    void (*validation_start)(xt_trainer *t, void *user);
+    void (*validation_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*validation_end)(xt_trainer *t, void *user);
+    void (*epoch_end)(xt_trainer *t, void *user);                         /* after the epoch's validation, if it had one */
+    void (*fit_end)(xt_trainer *t, bool ok, void *user);
+    size_t (*save_state)(char *buf, size_t n, void *user);                /* JSON text as snprintf would write it */
+    xt_status (*load_state)(const char *json, void *user);
+    void (*free_user)(void *user);
+} xt_callback_desc;
+XT_API xt_callback *xt_callback_new(const xt_callback_desc *d, void *user); /* d is copied */
+/* A row of values the host has already (learning rates, times): x axis is the optimizer step; no device read. */
+XT_API void xt_trainer_log_host(xt_trainer *t, int n, const char *const *names, const double *values);
 
 typedef struct xt_model_checkpoint_opts {
     size_t struct_size;
-    const char *monitor;   /* NULL = save by period only */
+    const char *monitor;   /* NULL = keep the newest */
     xt_reduce mode;        /* XT_MIN (default) or XT_MAX */
-    int save_top_k;        /* 0 = 1, -1 = all */
-    xt_switch save_last;   /* default on */
+    int save_top_k;        /* 0 = 1, -1 = all; more than 1 needs a monitor */
+    xt_switch save_last;   /* default on: last.ckpt, beside the best ones */
     const char *dirpath;   /* NULL = the run's checkpoints/ */
-    const char *filename;  /* NULL = "{epoch}-{step}" */
-    int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation */
+    const char *filename;  /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
+    int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation, or each epoch when there is none */
 } xt_model_checkpoint_opts;
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o);
 typedef struct xt_early_stopping_opts {
     size_t struct_size;
-    const char *monitor;
-    xt_reduce mode;
-    int patience;          /* checks; 0 = 3 */
-    double min_delta;
+    const char *monitor;   /* needed */
+    xt_reduce mode;        /* XT_MIN (default) or XT_MAX */
+    int patience;          /* checks without improvement; 0 = 3 */
+    double min_delta;      /* better by more than this counts */
+    double stop_at;        /* stop as soon as the value is better than this; 0 = off */
 } xt_early_stopping_opts;
 #define xt_early_stopping(...) xt_early_stopping_opt(XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
 XT_API xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o);
 typedef struct xt_throughput_opts {
     size_t struct_size;
     int window;            /* optimizer steps; 0 = 100 */
-    double peak_flops;     /* for MFU; 0 = measured or from a table, printed */
+    double peak_flops;     /* of one device, for MFU; 0 = from a table, or measured with a matrix product; printed */
+    int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
 } xt_throughput_opts;
 #define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_OPTS(xt_throughput_opts, __VA_ARGS__))
 XT_API xt_callback *xt_throughput_monitor_opt(xt_throughput_opts o);

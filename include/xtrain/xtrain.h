@@ -9,6 +9,7 @@
 #include <xtrain/metrics.h>
 #include <xtrain/dist.h>
 #include <xtrain/train.h>
+#include <xtrain/plot.h>
 #include <xtrain/diag.h>
 #include <xtrain/program.h>
 #endif

@@ -1,0 +1,24 @@
+/* Small pictures without a plotting program: line charts and grids of images, as PNG. */
+#ifndef XTRAIN_PLOT_H
+#define XTRAIN_PLOT_H
+
+#include <xtrain/base.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct xt_plot_series {
+    const char *name;     /* for the legend */
+    const double *x, *y;  /* NaN and infinite points are left out */
+    int64_t n;
+} xt_plot_series;
+/* A chart of up to 6 series with axes, ticks and a legend, 720 x 440. */
+XT_API xt_status xt_plot_lines(const char *path, const char *title, const char *x_label, const xt_plot_series *series, int n);
+/* A grid of n grey images [h,w] (values 0 to 1, row-major, one after another), each with a text below it (labels may be NULL). */
+XT_API xt_status xt_plot_images(const char *path, const char *title, int n, int height, int width, const float *grey, const char *const *labels);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,45 @@
+/* libpng reports errors by longjmp; everything it must not skip over is set up before setjmp and released after. */
+#include "format/png.h"
+
+#include <png.h>
+
+static void append(png_structp p, png_bytep data, png_size_t n) { str_appendn(png_get_io_ptr(p), (const char *)data, n); }
+static void flush(png_structp p) { (void)p; }
+
+static void fail(png_structp p, png_const_charp why) {
+    char *message = png_get_error_ptr(p);
+    snprintf(message, 128, "%s", why);
+    png_longjmp(p, 1);
+}
+
+static void ignore(png_structp p, png_const_charp why) {
+    (void)p;
+    (void)why;
+}
+
+static bool encode(png_structp p, png_infop info, int width, int height, const uint8_t *rgb, str *out) {
+    if (setjmp(png_jmpbuf(p))) return false;
+    png_set_write_fn(p, out, append, flush);
+    png_set_IHDR(p, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_write_info(p, info);
+    for (int y = 0; y < height; y++) png_write_row(p, (png_const_bytep)rgb + (size_t)y * (size_t)width * 3);
+    png_write_end(p, NULL);
+    return true;
+}
+
+xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *rgb) {
+    char why[128] = "";
+    if (width < 1 || height < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a picture of %d x %d", path, width, height);
+    png_structp p = png_create_write_struct(PNG_LIBPNG_VER_STRING, why, fail, ignore);
+    png_infop info = p ? png_create_info_struct(p) : NULL;
+    if (!info) {
+        png_destroy_write_struct(&p, NULL);
+        return status_oom(1 << 16, path);
+    }
+    str out = STR_INIT;
+    bool ok = encode(p, info, width, height, rgb, &out);
+    png_destroy_write_struct(&p, &info);
+    xt_status s = !ok ? status_new(XT_INTERNAL, NULL, "%s: %s", path, why) : out.failed ? status_oom(out.len, path) : file_write_all(path, out.data, out.len);
+    str_free(&out);
+    return s;
+}
