@@ -14,7 +14,11 @@ static const char *const names[] = {
 #undef ENV
 };
 
+/* XT_TRAINER_MAX_EPOCHS and the like are rows of the trainer's option table; the trainer reports what is wrong with them. */
+static const char trainer_prefix[] = "XT_TRAINER_";
+
 static bool is_known(const char *name, size_t n) {
+    if (strncmp(name, trainer_prefix, sizeof trainer_prefix - 1) == 0) return true;
     for (size_t i = 0; i < BASE_COUNT(names); i++)
         if (strncmp(names[i], name, n) == 0 && names[i][n] == '\0') return true;
     return false;

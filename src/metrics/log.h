@@ -40,13 +40,15 @@ void log_remove_sink(const log_sink *s); /* waits for rows under way, then close
 void log_set_stage(log_stage s);         /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
-void log_window_begin(void);             /* the next step begins a new optimizer step's window (plain loops: every optimizer step) */
+void log_window_begin(void);             /* the current stage's next step begins a new window (plain loops: every optimizer step) */
 void log_epoch_begin(log_stage s);       /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
 void log_emit(log_stage s, bool epoch_level, int64_t step);
 void log_drain(void);                    /* until all rows are written (validation results, end of fit) */
 void log_close(void);                    /* drains, closes the sinks, forgets the metrics */
 double log_latest(const char *name);     /* newest written value; NaN if none. Any thread. */
+bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
+void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
 /* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */
 void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values);
 bool log_has_sinks(void);

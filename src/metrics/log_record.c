@@ -44,7 +44,12 @@ void log_set_manual(bool on) {
 
 void log_window_begin(void) {
     log_engine *e = log_engine_get();
-    if (e) e->sets[LOG_TRAIN].window_begins = true;
+    if (e) e->sets[e->stage].window_begins = true;
+}
+
+void log_append_names(log_stage s, str *out) {
+    log_engine *e = log_engine_peek();
+    for (size_t i = 0; e && i < e->sets[s].n; i++) str_printf(out, "%s%s", i ? ", " : "", e->sets[s].metrics[i].name);
 }
 
 void log_epoch_begin(log_stage s) {

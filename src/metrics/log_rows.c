@@ -347,12 +347,17 @@ void log_close(void) {
     pthread_mutex_unlock(&lg.lock);
 }
 
-double log_latest(const char *name) {
+bool log_find(const char *name, double *out) {
     pthread_mutex_lock(&lg.lock);
     const double *v = lg.latest && name ? map_get(lg.latest, name, strlen(name)) : NULL;
-    double out = v ? *v : NAN;
+    if (v) *out = *v;
     pthread_mutex_unlock(&lg.lock);
-    return out;
+    return v != NULL;
+}
+
+double log_latest(const char *name) {
+    double v;
+    return log_find(name, &v) ? v : NAN;
 }
 
 /* --- boundaries -------------------------------------------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,60 @@
+/* Callbacks: made, ordered, freed. Checkpoints come last, so that they save what the others have decided. */
+#include "train/train_int.h"
+
+xt_callback *callback_make(const xt_callback_desc *d, void *user) {
+    xt_callback *c = base_calloc(1, sizeof *c);
+    if (!c) {
+        lazy_fail(status_oom(sizeof *c, "a callback"));
+        if (d->free_user) d->free_user(user);
+        return NULL;
+    }
+    size_t n = d->struct_size && d->struct_size < sizeof c->d ? d->struct_size : sizeof c->d; /* an older program's struct is shorter */
+    memcpy(&c->d, d, n);
+    c->d.name = intern_text(intern(d->name ? d->name : "callback"));
+    c->user = user;
+    live_add(LIVE_callback, 1);
+    return c;
+}
+
+xt_callback *xt_callback_new(const xt_callback_desc *d, void *user) {
+    if (d) return callback_make(d, user);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_callback_new: the description is NULL"));
+    return NULL;
+}
+
+void callback_free(xt_callback *c) {
+    if (!c) return;
+    if (c->d.free_user) c->d.free_user(c->user);
+    base_free(c);
+    live_add(LIVE_callback, -1);
+}
+
+/* Two kinds never share both the name and the function that frees them. */
+bool callback_is(const xt_callback *c, const xt_callback_desc *kind) { return strcmp(c->d.name, kind->name) == 0 && c->d.free_user == kind->free_user; }
+
+void callback_insert(xt_trainer *t, xt_callback *c) {
+    size_t at = t->n_callbacks;
+    if (!callback_is(c, &model_checkpoint_desc))
+        while (at > 0 && callback_is(t->callbacks[at - 1], &model_checkpoint_desc)) at--;
+    if (!VEC_PUSH(t->callbacks, t->n_callbacks, t->cap_callbacks, c)) {
+        lazy_fail(status_oom(sizeof c, "a callback"));
+        callback_free(c);
+        return;
+    }
+    memmove(&t->callbacks[at + 1], &t->callbacks[at], (t->n_callbacks - 1 - at) * sizeof *t->callbacks);
+    t->callbacks[at] = c;
+}
+
+static bool has(const xt_trainer *t, const xt_callback_desc *kind) {
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (callback_is(t->callbacks[i], kind)) return true;
+    return false;
+}
+
+xt_status callbacks_built_in(xt_trainer *t) {
+    if (t->built_ins_added) return NULL;
+    t->built_ins_added = true;
+    if (t->o.model_summary != XT_OFF && !has(t, &model_summary_desc)) xt_trainer_add(t, model_summary_new());
+    if (t->o.progress_bar != XT_OFF && !has(t, &progress_bar_desc)) xt_trainer_add(t, progress_bar_new());
+    return NULL;
+}

@@ -1,0 +1,67 @@
+/* runs/NAME/version_N: each fit that writes files gets a folder of its own. mkdir decides races: of two programs that start together, each gets its own
+ * number. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "train/train_int.h"
+
+static int64_t version_of(const char *entry) {
+    int64_t n;
+    return strncmp(entry, "version_", 8) == 0 && parse_i64(entry + 8, &n) && n >= 0 ? n : -1;
+}
+
+static int64_t next_free(const char *run) {
+    int64_t next = 0;
+    DIR *d = opendir(run);
+    for (struct dirent *e; d && (e = readdir(d));)
+        if (version_of(e->d_name) >= next) next = version_of(e->d_name) + 1;
+    if (d) closedir(d);
+    return next;
+}
+
+xt_status run_dir_make(const char *runs, const char *name, char **out) {
+    char *run = path_join(runs, name);
+    if (!run) return status_oom(strlen(runs), "a run's folder");
+    xt_status s = file_make_dirs(run, 0755);
+    *out = NULL;
+    for (int64_t n = s ? 0 : next_free(run); !s && !*out; n++) {
+        char version[64];
+        snprintf(version, sizeof version, "version_%lld", (long long)n);
+        char *dir = path_join(run, version);
+        if (!dir) s = status_oom(64, "a run's folder");
+        else if (mkdir(dir, 0755) == 0) *out = dir;
+        else {
+            if (errno != EEXIST) s = status_errno("cannot make", dir);
+            base_free(dir);
+        }
+    }
+    base_free(run);
+    return s;
+}
+
+xt_status run_dir_last(const char *runs, const char *name, char **out_checkpoint) {
+    char *run = path_join(runs, name), *best = NULL;
+    struct timespec newest = {0};
+    DIR *d = run ? opendir(run) : NULL;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (version_of(e->d_name) < 0) continue;
+        str path = STR_INIT;
+        struct stat st;
+        str_printf(&path, "%s/%s/checkpoints/last.ckpt", run, e->d_name);
+        bool newer = stat(str_cstr(&path), &st) == 0 &&
+                     (!best || st.st_mtim.tv_sec > newest.tv_sec || (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
+        if (newer) {
+            base_free(best);
+            best = base_strdup(str_cstr(&path));
+            newest = st.st_mtim;
+        }
+        str_free(&path);
+    }
+    if (d) closedir(d);
+    xt_status s = best ? NULL : status_new(XT_NOT_FOUND, NULL, "resume = last: no %s/%s/version_*/checkpoints/last.ckpt; give the checkpoint's path, or leave resume out to start anew", runs, name);
+    base_free(run);
+    *out_checkpoint = best;
+    return s;
+}

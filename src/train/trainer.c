@@ -1,0 +1,230 @@
+/* A trainer's options and life. One table of rows feeds C, --flags, XT_TRAINER_* and --help. */
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "optim/optim.h"
+#include "train/train_int.h"
+
+extern char **environ;
+
+#define ROW(field, kind, def, min, max, help) {#field, help, kind, offsetof(xt_trainer_opts, field), def, min, max, NULL}
+const option_row train_option_rows[] = {
+    ROW(max_epochs, OPTION_I64, 0, -1, 1e15, "epochs; -1 = no limit; unset and no max_steps = 1000"),
+    ROW(max_steps, OPTION_I64, 0, 0, 1e15, "optimizer steps; 0 = no limit"),
+    ROW(accumulate_grad_batches, OPTION_I64, 1, 1, 1e9, "micro-batches of one optimizer step"),
+    ROW(log_every_n_steps, OPTION_I64, 50, 1, 1e15, "a row of logs every so many optimizer steps"),
+    ROW(log_every_n_batches, OPTION_I64, 0, 0, 1e15, "the same in micro-batches: a multiple of accumulate_grad_batches"),
+    ROW(limit_train_batches, OPTION_I64, 0, 0, 1e15, "batches of a training epoch; 0 = all"),
+    ROW(limit_val_batches, OPTION_I64, 0, 0, 1e15, "batches of a validation; 0 = all"),
+    ROW(val_every_n_epochs, OPTION_I64, 1, 1, 1e15, "validate after every so many epochs"),
+    ROW(val_every_n_batches, OPTION_I64, 0, 0, 1e15, "validate within the epoch, every so many micro-batches; 0 = at its end"),
+    ROW(gradient_clip_val, OPTION_DOUBLE, 0, 0, 1e30, "largest norm of all gradients together; 0 = off"),
+    ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default) or bf16"),
+    ROW(run_name, OPTION_STRING, 0, 0, 0, "folder of this run under runs_dir (default \"default\")"),
+    ROW(runs_dir, OPTION_STRING, 0, 0, 0, "folder for logs and checkpoints (default XT_RUNS_DIR or runs)"),
+    ROW(progress_bar, OPTION_SWITCH, 0, 0, 0, "default: a bar on a terminal, plain lines elsewhere"),
+    ROW(logger, OPTION_SWITCH, 0, 0, 0, "write rows to files (default on)"),
+    ROW(loggers, OPTION_STRING, 0, 0, 0, "comma list of csv, tensorboard, jsonl (default csv,tensorboard)"),
+    ROW(checkpointing, OPTION_SWITCH, 0, 0, 0, "last.ckpt at the end (default on)"),
+    ROW(model_summary, OPTION_SWITCH, 0, 0, 0, "table of layers at the start (default on)"),
+    ROW(resume, OPTION_STRING, 0, 0, 0, "checkpoint to continue from; \"last\" = newest of the run"),
+    ROW(seed, OPTION_I64, 0, 0, 9e15, "seed of the run; 0 = leave it"),
+};
+const size_t train_option_count = BASE_COUNT(train_option_rows);
+
+/* --- life ---------------------------------------------------------------------------------------------------------------------------------- */
+static void free_trainer(void *t) { xt_trainer_free(t); }
+
+static void keep_problem(xt_trainer *t, xt_status s) {
+    if (t->problem) xt_status_free(s);
+    else t->problem = s;
+}
+
+/* Strings of a caller's struct may be on its stack. */
+static void intern_strings(xt_trainer_opts *o) {
+    const char **fields[] = {&o->precision, &o->run_name, &o->runs_dir, &o->loggers, &o->resume};
+    for (size_t i = 0; i < BASE_COUNT(fields); i++)
+        if (*fields[i]) *fields[i] = intern_text(intern(*fields[i]));
+}
+
+/* XT_TRAINER_MAX_EPOCHS=5 wins over the program's value, and the command line over both. */
+static xt_status take_environment(xt_trainer *t) {
+    static const char prefix[] = "XT_TRAINER_";
+    xt_status s = NULL;
+    for (char **e = environ; e && *e && !s; e++) {
+        const char *equals = strchr(*e, '=');
+        if (!equals || strncmp(*e, prefix, sizeof prefix - 1) != 0 || !equals[1]) continue;
+        char *name = base_strndup(*e + sizeof prefix - 1, (size_t)(equals - *e) - (sizeof prefix - 1));
+        if (!name) return status_oom(64, prefix);
+        for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
+        s = status_context(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), "environment variable %.*s", (int)(equals - *e), *e);
+        base_free(name);
+    }
+    return s;
+}
+
+xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
+    xt_trainer *t = base_calloc(1, sizeof *t);
+    if (!t || !lazy_own(t, free_trainer)) {
+        base_free(t);
+        lazy_fail(status_oom(sizeof *t, "a trainer"));
+        return NULL;
+    }
+    live_add(LIVE_trainer, 1);
+    t->given = o;
+    intern_strings(&t->given);
+    t->src = src_intern(src);
+    t->result = (xt_fit_result){.loss_first = NAN, .loss_last = NAN, .val_loss = NAN};
+    xt_trainer_opts probe = t->given;
+    xt_status s = options_check(train_option_rows, train_option_count, &probe, "xt_trainer_new");
+    keep_problem(t, status_at(s, src));
+    keep_problem(t, take_environment(t));
+    return t;
+}
+
+void xt_trainer_free(xt_trainer *t) {
+    if (!t) return;
+    lazy_disown(t);
+    for (size_t i = 0; i < t->n_sinks; i++) log_remove_sink(&t->sinks[i]);
+    for (size_t i = 0; i < t->n_callbacks; i++) callback_free(t->callbacks[i]);
+    if (lazy_type(t->loss_state)) xt_drop_at(XT_HERE, t->loss_state);
+    history_free(t->history);
+    base_free(t->callbacks);
+    base_free(t->details);
+    base_free(t->run_dir);
+    xt_status_free(t->problem);
+    base_free(t);
+    live_add(LIVE_trainer, -1);
+}
+
+/* --- the command line ------------------------------------------------------------------------------------------------------------------------ */
+static void print_help(const char *program) {
+    str text = STR_INIT;
+    str_printf(&text, "usage: %s [--name value | --name=value ...]\n", program ? program : "program");
+    options_help(train_option_rows, train_option_count, &text);
+    str_append(&text, "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
+    log_raw(XT_SEV_INFO, str_cstr(&text), text.len);
+    str_free(&text);
+}
+
+static bool is_switch(const char *name, size_t n) {
+    for (size_t i = 0; i < train_option_count; i++) {
+        const char *field = train_option_rows[i].name;
+        if (train_option_rows[i].kind != OPTION_SWITCH || strlen(field) != n) continue;
+        bool same = true;
+        for (size_t k = 0; k < n; k++) same = same && field[k] == (name[k] == '-' ? '_' : name[k]);
+        if (same) return true;
+    }
+    return false;
+}
+
+/* One argument at argv[*i]; `--name` of a switch alone means on. */
+static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
+    const char *arg = argv[*i];
+    if (strncmp(arg, "--", 2) != 0 || !arg[2]) return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no option: --name value is expected; --help lists the names", arg);
+    const char *name = arg + 2, *equals = strchr(name, '='), *value = equals ? equals + 1 : NULL;
+    size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    bool next = *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0;
+    if (!value && next) value = argv[++*i];
+    else if (!value && is_switch(name, n)) value = "on";
+    char *key = base_strndup(name, n);
+    if (!key) return status_oom(n, arg);
+    /* An unknown name is the likelier mistake than a missing value, so it is looked at first. */
+    xt_trainer_opts scratch = t->given;
+    str was = STR_INIT;
+    xt_status s = options_get(train_option_rows, train_option_count, &scratch, key, &was);
+    if (!s && !value) s = status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
+    if (!s) s = options_set(train_option_rows, train_option_count, &t->given, key, value);
+    str_free(&was);
+    base_free(key);
+    return s;
+}
+
+void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
+    if (!t) return;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            t->help = true;
+            print_help(argv[0]);
+            return;
+        }
+        xt_status s = take_argument(t, argc, argv, &i);
+        if (!s) continue;
+        keep_problem(t, s);
+        return;
+    }
+}
+
+/* --- settling -------------------------------------------------------------------------------------------------------------------------------- */
+xt_status train_settle(xt_trainer *t) {
+    if (t->problem) return status_clone(t->problem);
+    t->o = t->given;
+    bool steps_given = t->o.log_every_n_steps != 0;
+    XT_TRY(options_check(train_option_rows, train_option_count, &t->o, "xt_trainer_new"));
+    if (steps_given && t->o.log_every_n_batches)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says when a row is due", (long long)t->o.log_every_n_steps,
+                          (long long)t->o.log_every_n_batches);
+    XT_TRY(period_settle(t->o.accumulate_grad_batches, t->o.log_every_n_steps, t->o.log_every_n_batches, &t->every));
+    const char *p = t->o.precision;
+    if (p && strcmp(p, "fp32") != 0 && strcmp(p, "f32") != 0 && strcmp(p, "bf16") != 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "precision = %s: fp32 and bf16 are known", p);
+    if (t->o.max_epochs == 0 && t->o.max_steps == 0) {
+        t->o.max_epochs = 1000;
+        log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
+    }
+    return NULL;
+}
+
+void train_precision_begin(const xt_trainer *t) {
+    if (t->o.precision && strcmp(t->o.precision, "bf16") == 0) xt_autocast_begin(XT_BF16);
+}
+void train_precision_end(const xt_trainer *t) {
+    if (t->o.precision && strcmp(t->o.precision, "bf16") == 0) xt_autocast_end();
+}
+
+/* --- queries --------------------------------------------------------------------------------------------------------------------------------- */
+void xt_trainer_add(xt_trainer *t, xt_callback *c) {
+    if (!c) return; /* its own error is pending */
+    if (t) callback_insert(t, c);
+    else callback_free(c);
+}
+void xt_trainer_stop(xt_trainer *t) {
+    if (t) t->stop = true;
+}
+xt_module *xt_trainer_module(xt_trainer *t) { return t ? t->net : NULL; }
+xt_optimizer *xt_trainer_optimizer(xt_trainer *t) { return t ? t->opt : NULL; }
+int64_t xt_trainer_epoch(const xt_trainer *t) { return t ? t->epoch : 0; }
+int64_t xt_trainer_global_step(const xt_trainer *t) { return t ? t->global_step : 0; }
+const char *xt_trainer_run_dir(const xt_trainer *t) { return t ? t->run_dir : NULL; }
+xt_fit_result xt_trainer_result(const xt_trainer *t) { return t ? t->result : (xt_fit_result){.loss_first = NAN, .loss_last = NAN, .val_loss = NAN}; }
+const char *train_runs_dir(const xt_trainer *t) {
+    const char *env = env_get("XT_RUNS_DIR");
+    return t->o.runs_dir ? t->o.runs_dir : env ? env : "runs";
+}
+const char *train_run_name(const xt_trainer *t) { return t->o.run_name ? t->o.run_name : "default"; }
+
+double train_metric_of(const char *name) {
+    static const char *const endings[] = {"_epoch", "", "_step"};
+    char full[512];
+    for (size_t i = 0; name && i < BASE_COUNT(endings); i++) {
+        double v;
+        snprintf(full, sizeof full, "%s%s", name, endings[i]);
+        if (log_find(full, &v)) return v;
+    }
+    return NAN;
+}
+
+double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
+    if (t && wait) log_drain();
+    return train_metric_of(name);
+}
+
+void xt_trainer_log_host(xt_trainer *t, int n, const char *const *names, const double *values) {
+    if (!t || n < 1) return;
+    log_value *v = base_calloc((size_t)n, sizeof *v);
+    if (!v) return;
+    for (int i = 0; i < n; i++) v[i] = (log_value){names[i], values[i], false};
+    log_host_row(LOG_TRAIN, t->global_step, (size_t)n, v);
+    base_free(v);
+}
