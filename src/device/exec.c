@@ -29,7 +29,8 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     }
     proto_message(&options, 3, &build);
     *out_size = options.len;
-    *out = options.failed ? NULL : base_strndup(str_cstr(&options), options.len);
+    *out = options.failed ? NULL : base_malloc(options.len); /* bytes, zeros among them: no string */
+    if (*out) memcpy(*out, options.data, options.len);
     str_free(&ids), str_free(&list), str_free(&assignment), str_free(&build), str_free(&options);
     return *out ? NULL : status_oom(64, "compile options");
 }

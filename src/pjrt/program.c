@@ -26,6 +26,14 @@ static xt_status program_new(face_program **out) {
     return NULL;
 }
 
+static xt_status keep_options(face_program *p, const char *bytes, size_t n) {
+    p->option_bytes = base_malloc(n + 1);
+    if (!p->option_bytes) return status_oom(n, "compile options");
+    if (n > 0) memcpy(p->option_bytes, bytes, n);
+    p->option_size = n;
+    return face_options_read(bytes, n, &p->options);
+}
+
 /* Fills what depends on the compiled program. */
 static xt_status describe(face_program *p) {
     p->n_in = cpu_exec_inputs(p->exec);
@@ -71,9 +79,7 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
     face_program *p;
     XT_TRY(check_format(program));
     XT_TRY(program_new(&p));
-    xt_status s = face_options_read(options, options_size, &p->options);
-    if (!s && !(p->option_bytes = base_strndup(options ? options : "", options_size))) s = status_oom(options_size, "compile options");
-    p->option_size = options_size;
+    xt_status s = keep_options(p, options, options_size);
     cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);
@@ -124,9 +130,7 @@ xt_status face_program_read(const char *data, size_t n, const char *options, siz
     }
     face_program *p;
     XT_TRY(program_new(&p));
-    xt_status s = face_options_read(options, options_size, &p->options);
-    if (!s && !(p->option_bytes = base_strndup(options ? options : "", options_size))) s = status_oom(options_size, "compile options");
-    p->option_size = options_size;
+    xt_status s = keep_options(p, options, options_size);
     memcpy(p->fingerprint, part[2].data, 32);
     if (!s) s = cpu_deserialize((const char *)part[3].data, part[3].size, &p->exec);
     if (!s) s = describe(p);
