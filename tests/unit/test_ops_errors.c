@@ -1,0 +1,143 @@
+/* What the user gets wrong in a tensor op: the result is an error tensor, the message names function, shapes, what was expected and the user's line,
+ * and nothing else is recorded for what is fed by it. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <cmocka.h>
+
+#include "lazy/ctx.h"
+
+typedef xt_tensor T;
+#define F(...) xt_full(1, XT_F32, __VA_ARGS__)
+#define LABELS(...) xt_full(1, XT_I64, __VA_ARGS__)
+#define TRUTH xt_ge(F(2), F(2))
+#define CASE(name, expr)                                                                                                                             \
+    static T e_##name(void) {                                                                                                                        \
+        return expr;                                                                                                                                 \
+    }
+CASE(add, xt_add(F(128, 320), F(50, 320)))
+CASE(add_bool, xt_minus(TRUTH, TRUTH))
+CASE(neg_bool, xt_neg(TRUTH))
+CASE(matmul, xt_matmul(F(128, 320), F(50, 320)))
+CASE(matmul_no_hint, xt_matmul(F(128, 320), F(50, 60)))
+CASE(matmul_scalar, xt_matmul(F(2, 2), xt_full(1, XT_F32)))
+CASE(matmul_batch, xt_matmul(F(2, 4, 3), F(5, 3, 4)))
+CASE(reshape, xt_reshape(F(2, 3), 4, 2))
+CASE(reshape_hole, xt_reshape(F(2, 3), 4, -1))
+CASE(reshape_holes, xt_reshape(F(2, 3), -1, -1))
+CASE(transpose, xt_transpose(F(2, 3), 0, 2))
+CASE(permute, xt_permute(F(2, 3), 0, 0))
+CASE(permute_short, xt_permute(F(2, 3), 1))
+CASE(slice, xt_slice(F(2, 3), 2, 0, 1))
+static T e_concat(void) {
+    T two[2] = {F(2, 3), F(2, 4)};
+    return xt_concat(2, two, 0);
+}
+CASE(broadcast_to, xt_broadcast_to(F(2, 3), 2, 4))
+CASE(unsqueeze, xt_unsqueeze(F(2), 3))
+CASE(unsqueeze_full, xt_unsqueeze(F(1, 1, 1, 1, 1, 1, 1, 1), 0))
+CASE(sum_axis, xt_sum_axis(F(2), -2))
+CASE(argmax, xt_argmax(xt_full(1, XT_F32), 0))
+CASE(max_empty, xt_max(xt_slice(F(2), 0, 1, 1)))
+CASE(conv_rank, xt_conv2d_fn(F(28, 28), F(1, 1, 3, 3), (T){0}))
+CASE(conv_channels, xt_conv2d_fn(F(1, 3, 8, 8), F(4, 1, 3, 3), (T){0}))
+CASE(conv_kernel, xt_conv2d_fn(F(1, 1, 4, 4), F(1, 1, 3, 3), (T){0}, .dilation = 2))
+CASE(conv_bias, xt_conv2d_fn(F(1, 1, 4, 4), F(2, 1, 3, 3), F(3)))
+CASE(conv_stride, xt_conv2d_fn(F(1, 1, 4, 4), F(2, 1, 3, 3), (T){0}, .stride = -1))
+CASE(pool_rank, xt_max_pool2d(F(4, 4), 2))
+CASE(pool_padding, xt_max_pool2d(F(1, 1, 4, 4), 2, .padding = 2))
+CASE(pool_small, xt_avg_pool2d(F(1, 1, 4, 4), 5))
+CASE(softmax, xt_softmax(F(2, 3), 2))
+CASE(nll_labels, xt_nll_loss(F(2, 3), F(2)))
+CASE(nll_shape, xt_nll_loss(F(2, 3), LABELS(3)))
+CASE(cross_entropy, xt_cross_entropy(F(2, 3, 4), LABELS(2)))
+CASE(mse, xt_mse_loss(F(4, 1), F(4)))
+CASE(take, xt_take(F(4, 1), F(4)))
+CASE(one_hot, xt_one_hot(LABELS(4), 0, XT_F32))
+CASE(clamp, xt_clamp(F(2), 1, 0))
+CASE(where, xt_where(F(3), F(2), F(2)))
+CASE(cast, xt_cast(F(2), XT_TOKEN))
+CASE(full, xt_full(1, XT_F32, 2, -3))
+CASE(arange, xt_arange(-1, XT_F32))
+CASE(rand, xt_rand(XT_I32, 2))
+
+typedef struct row {
+    const char *name;
+    T (*build)(void);
+    const char *text;
+} row;
+#define ROW(name, text)                                                                                                                              \
+    { #name, e_##name, text }
+static const row rows[] = {
+    ROW(add, "xt_add: x [128,320] and y [50,320] do not broadcast: 128 and 50 differ in dim -2"),
+    ROW(add_bool, "xt_minus: x and y are bool"),
+    ROW(neg_bool, "xt_neg: x is bool"),
+    ROW(matmul, "xt_matmul: x [128,320] and y [50,320]: inner sizes 320 and 50 differ; xt_transpose(y, 0, 1)?"),
+    ROW(matmul_no_hint, "inner sizes 320 and 50 differ"),
+    ROW(matmul_scalar, "xt_mul multiplies by a scalar"),
+    ROW(matmul_batch, "batch dims [2] and [5] do not broadcast"),
+    ROW(reshape, "xt_reshape: [2,3] has 6 elements, [4,2] has 8"),
+    ROW(reshape_hole, "xt_reshape: [2,3] has 6 elements, [4,-1] needs a multiple of 4"),
+    ROW(reshape_holes, "one dim may be -1"),
+    ROW(transpose, "xt_transpose: axis 2 of [2,3]: axes run from -2 to 1"),
+    ROW(permute, "axis 0 stands twice"),
+    ROW(permute_short, "xt_permute: 1 axes for [2,3]"),
+    ROW(slice, "xt_slice: axis 2 of [2,3]"),
+    ROW(concat, "tensor 0 is [2,3] and tensor 1 is [2,4]: all dims but axis 0 must agree"),
+    ROW(broadcast_to, "xt_broadcast_to: [2,3] does not broadcast to [2,4]"),
+    ROW(unsqueeze, "a new axis can stand at -2 to 1"),
+    ROW(unsqueeze_full, "most dims"),
+    ROW(sum_axis, "xt_sum_axis: axis -2 of [2]: axes run from -1 to 0"),
+    ROW(argmax, "without dims"),
+    ROW(max_empty, "xt_max: x [0] has no elements"),
+    ROW(conv_rank, "x must be [N,C,H,W]"),
+    ROW(conv_channels, "3 channels of x need a weight with 3 in dim 1, it has 1"),
+    ROW(conv_kernel, "is 4 in dim 2, the kernel [1,1,3,3] reaches over 5"),
+    ROW(conv_bias, "bias [3] for a weight [2,1,3,3]: it must be [2]"),
+    ROW(conv_stride, "stride -1"),
+    ROW(pool_rank, "xt_max_pool2d: x is f32 [4,4]"),
+    ROW(pool_padding, "padding 2: it must be from 0 to half the kernel (1)"),
+    ROW(pool_small, "smaller than the kernel 5x5"),
+    ROW(softmax, "xt_softmax: axis 2 of [2,3]"),
+    ROW(nll_labels, "labels are f32; class numbers are integers"),
+    ROW(nll_shape, "scores are f32 [2,3] and labels [3]: scores must be floats [...,classes], labels then [2]"),
+    ROW(cross_entropy, "labels then [2,3]"),
+    ROW(mse, "xt_mse_loss: x [4,1] and y [4] must have the same shape"),
+    ROW(take, "integer indices"),
+    ROW(one_hot, "at least 1 class"),
+    ROW(clamp, "bounds 1 and 0"),
+    ROW(where, "the condition [3] does not broadcast with x and y [2]"),
+    ROW(cast, "no dtype of numbers"),
+    ROW(full, "xt_full: dtype f32, shape [2,-3]"),
+    ROW(arange, "xt_arange: -1 numbers"),
+    ROW(rand, "random numbers are floats"),
+};
+
+static void check_row(void **state) {
+    const row *r = *state;
+    T t = r->build();
+    assert_true(xt_is_error(t));
+    const char *message = xt_status_message(xt_error());
+    if (!strstr(message, r->text)) fail_msg("%s: message is \"%s\", expected to hold \"%s\"", r->name, message, r->text);
+    if (!strstr(message, "test_ops_errors.c:")) fail_msg("%s: \"%s\" names no line", r->name, message);
+    /* The first error stays; what it feeds is an error too and adds nothing. */
+    char first[1024];
+    snprintf(first, sizeof first, "%s", message);
+    const ir_op *last = lazy_ctx_get()->b.block->last;
+    assert_true(xt_is_error(xt_sum(xt_exp(xt_add(t, t)))));
+    assert_string_equal(xt_status_message(xt_error()), first);
+    assert_ptr_equal(lazy_ctx_get()->b.block->last, last);
+    xt_clear_error();
+    lazy_reset_thread();
+}
+
+int main(int argc, char **argv) {
+    struct CMUnitTest tests[BASE_COUNT(rows)];
+    size_t n = 0;
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
+            tests[n++] = (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
+    return n ? _cmocka_run_group_tests("ops_errors", tests, n, NULL, NULL) : 1;
+}
