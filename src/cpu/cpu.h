@@ -16,6 +16,7 @@ void cpu_device_free(cpu_device *d);
 
 typedef struct cpu_compile_opts {
     int num_replicas, num_partitions;
+    int threads; /* of the devices it will run on; 0 = XT_THREADS or the cores this process may use */
 } cpu_compile_opts;
 /* `text`: StableHLO text (bytecode later). Takes what it needs; thread-safe. */
 xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu_exec **out);

@@ -1,0 +1,120 @@
+/* Text to executable, and what an executable tells about itself. */
+#include "cpu/cpu_int.h"
+#include "cpu/dnnl_util.h"
+#include "pass/pass.h"
+
+/* --- devices -------------------------------------------------------------------------------------------------------------------- */
+xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
+    cpu_device *d = base_calloc(1, sizeof *d);
+    if (!d) return status_oom(sizeof *d, "a CPU device");
+    d->team.threads = threads > 0 ? threads : team_default_threads();
+    d->group = group;
+    *out = d;
+    return NULL;
+}
+
+void cpu_device_free(cpu_device *d) {
+    if (!d) return;
+    dnnl_device_close(d);
+    base_free(d);
+}
+
+/* --- compiling ---------------------------------------------------------------------------------------------------------------------- */
+static xt_status find_main(cpu_exec *e) {
+    e->main = ir_func_find(e->module, "main");
+    for (ir_func *f = e->module->funcs; f && !e->main; f = f->next)
+        if (f->is_public && f->body) e->main = f;
+    if (!e->main || !e->main->body) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
+    for (size_t i = 0; i < e->main->body->n_args + e->main->n_results; i++) {
+        bool arg = i < e->main->body->n_args;
+        const ir_type *t = arg ? e->main->body->args[i]->type : e->main->result_types[i - e->main->body->n_args];
+        if (t->kind == IR_TUPLE || (t->kind == IR_TENSOR && t->count < 0)) {
+            str s = STR_INIT;
+            ir_type_print(t, &s);
+            xt_status st = status_new(XT_INVALID_ARGUMENT, NULL, "%s %zu of %s is %s: the CPU device takes and gives tensors of fixed shape", arg ? "argument" : "result",
+                                      arg ? i : i - e->main->body->n_args, e->main->name, str_cstr(&s));
+            str_free(&s);
+            return st;
+        }
+    }
+    return NULL;
+}
+
+static xt_status make(cpu_exec *e, const char *text, size_t n) {
+    XT_TRY(ir_parse(text, n, "program", &e->module));
+    XT_TRY(ir_verify(e->module));
+    XT_TRY(find_main(e));
+    XT_TRY(pass_lower_chlo(e->module));
+    XT_TRY(cpu_inline(e->module, e->main));
+    e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
+    e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
+    if (!e->name || !e->alias) return status_oom(0, "a program");
+    for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
+    return cpu_plan_make(e);
+}
+
+/* XT_DUMP: the plan beside the other stages' texts; a dump that cannot be written is no reason to fail. */
+static void dump(const cpu_exec *e) {
+    const char *dir = env_get("XT_DUMP");
+    if (!dir) return;
+    str plan = STR_INIT;
+    char file[64];
+    hash128 h = hash_bytes(e->source, e->source_size, (hash128){0, 0});
+    snprintf(file, sizeof file, "cpu-%016llx.plan", (unsigned long long)h.lo);
+    char *path = path_join(dir, file);
+    cpu_plan_print(e, &plan);
+    if (path) {
+        xt_status_free(file_make_dirs(dir, 0777));
+        xt_status_free(file_write_all(path, str_cstr(&plan), plan.len));
+    }
+    base_free(path);
+    str_free(&plan);
+}
+
+xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu_exec **out) {
+    cpu_exec *e = base_calloc(1, sizeof *e);
+    if (!e) return status_oom(sizeof *e, "a program");
+    pthread_mutex_init(&e->text_lock, NULL);
+    if (o) e->opts = *o;
+    e->threads = e->opts.threads > 0 ? e->opts.threads : team_default_threads();
+    e->source = base_strndup(text, n);
+    e->source_size = n;
+    xt_status s = e->source ? make(e, text, n) : status_oom(n, "a program");
+    if (s) {
+        cpu_exec_free(e);
+        return s;
+    }
+    dump(e);
+    *out = e;
+    return NULL;
+}
+
+void cpu_exec_free(cpu_exec *e) {
+    if (!e) return;
+    cpu_plan_free(&e->plan);
+    if (e->module) ir_module_free(e->module);
+    str_free(&e->text);
+    base_free(e->source);
+    base_free(e->alias);
+    base_free(e->name);
+    pthread_mutex_destroy(&e->text_lock);
+    base_free(e);
+}
+
+/* --- queries ---------------------------------------------------------------------------------------------------------------------------- */
+const char *cpu_exec_name(const cpu_exec *e) { return e->name; }
+size_t cpu_exec_inputs(const cpu_exec *e) { return e->main->body->n_args; }
+size_t cpu_exec_outputs(const cpu_exec *e) { return e->main->n_results; }
+const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i) { return e->main->body->args[i]->type; }
+const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i) { return e->main->result_types[i]; }
+int cpu_exec_alias(const cpu_exec *e, size_t input) { return e->alias[input]; }
+const cpu_stats *cpu_exec_stats(const cpu_exec *e) { return &e->stats; }
+
+const char *cpu_exec_text(const cpu_exec *e, size_t *n) {
+    cpu_exec *w = (cpu_exec *)(uintptr_t)e; /* the text is made when first asked for */
+    pthread_mutex_lock(&w->text_lock);
+    if (!w->text.data) xt_status_free(ir_print(w->module, 0, &w->text));
+    pthread_mutex_unlock(&w->text_lock);
+    *n = e->text.len;
+    return str_cstr(&e->text);
+}

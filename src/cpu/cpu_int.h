@@ -1,0 +1,162 @@
+/* The compiled form of a program: a list of thunks over slots of memory. Shared by the files of src/cpu.
+ *
+ * Invariants of a finished plan:
+ *  1. thunks run in list order; a thunk reads only slots that earlier thunks, the caller or the compiler have filled;
+ *  2. a slot's memory is its own from its first to its last thunk: temporaries share one arena by offset, arguments are read only
+ *     (unless an output takes a donated one over, after its last reader), outputs and constants last the whole run;
+ *  3. a value is dense and row-major at (slot, byte offset); reshapes and bitcasts are other names for the same place;
+ *  4. a thunk's output may be the memory of one of its inputs only where `over` allows it: such kernels read element i before they write it;
+ *  5. nothing in a plan changes while it runs, so one executable may run on several devices at once. */
+#ifndef XT_SRC_CPU_INT_H
+#define XT_SRC_CPU_INT_H
+
+#include "cpu/cpu.h"
+#include "cpu/simd.h"
+#include "cpu/team.h"
+
+#include <pthread.h>
+
+#define CPU_NONE UINT32_MAX
+#define CPU_ALIGN 64
+
+typedef enum cpu_slot_kind { CPU_SLOT_ARG, CPU_SLOT_OUT, CPU_SLOT_TEMP, CPU_SLOT_CONST } cpu_slot_kind;
+typedef struct cpu_slot {
+    cpu_slot_kind kind;
+    size_t bytes;
+    uint32_t index;      /* ARG, OUT: its number */
+    uint32_t takes;      /* OUT: the argument whose memory it takes over when that is donated, or CPU_NONE */
+    uint32_t same_as;    /* the slot whose memory it goes on using, or CPU_NONE */
+    uint32_t first, last; /* thunks; first > last: never used */
+    size_t offset;       /* TEMP: in the arena */
+    const void *data;    /* CONST */
+    void *owned;         /* CONST: what to free */
+    const ir_op *op;     /* who writes it first; NULL for arguments and scratch of no op */
+    const ir_type *type; /* for reports; NULL for scratch */
+} cpu_slot;
+
+typedef struct cpu_ref { /* a dense value */
+    uint32_t slot;
+    size_t offset;
+} cpu_ref;
+
+typedef struct cpu_thunk cpu_thunk;
+typedef struct cpu_call { /* what a kernel gets when it runs */
+    const cpu_exec *exec;
+    const cpu_thunk *thunk;
+    cpu_device *device;
+    void *const *in;
+    void *const *out;
+    void *scratch;
+} cpu_call;
+typedef struct cpu_kernel {
+    const char *name;
+    xt_status (*run)(const cpu_call *c);
+    void (*free_state)(void *state); /* NULL: the state is nothing or one base_malloc block */
+} cpu_kernel;
+
+struct cpu_thunk {
+    const cpu_kernel *kernel;
+    const ir_op *op;       /* the op it is named after */
+    const ir_op **ops;     /* all it covers */
+    uint32_t n_ops, n_in, n_out;
+    uint32_t ordinal;      /* of `op` in the program text: n17 */
+    cpu_ref *in, *out;
+    uint64_t *over;        /* per output: bit i = may be written over input i (only i < 64) */
+    uint32_t scratch;      /* slot, or CPU_NONE */
+    void *state;           /* the kernel's own */
+    double flops, bytes, transcendentals;
+};
+
+typedef struct cpu_plan {
+    cpu_slot *slots;
+    size_t n_slots, cap_slots;
+    cpu_thunk *thunks;
+    size_t n_thunks, cap_thunks;
+    uint32_t *out_slots;   /* per output of main */
+    size_t arena_bytes, const_bytes;
+    uint32_t peak_thunk;   /* where the most of the arena is alive */
+} cpu_plan;
+
+struct cpu_exec {
+    ir_module *module;     /* after the passes; thunks point into it */
+    ir_func *main;
+    str text;              /* text of `module`, made when first asked for */
+    pthread_mutex_t text_lock;
+    char *source;          /* the text it was compiled from: what is serialised */
+    size_t source_size;
+    cpu_compile_opts opts;
+    int threads;
+    cpu_plan plan;
+    cpu_stats stats;
+    int *alias;            /* per input */
+    char *name;
+};
+
+struct cpu_device {
+    cpu_team team;
+    coll_group *group;
+    void *stream;          /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
+};
+
+/* --- building (plan.c) ------------------------------------------------------------------------------------------------------ */
+typedef struct cpu_builder cpu_builder;
+int cpu_build_threads(const cpu_builder *b);
+const ir_module *cpu_build_module(const cpu_builder *b);
+/* The place of v as a dense array, emitting whatever makes it. */
+xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out);
+/* A splat constant's element, wherever v's value comes from through broadcasts and reshapes; NULL when v is none. */
+const void *cpu_build_splat(cpu_builder *b, const ir_value *v);
+
+typedef struct cpu_thunk_desc {
+    const cpu_kernel *kernel;
+    const ir_op *op;
+    size_t n_in, n_out;
+    const ir_value *const *in;  /* made dense; NULL: op's operands */
+    const ir_value *const *out; /* get a slot each; NULL: op's results */
+    const uint64_t *over;       /* as in cpu_thunk; NULL: none */
+    size_t n_ops;
+    const ir_op *const *ops;    /* NULL: just `op` */
+    size_t scratch_bytes;
+    void *state;                /* taken over, also on failure */
+    double flops, bytes;        /* bytes 0: inputs + outputs */
+    double transcendentals;
+} cpu_thunk_desc;
+xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d);
+/* A kernel looks at an op and takes it (emits thunks) or leaves it: *out_done. */
+typedef xt_status (*cpu_lower_fn)(cpu_builder *b, const ir_op *op, bool *out_done);
+extern const cpu_lower_fn cpu_lower[OP_COUNT]; /* lower.c */
+
+xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
+xt_status cpu_plan_make(cpu_exec *e);           /* plan.c */
+xt_status cpu_plan_assign(cpu_exec *e);         /* buffers.c: lifetimes, sharing, offsets */
+void cpu_plan_free(cpu_plan *p);
+void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */
+/* "the largest buffers alive at thunk t": lines for an out-of-memory message. */
+void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out);
+void cpu_thunk_name(const cpu_thunk *t, char *buf, size_t n); /* "n17 (stablehlo.add)" */
+
+/* Flops by StableHLO's shapes: products 2mnk, elementwise one an element. */
+double cpu_op_flops(const ir_op *op);
+double cpu_op_transcendentals(const ir_op *op);
+
+/* Lowerings, one file each: kernel_NAME.c. */
+#define CPU_LOWER(name) xt_status cpu_lower_##name(cpu_builder *b, const ir_op *op, bool *out_done)
+CPU_LOWER(interp);
+CPU_LOWER(dot_general);
+CPU_LOWER(convolution);
+CPU_LOWER(reduce);
+CPU_LOWER(reduce_window);
+CPU_LOWER(select_and_scatter);
+CPU_LOWER(batch_norm_training);
+CPU_LOWER(batch_norm_grad);
+CPU_LOWER(batch_norm_inference);
+CPU_LOWER(transpose);
+CPU_LOWER(pad);
+CPU_LOWER(concatenate);
+CPU_LOWER(dynamic_slice);
+CPU_LOWER(dynamic_update_slice);
+CPU_LOWER(gather);
+CPU_LOWER(scatter);
+CPU_LOWER(collective);
+
+#endif

@@ -1,0 +1,123 @@
+/* The engine, streams and primitives of oneDNN. */
+#include "cpu/dnnl_util.h"
+
+#include <omp.h>
+#include <pthread.h>
+
+static dnnl_engine_t engine;
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+static void engine_make(void) {
+    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = NULL;
+}
+dnnl_engine_t dnnl_util_engine(void) {
+    pthread_once(&engine_once, engine_make);
+    return engine;
+}
+
+bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out) {
+    *out = t == XT_F32 ? dnnl_f32 : dnnl_bf16;
+    return t == XT_F32 || t == XT_BF16;
+}
+
+xt_status dnnl_status_of(dnnl_status_t s, const char *what) {
+    if (s == dnnl_success) return NULL;
+    return status_new(s == dnnl_out_of_memory ? XT_RESOURCE_EXHAUSTED : XT_INTERNAL, NULL, "oneDNN: %s failed with status %d", what, (int)s);
+}
+
+/* oneDNN fixes how a primitive splits its work when it is made, by the OpenMP setting of the thread that makes it. */
+static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
+    int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    dnnl_status_t s = dnnl_primitive_create(&out->primitive, pd);
+    omp_set_num_threads(before);
+    if (s != dnnl_success) return dnnl_status_of(s, "making a primitive");
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    if (md) {
+        out->scratch = *md;
+        out->scratch_bytes = dnnl_memory_desc_get_size(md);
+    }
+    return NULL;
+}
+
+xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd, bool *out_ok) {
+    *out = (dnnl_prim){0};
+    *out_ok = false;
+    if (out_pd) *out_pd = NULL;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    if (!dnnl_util_engine()) return NULL;
+    xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
+    if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
+    int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    bool made = !s && dnnl_primitive_desc_create(&pd, desc, attr, engine, hint) == dnnl_success;
+    omp_set_num_threads(before);
+    if (made && !dnnl_desc_is_slow(pd)) {
+        s = make(pd, threads, out);
+        *out_ok = !s;
+    }
+    if (*out_ok && out_pd) *out_pd = pd;
+    else if (pd) dnnl_primitive_desc_destroy(pd);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    return s;
+}
+
+xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+    *out = (dnnl_prim){0};
+    *out_ok = false;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
+    if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
+    if (!s && dnnl_reorder_primitive_desc_create(&pd, from, dnnl_util_engine(), to, dnnl_util_engine(), attr) == dnnl_success) {
+        s = make(pd, threads, out);
+        dnnl_prim_add(out, DNNL_ARG_FROM, from);
+        dnnl_prim_add(out, DNNL_ARG_TO, to);
+        *out_ok = !s;
+    }
+    if (pd) dnnl_primitive_desc_destroy(pd);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    return s;
+}
+
+void dnnl_prim_add(dnnl_prim *p, int arg, const dnnl_memory_desc_t *md) {
+    p->arg[p->n] = arg;
+    p->md[p->n++] = *md;
+}
+
+bool dnnl_desc_is_slow(const_dnnl_primitive_desc_t pd) {
+    const char *name = NULL;
+    if (dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) != dnnl_success || !name) return false;
+    return strncmp(name, "ref", 3) == 0;
+}
+
+xt_status dnnl_prim_run(const dnnl_prim *p, cpu_device *d, void *const *data, void *scratch) {
+    dnnl_exec_arg_t args[DNNL_PRIM_ARGS + 1];
+    int n = 0;
+    dnnl_status_t s = dnnl_success;
+    if (!d->stream) s = dnnl_stream_create((dnnl_stream_t *)&d->stream, dnnl_util_engine(), dnnl_stream_default_flags);
+    for (size_t i = 0; i < p->n && s == dnnl_success; i++) {
+        args[n].arg = p->arg[i];
+        s = dnnl_memory_create(&args[n].memory, &p->md[i], engine, data[i]);
+        if (s == dnnl_success) n++;
+    }
+    if (p->scratch_bytes && s == dnnl_success) {
+        args[n].arg = DNNL_ARG_SCRATCHPAD;
+        s = dnnl_memory_create(&args[n].memory, &p->scratch, engine, scratch);
+        if (s == dnnl_success) n++;
+    }
+    if (s == dnnl_success) s = dnnl_primitive_execute(p->primitive, d->stream, n, args);
+    if (s == dnnl_success) s = dnnl_stream_wait(d->stream);
+    for (int i = 0; i < n; i++) dnnl_memory_destroy(args[i].memory);
+    return dnnl_status_of(s, "running a primitive");
+}
+
+void dnnl_prim_free(dnnl_prim *p) {
+    if (p->primitive) dnnl_primitive_destroy(p->primitive);
+    p->primitive = NULL;
+}
+
+void dnnl_device_close(cpu_device *d) {
+    if (d->stream) dnnl_stream_destroy(d->stream);
+    d->stream = NULL;
+}

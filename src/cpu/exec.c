@@ -1,0 +1,129 @@
+/* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated here is given back
+ * and the arguments are as the thunks left them (only donated ones may have changed). */
+#include "cpu/cpu_int.h"
+
+typedef struct run_state {
+    const cpu_exec *e;
+    const cpu_alloc *a;
+    const array *in;
+    array *out;
+    int *out_from;
+    char *arena;
+    char **at;     /* per slot */
+    void **args;   /* of the thunk that runs: inputs, then outputs */
+} run_state;
+
+static xt_status check_inputs(const cpu_exec *e, const array *in) {
+    for (size_t i = 0; i < cpu_exec_inputs(e); i++) {
+        const ir_type *want = cpu_exec_input_type(e, i);
+        if (in[i].type == want) continue;
+        str a = STR_INIT, b = STR_INIT;
+        if (in[i].type) ir_type_print(in[i].type, &a);
+        ir_type_print(want, &b);
+        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "argument %zu of %s is %s, the program was compiled for %s", i, e->name, str_cstr(&a), str_cstr(&b));
+        str_free(&a);
+        str_free(&b);
+        return s;
+    }
+    return NULL;
+}
+
+/* Adds what was wanted, and what else is alive then, to an allocator's refusal. */
+static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const char *what) {
+    if (!s || xt_status_code(s) != XT_RESOURCE_EXHAUSTED) return s;
+    str live = STR_INIT;
+    cpu_report_live(e, e->plan.peak_thunk, &live);
+    char where[96] = "its start";
+    if (e->plan.n_thunks) cpu_thunk_name(&e->plan.thunks[e->plan.peak_thunk], where, sizeof where);
+    s = status_context(s, "program %s could not get %zu bytes for %s (arguments %lld, results %lld, temporaries %lld bytes); largest buffers at its peak, %s:%s\n",
+                       e->name, bytes, what, (long long)e->stats.argument_bytes, (long long)e->stats.output_bytes, (long long)e->stats.temp_bytes, where,
+                       str_cstr(&live));
+    str_free(&live);
+    return s;
+}
+
+static xt_status get_memory(run_state *r, const bool *donated) {
+    const cpu_plan *p = &r->e->plan;
+    for (size_t i = 0; i < p->n_slots; i++) {
+        const cpu_slot *s = &p->slots[i];
+        if (s->kind == CPU_SLOT_ARG) r->at[i] = r->in[s->index].data;
+        else if (s->kind == CPU_SLOT_CONST) r->at[i] = (char *)(uintptr_t)s->data;
+    }
+    for (size_t j = 0; j < cpu_exec_outputs(r->e); j++) {
+        const cpu_slot *s = &p->slots[p->out_slots[j]];
+        void *mem = NULL;
+        if (s->takes != CPU_NONE && donated && donated[s->takes]) {
+            mem = r->in[s->takes].data;
+            r->out_from[j] = (int)s->takes;
+        } else {
+            XT_TRY(explain_oom(r->e, r->a->alloc(r->a->user, s->bytes, &mem), s->bytes, "a result"));
+        }
+        r->out[j].type = cpu_exec_output_type(r->e, j);
+        r->out[j].data = r->at[p->out_slots[j]] = mem;
+    }
+    if (p->arena_bytes) {
+        void *mem = NULL;
+        XT_TRY(explain_oom(r->e, r->a->alloc(r->a->user, p->arena_bytes, &mem), p->arena_bytes, "temporaries"));
+        r->arena = mem;
+    }
+    for (size_t i = 0; i < p->n_slots; i++) {
+        if (p->slots[i].kind != CPU_SLOT_TEMP) continue;
+        size_t root = i;
+        while (p->slots[root].same_as != CPU_NONE) root = p->slots[root].same_as;
+        r->at[i] = p->slots[root].kind == CPU_SLOT_OUT ? r->at[root] : r->arena + p->slots[root].offset;
+    }
+    return NULL;
+}
+
+static xt_status run_thunks(run_state *r, cpu_device *d) {
+    const cpu_plan *p = &r->e->plan;
+    for (size_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        void **in = r->args, **out = r->args + th->n_in;
+        for (uint32_t i = 0; i < th->n_in; i++) in[i] = r->at[th->in[i].slot] + th->in[i].offset;
+        for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;
+        cpu_call c = {r->e, th, d, in, out, th->scratch == CPU_NONE ? NULL : r->at[th->scratch]};
+        xt_status s = th->kernel->run(&c);
+        if (s) {
+            char name[96];
+            cpu_thunk_name(th, name, sizeof name);
+            return status_context(s, "program %s, op %s", r->e->name, name);
+        }
+    }
+    return NULL;
+}
+
+static void undo_results(run_state *r) {
+    for (size_t j = 0; j < cpu_exec_outputs(r->e); j++) {
+        if (r->out[j].data && r->out_from[j] < 0) r->a->free(r->a->user, r->out[j].data, r->e->plan.slots[r->e->plan.out_slots[j]].bytes);
+        r->out[j].data = NULL;
+    }
+}
+
+xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *in, const bool *donated, array *out, int *out_from) {
+    const cpu_plan *p = &e->plan;
+    run_state r = {.e = e, .a = a, .in = in, .out = out, .out_from = out_from};
+    xt_status s = NULL;
+    size_t n_args = 1;
+    for (size_t j = 0; j < cpu_exec_outputs(e); j++) {
+        out[j] = (array){NULL, NULL};
+        out_from[j] = -1;
+    }
+    XT_TRY(check_inputs(e, in));
+    for (size_t t = 0; t < p->n_thunks; t++)
+        if (p->thunks[t].n_in + p->thunks[t].n_out > n_args) n_args = p->thunks[t].n_in + p->thunks[t].n_out;
+    r.at = base_calloc(p->n_slots + 1, sizeof *r.at);
+    r.args = base_malloc(n_args * sizeof *r.args);
+    if (!r.at || !r.args) s = status_oom(p->n_slots * sizeof *r.at, "running a program");
+    if (!s) s = get_memory(&r, donated);
+    if (!s) {
+        team_enter(&d->team);
+        s = run_thunks(&r, d);
+        team_leave(&d->team);
+    }
+    if (r.arena) a->free(a->user, r.arena, p->arena_bytes);
+    if (s) undo_results(&r);
+    base_free(r.at);
+    base_free(r.args);
+    return s;
+}

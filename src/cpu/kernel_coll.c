@@ -1,0 +1,224 @@
+/* Collectives. The whole run reduced by a known op goes straight to coll_all_reduce; everything else (sub-groups, scatter, permute) is made
+ * from one exchange in which every rank sees the others' tensors, then computed locally in rank order, so all ranks get the same bits. */
+#include "cpu/kernel_coll.h"
+
+static int rank_of(const cpu_device *d) { return d->group ? coll_rank(d->group) : 0; }
+static int size_of(const cpu_device *d) { return d->group ? coll_size(d->group) : 1; }
+
+/* The ranks of this rank's replica group, in order. `members` has room for `size` of them. */
+static xt_status group_of(const ir_op *op, int rank, int size, int *members, int *out_n, int *out_me) {
+    const ir_attr *a = ir_attr_find(op, IR_A_replica_groups);
+    if (!a || a->n == 0) {
+        for (int i = 0; i < size; i++) members[i] = i;
+        *out_n = size;
+        *out_me = rank;
+        return NULL;
+    }
+    size_t width = a->rank2 ? a->rank2 : a->n;
+    for (size_t g = 0; g + width <= a->n; g += width) {
+        int n = 0, me = -1;
+        for (size_t i = 0; i < width; i++) {
+            int64_t id = a->v.ints[g + i];
+            if (id < 0) continue;
+            if (id >= size)
+                return status_new(XT_INVALID_ARGUMENT, NULL, "stablehlo.%s names replica %lld, but the run has %d rank(s): compile the program for the number of ranks it runs on",
+                                  ir_op_infos[op->code].name, (long long)id, size);
+            if (id == rank) me = n;
+            members[n++] = (int)id;
+        }
+        if (me >= 0) {
+            *out_n = n;
+            *out_me = me;
+            return NULL;
+        }
+    }
+    *out_n = 0;
+    *out_me = -1;
+    return NULL;
+}
+
+static bool combine_of(const ir_op *op, coll_op *out_coll, tape_op *out_tape) {
+    if (op->n_regions < 1 || !op->regions[0].block) return false;
+    const ir_block *b = op->regions[0].block;
+    const ir_op *o = b->first;
+    if (!o || o->n_in != 2 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0] || b->n_args != 2) return false;
+    if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0]))) return false;
+    switch ((int)o->code) {
+    case OP_add: *out_coll = COLL_SUM, *out_tape = TAPE_ADD; return true;
+    case OP_multiply: *out_coll = COLL_PROD, *out_tape = TAPE_MUL; return true;
+    case OP_minimum: *out_coll = COLL_MIN, *out_tape = TAPE_MIN; return true;
+    case OP_maximum: *out_coll = COLL_MAX, *out_tape = TAPE_MAX; return true;
+    case OP_and: *out_coll = COLL_AND, *out_tape = TAPE_AND; return true;
+    case OP_or: *out_coll = COLL_OR, *out_tape = TAPE_OR; return true;
+    default: return false;
+    }
+}
+
+static xt_status unsupported(const ir_op *op, const char *what) {
+    return status_new(XT_UNIMPLEMENTED, NULL, "stablehlo.%s %s on the CPU device", ir_op_infos[op->code].name, what);
+}
+
+/* Every rank's `bytes` at src, side by side in rank order. base_free. */
+static xt_status gather_all(const cpu_device *d, const void *src, size_t bytes, char **out) {
+    size_t total;
+    if (!size_mul(bytes, (size_t)size_of(d), &total)) return status_oom(SIZE_MAX, "a collective");
+    char *all = base_aligned(CPU_ALIGN, total ? total : 1);
+    if (!all) return status_oom(total, "a collective");
+    xt_status s = NULL;
+    if (!d->group || bytes == 0) memcpy(all, src, bytes);
+    else s = coll_all_gather(d->group, src, bytes, all);
+    if (s) base_free(all);
+    else *out = all;
+    return s;
+}
+
+/* dst = members[0] op members[1] op ..., n elements each, taken at `stride` bytes from one rank to the next. */
+static xt_status fold_members(const ir_op *op, xt_dtype t, const char *all, size_t stride, const int *members, int n_members, int64_t n, void *dst) {
+    coll_op c;
+    tape_op o;
+    tape_type reg;
+    if (!combine_of(op, &c, &o)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or has no implementation");
+    if (!tape_type_of(t, &reg) || !simd_get()->tape[o][reg]) return unsupported(op, "of this element type has no implementation");
+    const simd_ops *simd = simd_get();
+    bool half = t == XT_BF16 || t == XT_F16;
+    if (!half) {
+        memcpy(dst, all + (size_t)members[0] * stride, (size_t)n * xt_dtype_size(t));
+        for (int m = 1; m < n_members; m++) simd->tape[o][reg](dst, dst, all + (size_t)members[m] * stride, NULL, n);
+        return NULL;
+    }
+    float *acc = base_malloc(((size_t)n * 2 + 1) * sizeof *acc), *x = acc + n;
+    if (!acc) return status_oom((size_t)n * 8, "a collective");
+    tape_op load = t == XT_BF16 ? TAPE_LOAD_BF16 : TAPE_LOAD_F16, store = t == XT_BF16 ? TAPE_STORE_BF16 : TAPE_STORE_F16;
+    simd->tape[load][TAPE_F32](acc, all + (size_t)members[0] * stride, NULL, NULL, n);
+    for (int m = 1; m < n_members; m++) {
+        simd->tape[load][TAPE_F32](x, all + (size_t)members[m] * stride, NULL, NULL, n);
+        simd->tape[o][TAPE_F32](acc, acc, x, NULL, n);
+    }
+    simd->tape[store][TAPE_F32](dst, acc, NULL, NULL, n);
+    base_free(acc);
+    return NULL;
+}
+
+/* Copies `part` of `parts` equal slabs along dim of `whole` to or from a dense array of the slab's shape. */
+static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t parts, char *whole_data, char *slab, bool into_whole) {
+    size_t elem = xt_dtype_size(whole->dtype);
+    int64_t outer = 1, inner = 1;
+    for (int64_t i = 0; i < dim; i++) outer *= whole->dims[i];
+    for (uint32_t i = (uint32_t)dim + 1; i < whole->rank; i++) inner *= whole->dims[i];
+    size_t run = (size_t)(whole->dims[dim] / parts * inner) * elem, row = (size_t)(whole->dims[dim] * inner) * elem;
+    for (int64_t o = 0; o < outer; o++) {
+        char *w = whole_data + (size_t)o * row + (size_t)part * run, *p = slab + (size_t)o * run;
+        if (into_whole) memcpy(w, p, run);
+        else memcpy(p, w, run);
+    }
+}
+
+static xt_status all_reduce(const cpu_device *d, const ir_op *op, const int *members, int n, size_t i, const array *in, array *out) {
+    size_t bytes = ir_type_bytes(in[i].type);
+    coll_op c;
+    tape_op o;
+    if (n == size_of(d) && combine_of(op, &c, &o)) {
+        if (out[i].data != in[i].data) memcpy(out[i].data, in[i].data, bytes);
+        return d->group && n > 1 ? coll_all_reduce(d->group, c, in[i].type->dtype, out[i].data, (size_t)in[i].type->count) : NULL;
+    }
+    char *all;
+    XT_TRY(gather_all(d, in[i].data, bytes, &all));
+    xt_status s = fold_members(op, in[i].type->dtype, all, bytes, members, n, in[i].type->count, out[i].data);
+    base_free(all);
+    return s;
+}
+
+static xt_status from_all(const cpu_device *d, const ir_op *op, const int *members, int n, int me, size_t i, const array *in, array *out) {
+    size_t bytes = ir_type_bytes(in[i].type), slab_bytes = ir_type_bytes(out[i].type);
+    char *all, *tmp = NULL;
+    xt_status s = NULL;
+    XT_TRY(gather_all(d, in[i].data, bytes, &all));
+    switch ((int)op->code) {
+    case OP_all_gather: {
+        int64_t dim = ir_get_int(op, IR_A_all_gather_dim, 0);
+        for (int m = 0; m < n; m++) move_slab(out[i].type, dim, m, n, out[i].data, all + (size_t)members[m] * bytes, true);
+        break;
+    }
+    case OP_collective_broadcast:
+        memcpy(out[i].data, all + (size_t)members[0] * bytes, bytes);
+        break;
+    case OP_reduce_scatter: {
+        int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
+        tmp = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
+        s = tmp ? fold_members(op, in[i].type->dtype, all, bytes, members, n, in[i].type->count, tmp) : status_oom(bytes, "a collective");
+        if (!s) move_slab(in[i].type, dim, me, n, tmp, out[i].data, false);
+        break;
+    }
+    case OP_all_to_all: {
+        int64_t split = ir_get_int(op, IR_A_split_dimension, 0), concat = ir_get_int(op, IR_A_concat_dimension, 0);
+        size_t part = slab_bytes / (size_t)n;
+        tmp = base_malloc(part ? part : 1);
+        if (!tmp) s = status_oom(part, "a collective");
+        for (int m = 0; m < n && !s; m++) {
+            move_slab(in[i].type, split, me, n, all + (size_t)members[m] * bytes, tmp, false);
+            move_slab(out[i].type, concat, m, n, out[i].data, tmp, true);
+        }
+        break;
+    }
+    default: /* collective_permute: zeros where nobody sends */
+        memset(out[i].data, 0, slab_bytes);
+        {
+            size_t np;
+            const int64_t *pairs = ir_get_ints(op, IR_A_source_target_pairs, &np);
+            for (size_t k = 0; k + 1 < np; k += 2)
+                if (pairs[k + 1] == rank_of(d) && pairs[k] >= 0 && pairs[k] < size_of(d)) memcpy(out[i].data, all + (size_t)pairs[k] * bytes, bytes);
+        }
+    }
+    base_free(tmp);
+    base_free(all);
+    return s;
+}
+
+xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out) {
+    const cpu_device *d = user;
+    int rank = rank_of(d), size = size_of(d);
+    if (op->code == OP_replica_id || op->code == OP_partition_id) {
+        *(uint32_t *)out[0].data = op->code == OP_replica_id ? (uint32_t)rank : 0;
+        return NULL;
+    }
+    int *members = base_malloc((size_t)size * sizeof *members), n = 0, me = -1;
+    if (!members) return status_oom(0, "a collective");
+    xt_status s = group_of(op, rank, size, members, &n, &me);
+    for (uint32_t i = 0; i < op->n_out && !s; i++) {
+        bool permute = op->code == OP_collective_permute;
+        if (op->code == OP_all_reduce && n > 0) s = all_reduce(d, op, members, n, i, in, out);
+        else if (n > 0 || permute) s = from_all(d, op, members, permute ? 1 : n, me, i, in, out);
+        else s = unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
+    }
+    base_free(members);
+    return s;
+}
+
+static xt_status collective_run(const cpu_call *c) {
+    const ir_op *op = c->thunk->op;
+    array *a = base_calloc(op->n_in + op->n_out + 1, sizeof *a);
+    if (!a) return status_oom(0, "a collective");
+    for (uint32_t i = 0; i < op->n_in; i++) a[i] = (array){op->in[i]->type, c->in[i]};
+    for (uint32_t i = 0; i < op->n_out; i++) a[op->n_in + i] = (array){op->out[i].type, c->out[i]};
+    if (c->device->group) {
+        char name[96];
+        cpu_thunk_name(c->thunk, name, sizeof name);
+        coll_note(c->device->group, name);
+    }
+    xt_status s = cpu_coll_hook(c->device, op, a, a + op->n_in);
+    base_free(a);
+    return s;
+}
+static const cpu_kernel collective_kernel = {"collective", collective_run, NULL};
+
+CPU_LOWER(collective) {
+    uint64_t *over = base_calloc(op->n_out + 1, sizeof *over);
+    if (!over) return status_oom(0, "a plan");
+    if (op->code == OP_all_reduce) /* reduced in place where the operand dies */
+        for (uint32_t i = 0; i < op->n_out && i < 64; i++) over[i] = UINT64_C(1) << i;
+    cpu_thunk_desc d = {.kernel = &collective_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .over = over};
+    xt_status s = cpu_build_thunk(b, &d);
+    base_free(over);
+    *out_done = true;
+    return s;
+}

@@ -1,0 +1,387 @@
+/* Convolution on oneDNN. Training records three forms of it, all as stablehlo.convolution; each maps to the primitive made for it:
+ *   forward    plain windows;
+ *   data       the gradient of the input: a dilated left side or a kernel turned around, strides 1; the kernel's dims swapped;
+ *   weights    the gradient of the kernel: batch and feature exchange roles, the right side is the larger window.
+ * The last is recognised by size only, as any of them is a correct forward convolution too. Dimension numbers become strides, so no operand is
+ * transposed; oneDNN is asked for its own layouts when it has no fast code for the given ones, and reorders run inside the thunk. */
+#include "cpu/dnnl_util.h"
+#include "cpu/kernel_copy.h"
+
+#define SPATIAL_MAX 3
+typedef struct conv { /* a convolution by logical dims */
+    int n;            /* spatial dims */
+    int64_t lhs_b, lhs_f, rhs_i, rhs_o, out_b, out_f; /* dim numbers */
+    const int64_t *lhs_s, *rhs_s, *out_s;
+    int64_t stride[SPATIAL_MAX], low[SPATIAL_MAX], high[SPATIAL_MAX], lhs_dil[SPATIAL_MAX], rhs_dil[SPATIAL_MAX];
+    bool reverse[SPATIAL_MAX];
+    int64_t groups, batch_groups;
+    const ir_type *lhs, *rhs, *out;
+    view lv, rv, ov;
+} conv;
+
+typedef enum conv_form { CONV_FORWARD, CONV_DATA, CONV_WEIGHTS } conv_form;
+enum { SRC, WEI, DST };
+typedef struct conv_state {
+    dnnl_prim prim;
+    dnnl_prim reorder[3];  /* of SRC, WEI, DST: from or to the given layout */
+    size_t at[3];          /* its buffer in scratch */
+    size_t reorder_scratch_at, prim_scratch_at;
+    int input[2];          /* which tensors the thunk's inputs are */
+    int output;
+    bool flip;             /* the kernel is turned around into scratch first */
+    cpu_move flip_move;
+    size_t flip_at;
+} conv_state;
+
+static void conv_free(void *state) {
+    conv_state *s = state;
+    dnnl_prim_free(&s->prim);
+    for (int i = 0; i < 3; i++) dnnl_prim_free(&s->reorder[i]);
+    base_free(s);
+}
+
+static xt_status conv_run(const cpu_call *c) {
+    const conv_state *s = c->thunk->state;
+    char *scratch = c->scratch;
+    void *user[3], *used[3];
+    for (int i = 0; i < 2; i++) user[s->input[i]] = c->in[i];
+    user[s->output] = c->out[0];
+    if (s->flip) {
+        cpu_move_run(&c->device->team, &s->flip_move, scratch + s->flip_at, c->in[1]);
+        user[s->input[1]] = scratch + s->flip_at;
+    }
+    for (int i = 0; i < 3; i++) {
+        used[i] = s->reorder[i].primitive ? scratch + s->at[i] : user[i];
+        if (s->reorder[i].primitive && i != s->output)
+            XT_TRY(dnnl_prim_run(&s->reorder[i], c->device, (void *[]){user[i], used[i]}, scratch + s->reorder_scratch_at));
+    }
+    XT_TRY(dnnl_prim_run(&s->prim, c->device, used, scratch + s->prim_scratch_at));
+    int o = s->output;
+    if (!s->reorder[o].primitive) return NULL;
+    return dnnl_prim_run(&s->reorder[o], c->device, (void *[]){used[o], user[o]}, scratch + s->reorder_scratch_at);
+}
+static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free};
+static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free};
+static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free};
+
+/* --- reading the op ------------------------------------------------------------------------------------------------------------- */
+static void ints_or(const ir_op *op, ir_attr_key k, int n, int64_t fallback, int64_t *out) {
+    size_t have;
+    const int64_t *v = ir_get_ints(op, k, &have);
+    for (int i = 0; i < n; i++) out[i] = v && (size_t)i < have ? v[i] : fallback;
+}
+
+static bool read_conv(const ir_op *op, conv *c) {
+    size_t n, np;
+    c->lhs_s = ir_get_ints(op, IR_A_input_spatial_dimensions, &n);
+    c->rhs_s = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &np);
+    c->out_s = ir_get_ints(op, IR_A_output_spatial_dimensions, &np);
+    if (n < 1 || n > SPATIAL_MAX) return false;
+    c->n = (int)n;
+    c->lhs_b = ir_get_int(op, IR_A_input_batch_dimension, 0);
+    c->lhs_f = ir_get_int(op, IR_A_input_feature_dimension, 0);
+    c->rhs_i = ir_get_int(op, IR_A_kernel_input_feature_dimension, 0);
+    c->rhs_o = ir_get_int(op, IR_A_kernel_output_feature_dimension, 0);
+    c->out_b = ir_get_int(op, IR_A_output_batch_dimension, 0);
+    c->out_f = ir_get_int(op, IR_A_output_feature_dimension, 0);
+    c->groups = ir_get_int(op, IR_A_feature_group_count, 1);
+    c->batch_groups = ir_get_int(op, IR_A_batch_group_count, 1);
+    ints_or(op, IR_A_window_strides, c->n, 1, c->stride);
+    ints_or(op, IR_A_lhs_dilation, c->n, 1, c->lhs_dil);
+    ints_or(op, IR_A_rhs_dilation, c->n, 1, c->rhs_dil);
+    const int64_t *pad = ir_get_ints(op, IR_A_padding, &np), *rev = ir_get_ints(op, IR_A_window_reversal, &n);
+    for (int i = 0; i < c->n; i++) {
+        c->low[i] = pad ? pad[2 * i] : 0;
+        c->high[i] = pad ? pad[2 * i + 1] : 0;
+        c->reverse[i] = rev && rev[i];
+    }
+    c->lhs = op->in[0]->type;
+    c->rhs = op->in[1]->type;
+    c->out = op->out[0].type;
+    return view_dense(c->lhs, &c->lv) && view_dense(c->rhs, &c->rv) && view_dense(c->out, &c->ov) && c->lhs->count > 0 && c->rhs->count > 0 && c->out->count > 0;
+}
+
+/* The kernel operand before it was turned around over all spatial dims, or NULL. */
+static const ir_value *unreversed(const conv *c, const ir_value *rhs) {
+    if (!rhs->def || rhs->def->code != OP_reverse) return NULL;
+    size_t n;
+    const int64_t *dims = ir_get_ints(rhs->def, IR_A_dimensions, &n);
+    for (size_t k = 0; k < n; k++) {
+        bool spatial = false;
+        for (int i = 0; i < c->n; i++) spatial = spatial || dims[k] == c->rhs_s[i];
+        if (!spatial) return NULL;
+    }
+    for (int i = 0; i < c->n; i++) {
+        bool turned = c->rhs->dims[c->rhs_s[i]] == 1;
+        for (size_t k = 0; k < n; k++) turned = turned || dims[k] == c->rhs_s[i];
+        if (!turned) return NULL;
+    }
+    return rhs->def->in[0];
+}
+
+/* --- descriptors ------------------------------------------------------------------------------------------------------------------ */
+typedef struct conv_desc {
+    conv_form form;
+    dnnl_memory_desc_t md[3];
+    dnnl_dims_t strides, dilates, pad_l, pad_r;
+    int input[2], output;
+} conv_desc;
+
+/* [a, b, spatial...] of an array, by dim numbers. */
+static bool tensor_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t a, int64_t b, const int64_t *spatial, int n) {
+    dnnl_data_type_t type;
+    dnnl_dims_t d = {t->dims[a], t->dims[b]}, s = {v->strides[a], v->strides[b]};
+    for (int i = 0; i < n; i++) d[2 + i] = t->dims[spatial[i]], s[2 + i] = v->strides[spatial[i]];
+    return dnnl_type_of(t->dtype, &type) && dnnl_memory_desc_init_by_strides(md, 2 + n, d, type, s) == dnnl_success;
+}
+/* [groups, o/groups, i, spatial...]: the output features are in group order. `o_first`: which of the two kernel dims is split. */
+static bool kernel_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t o, int64_t i_dim, const int64_t *spatial, int n, int64_t groups,
+                        bool split_o) {
+    if (groups == 1) return tensor_desc(md, t, v, o, i_dim, spatial, n);
+    dnnl_data_type_t type;
+    int64_t split = split_o ? o : i_dim, per = t->dims[split] / groups;
+    dnnl_dims_t d = {groups, split_o ? per : t->dims[o], split_o ? t->dims[i_dim] : per};
+    dnnl_dims_t s = {v->strides[split] * per, v->strides[o], v->strides[i_dim]};
+    for (int i = 0; i < n; i++) d[3 + i] = t->dims[spatial[i]], s[3 + i] = v->strides[spatial[i]];
+    return dnnl_type_of(t->dtype, &type) && dnnl_memory_desc_init_by_strides(md, 3 + n, d, type, s) == dnnl_success;
+}
+
+/* The right padding with which `in` positions give exactly `out` windows; what a window never reaches is not padded. */
+static bool right_padding(int64_t in, int64_t out, int64_t kernel, int64_t stride, int64_t dil, int64_t left, int64_t *right) {
+    int64_t reach = (kernel - 1) * dil + 1, need = (out - 1) * stride + reach - in - left;
+    *right = need > 0 ? need : 0;
+    return in + left + *right >= reach && (in + left + *right - reach) / stride + 1 == out;
+}
+
+static bool all_ones(const int64_t *v, int n) {
+    for (int i = 0; i < n; i++)
+        if (v[i] != 1) return false;
+    return true;
+}
+
+static bool as_forward(const conv *c, conv_desc *d) {
+    if (!all_ones(c->lhs_dil, c->n) || c->batch_groups != 1) return false;
+    for (int i = 0; i < c->n; i++) {
+        d->strides[i] = c->stride[i];
+        d->dilates[i] = c->rhs_dil[i] - 1;
+        d->pad_l[i] = c->low[i];
+        if (c->low[i] < 0 || c->high[i] < 0) return false;
+        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->out->dims[c->out_s[i]], c->rhs->dims[c->rhs_s[i]], c->stride[i], c->rhs_dil[i], c->low[i], &d->pad_r[i])) return false;
+    }
+    d->form = CONV_FORWARD;
+    d->input[0] = SRC, d->input[1] = WEI, d->output = DST;
+    return tensor_desc(&d->md[SRC], c->lhs, &c->lv, c->lhs_b, c->lhs_f, c->lhs_s, c->n) &&
+           kernel_desc(&d->md[WEI], c->rhs, &c->rv, c->rhs_o, c->rhs_i, c->rhs_s, c->n, c->groups, true) &&
+           tensor_desc(&d->md[DST], c->out, &c->ov, c->out_b, c->out_f, c->out_s, c->n);
+}
+
+/* The kernel must come turned around already (or be turned back by the caller). */
+static bool as_data(const conv *c, conv_desc *d) {
+    if (!all_ones(c->stride, c->n) || c->batch_groups != 1) return false;
+    for (int i = 0; i < c->n; i++) {
+        int64_t k = c->rhs->dims[c->rhs_s[i]];
+        d->strides[i] = c->lhs_dil[i];
+        d->dilates[i] = c->rhs_dil[i] - 1;
+        d->pad_l[i] = (k - 1) * c->rhs_dil[i] - c->low[i];
+        if (d->pad_l[i] < 0) return false;
+        if (!right_padding(c->out->dims[c->out_s[i]], c->lhs->dims[c->lhs_s[i]], k, c->lhs_dil[i], c->rhs_dil[i], d->pad_l[i], &d->pad_r[i])) return false;
+    }
+    d->form = CONV_DATA;
+    d->input[0] = DST, d->input[1] = WEI, d->output = SRC;
+    return tensor_desc(&d->md[DST], c->lhs, &c->lv, c->lhs_b, c->lhs_f, c->lhs_s, c->n) &&
+           kernel_desc(&d->md[WEI], c->rhs, &c->rv, c->rhs_i, c->rhs_o, c->rhs_s, c->n, c->groups, false) &&
+           tensor_desc(&d->md[SRC], c->out, &c->ov, c->out_b, c->out_f, c->out_s, c->n);
+}
+
+static bool as_weights(const conv *c, conv_desc *d) {
+    int64_t window = 1, result = 1;
+    if (!all_ones(c->lhs_dil, c->n) || c->groups != 1) return false;
+    for (int i = 0; i < c->n; i++) {
+        window *= c->rhs->dims[c->rhs_s[i]];
+        result *= c->out->dims[c->out_s[i]];
+        d->strides[i] = c->rhs_dil[i];
+        d->dilates[i] = c->stride[i] - 1;
+        d->pad_l[i] = c->low[i];
+        if (c->low[i] < 0) return false;
+        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->rhs->dims[c->rhs_s[i]], c->out->dims[c->out_s[i]], c->rhs_dil[i], c->stride[i], c->low[i], &d->pad_r[i])) return false;
+    }
+    if (window <= result && c->batch_groups == 1) return false;
+    d->form = CONV_WEIGHTS;
+    d->input[0] = SRC, d->input[1] = DST, d->output = WEI;
+    return tensor_desc(&d->md[SRC], c->lhs, &c->lv, c->lhs_f, c->lhs_b, c->lhs_s, c->n) &&
+           tensor_desc(&d->md[DST], c->rhs, &c->rv, c->rhs_i, c->rhs_o, c->rhs_s, c->n) &&
+           kernel_desc(&d->md[WEI], c->out, &c->ov, c->out_f, c->out_b, c->out_s, c->n, c->batch_groups, true);
+}
+
+/* --- primitives ---------------------------------------------------------------------------------------------------------------------- */
+static dnnl_status_t form_desc(const conv_desc *d, conv_form form, const dnnl_memory_desc_t md[3], dnnl_convolution_desc_t *out) {
+    switch (form) {
+    case CONV_FORWARD:
+        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
+    case CONV_DATA:
+        return dnnl_dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
+    default:
+        return dnnl_dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
+    }
+}
+
+typedef struct candidate {
+    dnnl_prim prim;
+    dnnl_memory_desc_t used[3];
+    double seconds; /* estimate */
+    bool ok;
+} candidate;
+
+/* What a primitive costs, roughly: oneDNN's own kernels run at twice the speed of its im2col + matrix product, and a reorder moves memory. */
+static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops, int threads) {
+    double s = flops / ((strstr(impl, "gemm") ? 50e9 : 110e9) * threads);
+    for (int i = 0; i < 3; i++)
+        if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
+            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / (8e9 * threads);
+    return s;
+}
+
+/* One way of laying the operands out: bit i of `any` lets oneDNN choose tensor i's layout. */
+static xt_status try_layout(const conv_desc *d, unsigned any, double flops, int threads, candidate *out) {
+    static const int args[3][3] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
+                                   {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
+                                   {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}};
+    static const dnnl_query_t queries[3][3] = {{dnnl_query_src_md, dnnl_query_weights_md, dnnl_query_dst_md},
+                                               {dnnl_query_diff_src_md, dnnl_query_weights_md, dnnl_query_diff_dst_md},
+                                               {dnnl_query_src_md, dnnl_query_diff_weights_md, dnnl_query_diff_dst_md}};
+    dnnl_memory_desc_t md[3];
+    dnnl_convolution_desc_t forward, desc;
+    dnnl_primitive_desc_t hint = NULL, pd = NULL;
+    xt_status s = NULL;
+    *out = (candidate){0};
+    for (int i = 0; i < 3; i++) {
+        md[i] = d->md[i];
+        if (any >> i & 1) dnnl_memory_desc_init_by_tag(&md[i], d->md[i].ndims, d->md[i].dims, d->md[i].data_type, dnnl_format_tag_any);
+    }
+    if (form_desc(d, d->form, md, &desc) != dnnl_success) return NULL;
+    if (d->form != CONV_FORWARD) { /* the backward primitives want to see the forward one */
+        if (form_desc(d, CONV_FORWARD, md, &forward) != dnnl_success) return NULL;
+        if (dnnl_primitive_desc_create(&hint, &forward, NULL, dnnl_util_engine(), NULL) != dnnl_success) return NULL;
+    }
+    s = dnnl_prim_make(&desc, hint, threads, &out->prim, &pd, &out->ok);
+    if (out->ok) {
+        const char *impl = "";
+        dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &impl);
+        for (int i = 0; i < 3; i++) {
+            out->used[i] = *dnnl_primitive_desc_query_md(pd, queries[d->form][i], 0);
+            dnnl_prim_add(&out->prim, args[d->form][i], &out->used[i]);
+        }
+        out->seconds = estimate(d, out, impl, flops, threads);
+        dnnl_primitive_desc_destroy(pd);
+    }
+    if (hint) dnnl_primitive_desc_destroy(hint);
+    return s;
+}
+
+static xt_status choose(const conv_desc *d, double flops, int threads, candidate *out) {
+    static const unsigned ways[] = {1u << WEI, 7u}; /* given layouts but for the kernel; all of oneDNN's own */
+    *out = (candidate){0};
+    for (size_t i = 0; i < BASE_COUNT(ways); i++) {
+        candidate c;
+        xt_status s = try_layout(d, ways[i], flops, threads, &c);
+        if (s || !c.ok || (out->ok && out->seconds <= c.seconds)) {
+            dnnl_prim_free(&c.prim);
+            if (s) dnnl_prim_free(&out->prim);
+            XT_TRY(s);
+            continue;
+        }
+        dnnl_prim_free(&out->prim);
+        *out = c;
+    }
+    return NULL;
+}
+
+static size_t align_up(size_t n) { return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN; }
+
+/* Reorders and scratch of the chosen candidate; takes its primitive over. */
+static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int threads, size_t *scratch, bool *out_ok) {
+    size_t reorder_scratch = 0;
+    s->prim = c->prim;
+    c->prim.primitive = NULL;
+    memcpy(s->input, d->input, sizeof s->input);
+    s->output = d->output;
+    *out_ok = true;
+    for (int i = 0; i < 3 && *out_ok; i++) {
+        if (dnnl_memory_desc_equal(&d->md[i], &c->used[i])) continue;
+        bool out = i == d->output;
+        XT_TRY(dnnl_reorder_make(out ? &c->used[i] : &d->md[i], out ? &d->md[i] : &c->used[i], threads, &s->reorder[i], out_ok));
+        s->at[i] = *scratch;
+        *scratch += align_up(dnnl_memory_desc_get_size(&c->used[i]));
+        if (s->reorder[i].scratch_bytes > reorder_scratch) reorder_scratch = s->reorder[i].scratch_bytes;
+    }
+    s->reorder_scratch_at = *scratch;
+    *scratch += align_up(reorder_scratch);
+    s->prim_scratch_at = *scratch;
+    *scratch += s->prim.scratch_bytes;
+    return NULL;
+}
+
+/* Turns the kernel around into a dense copy: rhs then has the copy's strides. */
+static void flip_kernel(conv *c, conv_state *s, size_t *scratch) {
+    view src = c->rv;
+    for (int i = 0; i < c->n; i++) {
+        int64_t dim = c->rhs_s[i];
+        src.offset += (src.dims[dim] - 1) * src.strides[dim];
+        src.strides[dim] = -src.strides[dim];
+    }
+    s->flip = cpu_move_make(&c->rv, &src, c->rhs->dtype, &s->flip_move);
+    s->flip_at = *scratch;
+    *scratch += align_up(ir_type_bytes(c->rhs));
+}
+
+static bool is_reversed(const conv *c) {
+    for (int i = 0; i < c->n; i++)
+        if (!c->reverse[i] && c->rhs->dims[c->rhs_s[i]] > 1) return false;
+    return true;
+}
+static bool is_straight(const conv *c) {
+    for (int i = 0; i < c->n; i++)
+        if (c->reverse[i] && c->rhs->dims[c->rhs_s[i]] > 1) return false;
+    return true;
+}
+
+/* Finds a form; *kernel becomes the value to read as the kernel. */
+static bool find_form(conv *c, const ir_value **kernel, conv_state *s, size_t *scratch, conv_desc *d) {
+    bool reversed = is_reversed(c), straight = is_straight(c);
+    if (!reversed && !straight) return false;
+    if (straight && as_weights(c, d)) return true;
+    const ir_value *plain = straight ? unreversed(c, *kernel) : NULL;
+    if (plain && as_data(c, d)) { /* the program turns the kernel around just for us */
+        *kernel = plain;
+        return true;
+    }
+    if (straight && as_forward(c, d)) return true;
+    if (reversed && as_data(c, d)) return true;
+    bool usable = straight ? as_data(c, d) : as_forward(c, d);
+    if (usable) flip_kernel(c, s, scratch);
+    return usable;
+}
+
+CPU_LOWER(convolution) {
+    static const cpu_kernel *const kernels[] = {&conv_forward_kernel, &conv_data_kernel, &conv_weights_kernel};
+    conv c = {0};
+    conv_desc d = {0};
+    candidate best;
+    size_t scratch = 0;
+    if (!read_conv(op, &c) || c.lhs->dtype != c.rhs->dtype) return NULL;
+    conv_state *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    const ir_value *in[2] = {op->in[0], op->in[1]};
+    int threads = cpu_build_threads(b);
+    bool ok = find_form(&c, &in[1], s, &scratch, &d);
+    xt_status st = ok ? choose(&d, cpu_op_flops(op), threads, &best) : NULL;
+    ok = ok && !st && best.ok;
+    if (ok) st = finish(s, &d, &best, threads, &scratch, &ok);
+    if (st || !ok) {
+        conv_free(s);
+        return st;
+    }
+    *out_done = true;
+    cpu_thunk_desc t = {.kernel = kernels[d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    return cpu_build_thunk(b, &t);
+}

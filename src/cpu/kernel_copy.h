@@ -1,0 +1,15 @@
+/* One strided copy between two windows of equal dims, for kernels that bring an operand into another layout. */
+#ifndef XT_SRC_CPU_KERNEL_COPY_H
+#define XT_SRC_CPU_KERNEL_COPY_H
+
+#include "cpu/team.h"
+#include "cpu/view.h"
+
+typedef struct cpu_move { /* strides in elements; dims of both views are equal */
+    view dst, src;
+    size_t elem;
+} cpu_move;
+bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out); /* false: nothing to move */
+void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src);
+
+#endif

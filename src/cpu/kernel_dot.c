@@ -1,0 +1,170 @@
+/* dot_general on oneDNN's matmul. Batch, free and contracting dims are each folded into one dim with one stride per operand; an operand whose
+ * dims do not fold that way is first brought into [batch, rows, columns] order in scratch memory. */
+#include "cpu/dnnl_util.h"
+#include "cpu/kernel_copy.h"
+
+typedef struct side { /* one operand as [batch, free, contracting] */
+    int64_t stride[3];
+    bool pack;        /* moved to scratch first, then dense in that order */
+    cpu_move move;
+    size_t packed_at; /* in scratch */
+} side;
+typedef struct dot_state {
+    dnnl_prim prim;
+    side lhs, rhs;
+    size_t prim_scratch_at;
+    size_t zero_bytes; /* nothing to contract: the result is zeros */
+} dot_state;
+
+static void dot_free(void *state) {
+    dot_state *s = state;
+    dnnl_prim_free(&s->prim);
+    base_free(s);
+}
+
+static xt_status dot_run(const cpu_call *c) {
+    const dot_state *s = c->thunk->state;
+    if (!s->prim.primitive) {
+        memset(c->out[0], 0, s->zero_bytes);
+        return NULL;
+    }
+    void *data[3] = {c->in[0], c->in[1], c->out[0]};
+    const side *sides[2] = {&s->lhs, &s->rhs};
+    for (int i = 0; i < 2; i++) {
+        if (!sides[i]->pack) continue;
+        data[i] = (char *)c->scratch + sides[i]->packed_at;
+        cpu_move_run(&c->device->team, &sides[i]->move, data[i], c->in[i]);
+    }
+    return dnnl_prim_run(&s->prim, c->device, data, (char *)c->scratch + s->prim_scratch_at);
+}
+static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
+
+static bool contains(const int64_t *list, size_t n, int64_t v) {
+    for (size_t i = 0; i < n; i++)
+        if (list[i] == v) return true;
+    return false;
+}
+
+/* One stride for the dims of a group, in order; false when they do not fold. */
+static bool fold(const view *v, const int64_t *dims, size_t n, int64_t *out_size, int64_t *out_stride) {
+    *out_size = 1;
+    *out_stride = 0;
+    bool first = true;
+    for (size_t i = n; i-- > 0;) {
+        int64_t d = v->dims[dims[i]], s = v->strides[dims[i]];
+        if (d == 1) continue;
+        if (!first && s != *out_stride * *out_size) return false;
+        if (first) *out_stride = s;
+        first = false;
+        *out_size *= d;
+    }
+    return true;
+}
+
+/* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. */
+static bool make_side(const ir_type *t, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc, bool contract_first, int64_t size[3], side *out) {
+    view v, src = {0}, dst = {0};
+    int64_t free_dims[VIEW_MAX];
+    size_t nf = 0;
+    if (!view_dense(t, &v)) return false;
+    for (int i = 0; i < v.n; i++)
+        if (!contains(batch, nb, i) && !contains(contract, nc, i)) free_dims[nf++] = i;
+    bool folds = fold(&v, batch, nb, &size[0], &out->stride[0]);
+    folds = fold(&v, free_dims, nf, &size[1], &out->stride[1]) && folds;
+    folds = fold(&v, contract, nc, &size[2], &out->stride[2]) && folds;
+    size[0] = size[1] = size[2] = 1;
+    for (size_t i = 0; i < nb; i++) size[0] *= v.dims[batch[i]];
+    for (size_t i = 0; i < nf; i++) size[1] *= v.dims[free_dims[i]];
+    for (size_t i = 0; i < nc; i++) size[2] *= v.dims[contract[i]];
+    bool unit = size[1] == 1 || size[2] == 1 || out->stride[1] == 1 || out->stride[2] == 1;
+    out->pack = !folds || !unit;
+    if (!out->pack) return true;
+    /* packed: batch, then free x contracting (or the other way round, as the primitive likes it) */
+    int64_t order[VIEW_MAX];
+    size_t k = 0;
+    for (size_t i = 0; i < nb; i++) order[k++] = batch[i];
+    for (size_t i = 0; contract_first && i < nc; i++) order[k++] = contract[i];
+    for (size_t i = 0; i < nf; i++) order[k++] = free_dims[i];
+    for (size_t i = 0; !contract_first && i < nc; i++) order[k++] = contract[i];
+    src.n = dst.n = v.n;
+    int64_t s = 1;
+    for (int i = v.n - 1; i >= 0; i--) {
+        src.dims[i] = dst.dims[i] = v.dims[order[i]];
+        src.strides[i] = v.strides[order[i]];
+        dst.strides[i] = s;
+        s *= v.dims[order[i]];
+    }
+    cpu_move_make(&dst, &src, t->dtype, &out->move);
+    out->stride[0] = size[1] * size[2];
+    out->stride[1] = contract_first ? 1 : size[2];
+    out->stride[2] = contract_first ? size[1] : 1;
+    return true;
+}
+
+/* oneDNN looks at strides of dims of size 1 too: give them the ones of a dense matrix. */
+static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, int64_t rows, int64_t cols, int64_t sb, int64_t sr, int64_t sc) {
+    if (cols == 1 && rows > 1) sc = sr == 1 ? rows : 1;
+    if (rows == 1) sr = cols == 1 ? 1 : sc == 1 ? cols : 1;
+    if (rows == 1 && cols == 1) sc = 1;
+    if (b == 1) {
+        dnnl_dims_t d = {rows, cols}, s = {sr, sc};
+        dnnl_memory_desc_init_by_strides(md, 2, d, t, s);
+    } else {
+        dnnl_dims_t d = {b, rows, cols}, s = {sb, sr, sc};
+        dnnl_memory_desc_init_by_strides(md, 3, d, t, s);
+    }
+}
+
+static size_t align_up(size_t n) { return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN; }
+
+CPU_LOWER(dot_general) {
+    size_t nlb, nrb, nlc, nrc;
+    const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb), *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
+    int64_t dot_lc[1], dot_rc[1];
+    const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nlc), *rc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nrc);
+    const ir_type *lt = op->in[0]->type, *rt = op->in[1]->type, *ot = op->out[0].type;
+    if (op->code == OP_dot) { /* the last dim with the first */
+        dot_lc[0] = (int64_t)lt->rank - 1;
+        dot_rc[0] = 0;
+        lc = dot_lc, rc = dot_rc, nlc = nrc = 1, nlb = nrb = 0;
+        if (lt->rank == 0 || rt->rank == 0) return NULL;
+    }
+    dnnl_data_type_t tl, tr, to;
+    if (!dnnl_type_of(lt->dtype, &tl) || !dnnl_type_of(rt->dtype, &tr) || !dnnl_type_of(ot->dtype, &to) || tl != tr) return NULL;
+    if (tl == dnnl_f32 && to != dnnl_f32) return NULL;
+    dot_state *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    int64_t l[3], r[3];
+    if (!make_side(lt, lb, nlb, lc, nlc, false, l, &s->lhs) || !make_side(rt, rb, nrb, rc, nrc, true, r, &s->rhs)) {
+        base_free(s);
+        return NULL;
+    }
+    int64_t batch = l[0], m = l[1], n = r[1], k = l[2];
+    s->zero_bytes = ir_type_bytes(ot);
+    size_t scratch = 0;
+    if (batch && m && n && k) {
+        dnnl_memory_desc_t a, w, d;
+        matrix_desc(&a, tl, batch, m, k, s->lhs.stride[0], s->lhs.stride[1], s->lhs.stride[2]);
+        matrix_desc(&w, tr, batch, k, n, s->rhs.stride[0], s->rhs.stride[2], s->rhs.stride[1]);
+        matrix_desc(&d, to, batch, m, n, m * n, n, 1);
+        dnnl_matmul_desc_t desc;
+        bool ok = dnnl_matmul_desc_init(&desc, &a, &w, NULL, &d) == dnnl_success;
+        xt_status st = ok ? dnnl_prim_make(&desc, NULL, cpu_build_threads(b), &s->prim, NULL, &ok) : NULL;
+        if (st || !ok) {
+            dot_free(s);
+            return st;
+        }
+        dnnl_prim_add(&s->prim, DNNL_ARG_SRC, &a);
+        dnnl_prim_add(&s->prim, DNNL_ARG_WEIGHTS, &w);
+        dnnl_prim_add(&s->prim, DNNL_ARG_DST, &d);
+        s->lhs.packed_at = scratch;
+        if (s->lhs.pack) scratch += align_up(ir_type_bytes(lt));
+        s->rhs.packed_at = scratch;
+        if (s->rhs.pack) scratch += align_up(ir_type_bytes(rt));
+        s->prim_scratch_at = scratch;
+        scratch += s->prim.scratch_bytes;
+    }
+    cpu_thunk_desc d = {.kernel = &dot_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    *out_done = true;
+    return cpu_build_thunk(b, &d);
+}

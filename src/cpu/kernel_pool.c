@@ -1,0 +1,227 @@
+/* Windows over f32: reduce_window by max, min, sum or product, and max pooling's gradient (select_and_scatter by GE and add).
+ * Rows of the result are made one by one: the window's positions in the outer dims pick source rows, the innermost dim is a strided loop. */
+#include "cpu/kernel_reduce.h"
+
+typedef struct window {
+    int n;
+    int64_t in[VIEW_MAX], out[VIEW_MAX], size[VIEW_MAX], stride[VIEW_MAX], dil[VIEW_MAX], low[VIEW_MAX];
+    fold_op fold;
+    bool pair; /* 2x2, stride 2, no padding, over the last two dims: pooling as most networks have it */
+} window;
+
+static void ints_or(const ir_op *op, ir_attr_key k, int n, int64_t fallback, int64_t *out) {
+    size_t have;
+    const int64_t *v = ir_get_ints(op, k, &have);
+    for (int i = 0; i < n; i++) out[i] = v && (size_t)i < have ? v[i] : fallback;
+}
+
+static bool read_window(const ir_op *op, const ir_type *in, const ir_type *out, window *w) {
+    int64_t base[VIEW_MAX];
+    size_t np;
+    w->n = (int)in->rank;
+    if (in->rank == 0 || in->rank > VIEW_MAX || in->dtype != XT_F32 || in->count <= 0 || out->count <= 0) return false;
+    ints_or(op, IR_A_window_dimensions, w->n, 1, w->size);
+    ints_or(op, IR_A_window_strides, w->n, 1, w->stride);
+    ints_or(op, IR_A_window_dilations, w->n, 1, w->dil);
+    ints_or(op, IR_A_base_dilations, w->n, 1, base);
+    const int64_t *pad = ir_get_ints(op, IR_A_padding, &np);
+    w->pair = w->n >= 2;
+    for (int i = 0; i < w->n; i++) {
+        bool last_two = i >= w->n - 2;
+        w->in[i] = in->dims[i];
+        w->out[i] = out->dims[i];
+        w->low[i] = pad ? pad[2 * i] : 0;
+        if (base[i] != 1) return false;
+        w->pair = w->pair && w->low[i] == 0 && (!pad || pad[2 * i + 1] == 0) && w->dil[i] == 1 && w->size[i] == (last_two ? 2 : 1) && w->stride[i] == (last_two ? 2 : 1);
+    }
+    return true;
+}
+
+typedef struct window_run {
+    const window *w;
+    const simd_ops *simd;
+    const float *in, *src;
+    float *out;
+    float init;
+    int planes; /* select_and_scatter: leading dims with windows of one */
+} window_run;
+
+/* --- reduce_window --------------------------------------------------------------------------------------------------------------- */
+/* acc[o] = fold(acc[o], row[o * stride + shift]) for the outputs whose position is inside the row. */
+static void fold_shifted(const window_run *r, float *acc, const float *row, int64_t shift) {
+    const window *w = r->w;
+    int k = w->n - 1;
+    int64_t s = w->stride[k], first = shift < 0 ? (-shift + s - 1) / s : 0, last = w->in[k] - 1 - shift < 0 ? -1 : (w->in[k] - 1 - shift) / s;
+    if (last >= w->out[k]) last = w->out[k] - 1;
+    if (first > last) return;
+    if (s == 1) {
+        r->simd->fold_rows[w->fold](acc + first, row + first + shift, last - first + 1);
+        return;
+    }
+    for (int64_t o = first; o <= last; o++) acc[o] = cpu_fold_two(w->fold, acc[o], row[o * s + shift]);
+}
+
+static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const window_run *r = ctx;
+    const window *w = r->w;
+    int outer = w->n - 1;
+    int64_t at[VIEW_MAX], k[VIEW_MAX] = {0};
+    for (int64_t t = begin; t < end; t++) {
+        float *acc = r->out + t * w->out[outer];
+        int64_t rest = t;
+        for (int i = outer - 1; i >= 0; i--) {
+            at[i] = rest % w->out[i];
+            rest /= w->out[i];
+        }
+        if (w->pair && w->fold == FOLD_MAX) {
+            int64_t row = 0;
+            for (int i = 0; i < outer; i++) row = row * w->in[i] + at[i] * w->stride[i];
+            const float *top = r->in + row * w->in[outer];
+            r->simd->pool2_row(acc, top, top + w->in[outer], w->out[outer]);
+            for (int64_t i = 0; i < w->out[outer]; i++) acc[i] = cpu_fold_two(FOLD_MAX, r->init, acc[i]);
+            continue;
+        }
+        for (int64_t i = 0; i < w->out[outer]; i++) acc[i] = r->init;
+        for (;;) {
+            int64_t row = 0;
+            bool inside = true;
+            for (int i = 0; i < outer; i++) {
+                int64_t p = at[i] * w->stride[i] + k[i] * w->dil[i] - w->low[i];
+                inside = inside && p >= 0 && p < w->in[i];
+                row = row * w->in[i] + p;
+            }
+            if (inside)
+                for (int64_t j = 0; j < w->size[outer]; j++) fold_shifted(r, acc, r->in + row * w->in[outer], j * w->dil[outer] - w->low[outer]);
+            int i = outer - 1;
+            for (; i >= 0; i--) {
+                if (++k[i] < w->size[i]) break;
+                k[i] = 0;
+            }
+            if (i < 0) break;
+        }
+    }
+}
+
+static xt_status reduce_window_run(const cpu_call *c) {
+    const window *w = c->thunk->state;
+    window_run r = {w, simd_get(), c->in[0], NULL, c->out[0], *(const float *)c->in[1], 0};
+    int64_t n_rows = 1, cost = w->out[w->n - 1];
+    for (int i = 0; i < w->n - 1; i++) n_rows *= w->out[i];
+    for (int i = 0; i < w->n; i++) cost *= w->size[i];
+    team_for(&c->device->team, n_rows, 16384 / (cost + 1) + 1, window_rows, &r);
+    return NULL;
+}
+static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_run, NULL};
+
+CPU_LOWER(reduce_window) {
+    window w = {0};
+    if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !read_window(op, op->in[0]->type, op->out[0].type, &w) || !cpu_fold_of(&op->regions[0], &w.fold)) return NULL;
+    window *s = base_malloc(sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    *s = w;
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &reduce_window_kernel, .op = op, .n_in = 2, .n_out = 1, .state = s, .flops = cpu_op_flops(op)};
+    return cpu_build_thunk(b, &d);
+}
+
+/* --- select_and_scatter -------------------------------------------------------------------------------------------------------------- */
+static void scatter_pairs(const window_run *r, float *out, const float *in, const float *src, int64_t plane) {
+    const window *w = r->w;
+    int64_t rows = w->in[w->n - 2], cols = w->in[w->n - 1], out_rows = w->out[w->n - 2], out_cols = w->out[w->n - 1];
+    (void)plane;
+    for (int64_t y = 0; y < out_rows; y++) {
+        float *top = out + 2 * y * cols, *bottom = top + cols;
+        r->simd->pool2_grad_row(top, bottom, in + 2 * y * cols, in + (2 * y + 1) * cols, src + y * out_cols, out_cols);
+        for (int64_t x = 2 * out_cols; x < cols; x++) top[x] = bottom[x] = 0.0f;
+    }
+    for (int64_t i = 2 * out_rows * cols; i < rows * cols; i++) out[i] = 0.0f;
+    if (r->init != 0.0f)
+        for (int64_t i = 0; i < rows * cols; i++) out[i] += r->init;
+}
+
+/* The place in the plane that the window at `at` selects, or -1 when it lies in the padding altogether. */
+static int64_t select_in(const window_run *r, const float *in, const int64_t *at) {
+    const window *w = r->w;
+    int64_t k[VIEW_MAX] = {0}, best = -1;
+    for (;;) {
+        int64_t p = 0;
+        bool inside = true;
+        for (int i = r->planes; i < w->n; i++) {
+            int64_t q = at[i] * w->stride[i] + k[i] - w->low[i];
+            inside = inside && q >= 0 && q < w->in[i];
+            p = p * w->in[i] + q;
+        }
+        if (inside && (best < 0 || !(in[best] >= in[p]))) best = p;
+        int i = w->n - 1;
+        for (; i >= r->planes; i--) {
+            if (++k[i] < w->size[i]) break;
+            k[i] = 0;
+        }
+        if (i < r->planes) return best;
+    }
+}
+
+static void scatter_planes(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const window_run *r = ctx;
+    const window *w = r->w;
+    int64_t in_size = 1, out_size = 1;
+    for (int i = r->planes; i < w->n; i++) in_size *= w->in[i], out_size *= w->out[i];
+    for (int64_t t = begin; t < end; t++) {
+        const float *in = r->in + t * in_size, *src = r->src + t * out_size;
+        float *out = r->out + t * in_size;
+        if (w->pair) {
+            scatter_pairs(r, out, in, src, t);
+            continue;
+        }
+        for (int64_t i = 0; i < in_size; i++) out[i] = r->init;
+        int64_t at[VIEW_MAX] = {0};
+        for (int64_t o = 0; o < out_size; o++) {
+            int64_t p = select_in(r, in, at);
+            if (p >= 0) out[p] += src[o];
+            for (int i = w->n - 1; i >= r->planes; i--) {
+                if (++at[i] < w->out[i]) break;
+                at[i] = 0;
+            }
+        }
+    }
+}
+
+static int plane_dims(const window *w) {
+    int p = 0;
+    while (p < w->n && w->size[p] == 1 && w->stride[p] == 1 && w->low[p] == 0 && w->in[p] == w->out[p]) p++;
+    return w->pair ? w->n - 2 : p;
+}
+
+static xt_status select_and_scatter_run(const cpu_call *c) {
+    const window *w = c->thunk->state;
+    window_run r = {w, simd_get(), c->in[0], c->in[1], c->out[0], *(const float *)c->in[2], plane_dims(w)};
+    int64_t planes = 1, cost = 1;
+    for (int i = 0; i < r.planes; i++) planes *= w->in[i];
+    for (int i = r.planes; i < w->n; i++) cost *= w->in[i];
+    team_for(&c->device->team, planes, 16384 / (cost + 1) + 1, scatter_planes, &r);
+    return NULL;
+}
+static const cpu_kernel select_and_scatter_kernel = {"select-and-scatter", select_and_scatter_run, NULL};
+
+/* compare GE of the two arguments, in this order. */
+static bool selects_by_ge(const ir_region *r) {
+    const ir_block *b = r->block;
+    const ir_op *o = b ? b->first : NULL;
+    return o && o->code == OP_compare && b->n_args == 2 && o->in[0] == b->args[0] && o->in[1] == b->args[1] && o->next && o->next->n_in == 1 &&
+           o->next->in[0] == &o->out[0] && ir_get_int(o, IR_A_comparison_direction, IR_EQ) == IR_GE && ir_get_int(o, IR_A_compare_type, IR_CMP_FLOAT) != IR_CMP_TOTALORDER;
+}
+
+CPU_LOWER(select_and_scatter) {
+    window w = {0};
+    fold_op f;
+    if (!read_window(op, op->in[0]->type, op->in[1]->type, &w)) return NULL;
+    if (!selects_by_ge(&op->regions[0]) || !cpu_fold_of(&op->regions[1], &f) || f != FOLD_SUM) return NULL;
+    window *s = base_malloc(sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    *s = w;
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &select_and_scatter_kernel, .op = op, .n_in = 3, .n_out = 1, .state = s, .flops = cpu_op_flops(op)};
+    return cpu_build_thunk(b, &d);
+}

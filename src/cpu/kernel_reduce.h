@@ -1,0 +1,12 @@
+/* Folding two numbers: shared by reductions, windows and scatters. */
+#ifndef XT_SRC_CPU_KERNEL_REDUCE_H
+#define XT_SRC_CPU_KERNEL_REDUCE_H
+
+#include "cpu/cpu_int.h"
+#include "cpu/view.h"
+
+bool cpu_fold_of(const ir_region *r, fold_op *out); /* the region is one binary op on its two arguments */
+float cpu_fold_two(fold_op f, float a, float b);
+float cpu_fold_neutral(fold_op f);
+
+#endif

@@ -1,0 +1,82 @@
+/* Which ops have a fast kernel, and what an op costs. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand
+ * (broadcasts, slices) are read in place or copied by a loop; the rest runs on the interpreter's code. */
+#include "cpu/cpu_int.h"
+
+const cpu_lower_fn cpu_lower[OP_COUNT] = {
+    [OP_dot_general] = cpu_lower_dot_general,
+    [OP_dot] = cpu_lower_dot_general,
+    [OP_convolution] = cpu_lower_convolution,
+    [OP_reduce] = cpu_lower_reduce,
+    [OP_reduce_window] = cpu_lower_reduce_window,
+    [OP_select_and_scatter] = cpu_lower_select_and_scatter,
+    [OP_batch_norm_training] = cpu_lower_batch_norm_training,
+    [OP_batch_norm_grad] = cpu_lower_batch_norm_grad,
+    [OP_batch_norm_inference] = cpu_lower_batch_norm_inference,
+    [OP_transpose] = cpu_lower_transpose,
+    [OP_pad] = cpu_lower_pad,
+    [OP_concatenate] = cpu_lower_concatenate,
+    [OP_dynamic_slice] = cpu_lower_dynamic_slice,
+    [OP_dynamic_update_slice] = cpu_lower_dynamic_update_slice,
+    [OP_gather] = cpu_lower_gather,
+    [OP_scatter] = cpu_lower_scatter,
+    [OP_all_reduce] = cpu_lower_collective,
+    [OP_all_gather] = cpu_lower_collective,
+    [OP_all_to_all] = cpu_lower_collective,
+    [OP_reduce_scatter] = cpu_lower_collective,
+    [OP_collective_broadcast] = cpu_lower_collective,
+    [OP_collective_permute] = cpu_lower_collective,
+    [OP_replica_id] = cpu_lower_collective,
+    [OP_partition_id] = cpu_lower_collective,
+};
+
+static double count_of(const ir_type *t) { return t->kind == IR_TENSOR && t->count > 0 ? (double)t->count : 0; }
+
+static double contraction_flops(const ir_op *op) {
+    const ir_type *l = op->in[0]->type, *r = op->in[1]->type;
+    double per = 1; /* products in one element of the result */
+    size_t n;
+    if (op->code == OP_convolution) {
+        per = count_of(r);
+        int64_t o = r->dims[ir_get_int(op, IR_A_kernel_output_feature_dimension, 0)];
+        if (o > 0) per /= (double)o;
+    } else if (op->code == OP_dot) {
+        per = l->rank ? (double)l->dims[l->rank - 1] : 1;
+    } else {
+        const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &n);
+        for (size_t i = 0; i < n; i++) per *= (double)l->dims[lc[i]];
+    }
+    return 2 * per * count_of(op->out[0].type);
+}
+
+static double window_size(const ir_op *op) {
+    size_t n;
+    const int64_t *w = ir_get_ints(op, IR_A_window_dimensions, &n);
+    double p = 1;
+    for (size_t i = 0; i < n; i++) p *= (double)w[i];
+    return p;
+}
+
+double cpu_op_flops(const ir_op *op) {
+    if (op->n_out == 0) return 0;
+    double out = count_of(op->out[0].type);
+    switch ((int)op->code) {
+    case OP_dot: case OP_dot_general: case OP_convolution: return contraction_flops(op);
+    case OP_reduce: case OP_sort: case OP_scatter: return count_of(op->in[0]->type);
+    case OP_reduce_window: return out * window_size(op);
+    case OP_select_and_scatter: return count_of(op->in[1]->type) * window_size(op);
+    case OP_batch_norm_training: return 8 * out;
+    case OP_batch_norm_grad: return 10 * out;
+    case OP_batch_norm_inference: return 4 * out;
+    case OP_while: case OP_if: case OP_case: return 0; /* not known before it runs */
+    default: return ir_op_infos[op->code].flags & IR_ELEMENTWISE ? out : 0;
+    }
+}
+
+double cpu_op_transcendentals(const ir_op *op) {
+    switch ((int)op->code) {
+    case OP_exponential: case OP_exponential_minus_one: case OP_log: case OP_log_plus_one: case OP_tanh: case OP_logistic: case OP_sine:
+    case OP_cosine: case OP_tan: case OP_power: case OP_atan2: case OP_cbrt: case OP_sqrt: case OP_rsqrt:
+        return count_of(op->out[0].type);
+    default: return 0;
+    }
+}

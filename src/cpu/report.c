@@ -1,0 +1,94 @@
+/* What a plan says about itself: thunk lines for dumps, live buffers for out-of-memory messages. */
+#include "cpu/cpu_int.h"
+
+#include <stdlib.h>
+
+void cpu_thunk_name(const cpu_thunk *t, char *buf, size_t n) {
+    const ir_op_info *i = &ir_op_infos[t->op->code];
+    if (t->ordinal == CPU_NONE) snprintf(buf, n, "%s.%s", i->dialect, i->name);
+    else snprintf(buf, n, "n%u (%s.%s)", t->ordinal, i->dialect, i->name);
+}
+
+static const cpu_thunk *writer_of(const cpu_exec *e, uint32_t slot) {
+    for (size_t t = 0; t < e->plan.n_thunks; t++) {
+        const cpu_thunk *th = &e->plan.thunks[t];
+        if (th->scratch == slot) return th;
+        for (uint32_t i = 0; i < th->n_out; i++)
+            if (th->out[i].slot == slot) return th;
+    }
+    return NULL;
+}
+
+typedef struct live_slot {
+    size_t bytes;
+    uint32_t slot;
+} live_slot;
+static int larger_first(const void *a, const void *b) {
+    const live_slot *x = a, *y = b;
+    if (x->bytes != y->bytes) return x->bytes < y->bytes ? 1 : -1;
+    return x->slot < y->slot ? -1 : x->slot > y->slot;
+}
+
+void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out) {
+    const cpu_plan *p = &e->plan;
+    live_slot *live = base_malloc((p->n_slots + 1) * sizeof *live);
+    size_t n = 0;
+    if (!live) return; /* the report is best effort: the failure itself is told anyway */
+    for (uint32_t i = 0; i < p->n_slots; i++) {
+        const cpu_slot *s = &p->slots[i];
+        bool always = s->kind == CPU_SLOT_ARG || (s->kind == CPU_SLOT_OUT && s->takes == CPU_NONE);
+        bool now = s->kind == CPU_SLOT_TEMP && s->same_as == CPU_NONE && s->first != CPU_NONE && s->first <= thunk && s->last >= thunk;
+        if ((always || now) && s->bytes) live[n++] = (live_slot){s->bytes, i};
+    }
+    qsort(live, n, sizeof *live, larger_first);
+    for (size_t k = 0; k < n && k < 10; k++) {
+        const cpu_slot *s = &p->slots[live[k].slot];
+        str type = STR_INIT;
+        char name[96] = "";
+        const cpu_thunk *w = writer_of(e, live[k].slot);
+        if (s->type) ir_type_print(s->type, &type);
+        else str_append(&type, "scratch");
+        if (s->kind == CPU_SLOT_ARG) snprintf(name, sizeof name, "argument %u", s->index);
+        else if (w) cpu_thunk_name(w, name, sizeof name);
+        str_printf(out, "\n  %zu bytes  %s  %s%s", s->bytes, str_cstr(&type), name, s->kind == CPU_SLOT_OUT ? "  (result)" : "");
+        str_free(&type);
+    }
+    if (n > 10) str_printf(out, "\n  and %zu smaller ones", n - 10);
+    base_free(live);
+}
+
+static void print_place(const cpu_plan *p, cpu_ref r, str *out) {
+    const cpu_slot *s = &p->slots[r.slot];
+    static const char *const letters[] = {"arg", "out", "t", "c"};
+    str_printf(out, " %s%u", letters[s->kind], s->kind == CPU_SLOT_ARG || s->kind == CPU_SLOT_OUT ? s->index : r.slot);
+    if (r.offset) str_printf(out, "+%zu", r.offset);
+    if (s->kind == CPU_SLOT_OUT && s->takes != CPU_NONE) str_printf(out, "=arg%u", s->takes);
+}
+
+void cpu_plan_print(const cpu_exec *e, str *out) {
+    const cpu_plan *p = &e->plan;
+    str_printf(out, "plan of %s: %zu thunks, arena %zu bytes, constants %zu bytes\n", e->name, p->n_thunks, p->arena_bytes, p->const_bytes);
+    for (size_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        char name[96];
+        cpu_thunk_name(th, name, sizeof name);
+        str_printf(out, "%4zu %-14s %s  (", t, th->kernel->name, name);
+        for (uint32_t i = 0; i < th->n_in; i++) print_place(p, th->in[i], out);
+        str_append(out, " ) ->");
+        for (uint32_t i = 0; i < th->n_out; i++) {
+            print_place(p, th->out[i], out);
+            const cpu_slot *s = &p->slots[th->out[i].slot];
+            if (s->same_as != CPU_NONE) str_printf(out, "~t%u", s->same_as);
+            if (s->type) {
+                str_append(out, ":");
+                ir_type_print(s->type, out);
+            }
+        }
+        str_printf(out, "  %.0f bytes, %.0f flops", th->bytes, th->flops);
+        if (th->n_ops > 1) {
+            str_append(out, "  covers");
+            for (uint32_t i = 0; i < th->n_ops; i++) str_printf(out, " %s", ir_op_infos[th->ops[i]->code].name);
+        }
+        str_append(out, "\n");
+    }
+}

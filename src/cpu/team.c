@@ -1,0 +1,90 @@
+/* Parallel regions by OpenMP: gcc and clang both lower `omp parallel` to calls into libgomp when linked against it, and oneDNN uses the
+ * same runtime, so its loops and ours share one set of threads and never fight for cores. */
+#include "cpu/team.h"
+
+#include <omp.h>
+#include <sched.h>
+#include <stdatomic.h>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
+
+int team_default_threads(void) {
+    int64_t n;
+    if (env_int("XT_THREADS", &n) && n > 0) return n > 1024 ? 1024 : (int)n;
+    cpu_set_t set;
+    if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
+    return 1;
+}
+
+/* Flush results (FTZ) and treat inputs (DAZ) below the normal range as zero, as XLA:CPU does: a denormal costs a hundred cycles. */
+static unsigned float_get(void) {
+#if defined(__x86_64__)
+    return _mm_getcsr();
+#elif defined(__aarch64__)
+    uint64_t v;
+    __asm__ volatile("mrs %0, fpcr" : "=r"(v));
+    return (unsigned)v;
+#else
+    return 0;
+#endif
+}
+static void float_set(unsigned v) {
+#if defined(__x86_64__)
+    _mm_setcsr(v);
+#elif defined(__aarch64__)
+    __asm__ volatile("msr fpcr, %0" : : "r"((uint64_t)v));
+#else
+    (void)v;
+#endif
+}
+static unsigned float_flushing(unsigned v) {
+#if defined(__x86_64__)
+    return v | 0x8040u;
+#elif defined(__aarch64__)
+    return v | 1u << 24;
+#else
+    return v;
+#endif
+}
+
+static void set_all(int threads, unsigned v) {
+    float_set(v);
+    if (threads > 1) {
+#pragma omp parallel num_threads(threads)
+        float_set(v);
+    }
+}
+
+void team_enter(cpu_team *t) {
+    t->outer_threads = omp_get_max_threads();
+    t->outer_float = float_get();
+    omp_set_num_threads(t->threads);
+    set_all(t->threads, float_flushing(t->outer_float));
+}
+
+void team_leave(cpu_team *t) {
+    set_all(t->threads, t->outer_float);
+    omp_set_num_threads(t->outer_threads);
+}
+
+void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx) {
+    if (n <= 0) return;
+    if (grain < 1) grain = 1;
+    int64_t chunks = (n - 1) / grain + 1;
+    if (t->threads <= 1 || chunks == 1) {
+        for (int64_t c = 0; c < chunks; c++) fn(ctx, c * grain, c == chunks - 1 ? n : (c + 1) * grain, 0);
+        return;
+    }
+    int threads = chunks < t->threads ? (int)chunks : t->threads;
+    _Atomic int64_t next = 0;
+#pragma omp parallel num_threads(threads)
+    {
+        int me = omp_get_thread_num();
+        for (;;) {
+            int64_t c = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
+            if (c >= chunks) break;
+            fn(ctx, c * grain, c == chunks - 1 ? n : (c + 1) * grain, me);
+        }
+    }
+}
