@@ -19,6 +19,7 @@
 
 #include "coll/coll.h"
 #include "dist/dist_int.h"
+#include "lazy/lazy.h"
 
 enum {
     GRACE_MS = 1000,        /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
@@ -120,6 +121,7 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
     world_set(NULL);
     coll_run_group_forget();
     int code = run_here(l->job->fn, l->job->arg);
+    lazy_check_finished();
     fflush(NULL);
     coll_run_group_close();
     _exit(code & 0xff ? code & 0xff : code != 0); /* exit handlers belong to the program that forked us */

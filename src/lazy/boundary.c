@@ -1,4 +1,5 @@
 /* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to their slots, end the step. */
+#include "coll/coll.h"
 #include "lazy/ctx.h"
 
 #include <stdlib.h>
@@ -162,10 +163,19 @@ static void end_step(lazy_ctx *c, src_id at) {
     lazy_drop_trace(c);
 }
 
+/* Other ranks' errors show where this one was seen last. */
+static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    char text[200];
+    if (world_get()->size < 2) return;
+    snprintf(text, sizeof text, "%s:%d (%s, step %lld)", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step);
+    coll_run_note(text);
+}
+
 bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->in_boundary) return c != NULL;
     c->in_boundary = true;
+    note_place(c, cause, src);
     for (size_t i = 0; i < observers.n; i++)
         if (observers.items[i].before) observers.items[i].before(observers.items[i].user, cause);
     xt_status late = lazy_take_async_error();

@@ -24,7 +24,7 @@ static xt_status kv_get(void *user, const char *key, size_t n, int timeout_ms, c
 
 static xt_status kv_put(void *user, const char *key, size_t n, const char *value, size_t value_size) { return coll_put(user, key, n, value, value_size); }
 
-static void at_exit(void) {
+void lazy_check_finished(void) {
     if (dev.client && !dev.finished && getpid() == dev.pid)
         log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors were not shown; end main with `return xt_finish();`");
 }
@@ -53,7 +53,7 @@ xt_status lazy_device(device_client **out) {
             dev.where = c ? c->b.src : 0;
             dev.finished = false;
             static bool registered;
-            if (!registered) atexit(at_exit);
+            if (!registered) atexit(lazy_check_finished);
             registered = true;
             dev.pid = getpid();
         } else

@@ -90,6 +90,7 @@ void lazy_at_finish(void (*fn)(void *), void *user);      /* run by xt_finish af
 /* The process-wide client, opened at the first call. */
 xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
+void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
 
 /* What the loop is at: set by xt_next, read by logs and reports. */
