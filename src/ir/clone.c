@@ -8,6 +8,7 @@
 
 typedef struct copier {
     ir_module *to;
+    ir_op *before; /* copies go before this op of `to`; NULL: at the end of their block */
     uint64_t epoch;
     ir_value **values;
     size_t n_values, cap_values;
@@ -95,6 +96,7 @@ static bool copy_regions(copier *c, ir_op *op) {
 /* Operands have been copied before; a missing one means a graph that is not in SSA form. */
 static bool copy_op(copier *c, ir_block *into, const ir_op *op) {
     ir_builder b = ir_at_end(c->to, into);
+    b.before = c->before && c->before->block == into ? c->before : NULL;
     ir_op *copy = build_raw(&b, op, op->n_out, NULL);
     if (!copy) return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
@@ -250,5 +252,26 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out) {
     base_free(c.values);
     if (good) *out = c.to;
     else ir_module_free(c.to);
+    return good ? NULL : out_of_memory();
+}
+
+/* --- Inlining ------------------------------------------------------------------------------------------------------------------------------------ */
+static bool inline_body(copier *c, const ir_block *body, ir_op *call, ir_value **out_results) {
+    const ir_op *ret = ir_block_return(body);
+    for (size_t i = 0; i < body->n_args; i++)
+        if (!remember(c, body->args[i], call->in[i])) return false;
+    for (const ir_op *op = body->first; op != ret; op = op->next)
+        if (!copy_op(c, call->block, op)) return false;
+    for (uint32_t i = 0; i < ret->n_in; i++)
+        if (!(out_results[i] = copied(c, ret->in[i]))) return false;
+    return true;
+}
+
+xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_value **out_results) {
+    if (!ir_block_return(body) || body->n_args != call->n_in)
+        return status_new(XT_INVALID_ARGUMENT, call->src ? src_get(call->src) : NULL, "a function of %zu arguments is called with %u", body->n_args, call->n_in);
+    copier c = {.to = m, .before = call, .epoch = ir_new_epoch()};
+    bool good = inline_body(&c, body, call, out_results);
+    base_free(c.values);
     return good ? NULL : out_of_memory();
 }

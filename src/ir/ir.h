@@ -342,4 +342,8 @@ xt_status ir_extract(size_t n, ir_value *const *roots, const char *name, bool (*
                      ir_module **out, ir_value ***out_leaves, size_t *out_n_leaves);
 xt_status ir_module_clone(const ir_module *m, ir_module **out);
 
+/* Copies the ops of a function's body before `call`, the arguments replaced by its operands; out_results: what the body returns, one for each
+ * operand of its return. `call` itself stays. */
+xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_value **out_results);
+
 #endif

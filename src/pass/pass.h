@@ -1,10 +1,47 @@
-/* Passes over IR modules. A pass changes the module in place and leaves it valid; on an error the module is still a tree, but of no use. */
+/* Passes over a module and the runner. A pass is one file: `opt_*` improves, `lower_*` removes something; its row in passes.def says what it
+ * needs and keeps. A pass changes the module in place, sets c->changed when it did, and leaves it valid: the runner verifies after each pass
+ * when c->verify is set, and writes the text after each into the folder of XT_DUMP.
+ *
+ *     pass_ctx c = PASS_CTX_INIT;
+ *     XT_TRY(pass_optimize(&c, m));
+ *
+ * A rewrite is exact when it changes no bit of any result (NaN payloads aside); inexact ones are applied only when c->inexact allows. */
 #ifndef XT_SRC_PASS_H
 #define XT_SRC_PASS_H
 
 #include "ir/ir.h"
 
-/* Takes every chlo op apart into StableHLO ops. Needs: static shapes at those ops. Leaves: no op of the chlo dialect. */
+typedef struct pass_ctx {
+    bool changed; /* set by a pass, cleared by the runner before each */
+    bool inexact; /* rewrites that round differently are welcome */
+    bool verify;  /* ir_verify after each pass: on in builds with assertions */
+    int stage;    /* how many passes the runner has run: orders the dumps of one program */
+    int program;  /* number of the program within the process, for dumps; 0 until the first */
+} pass_ctx;
+#ifdef NDEBUG
+#define PASS_CTX_INIT {0}
+#else
+#define PASS_CTX_INIT {.verify = true}
+#endif
+
+typedef xt_status (*pass_fn)(pass_ctx *c, ir_module *m);
+typedef struct pass_row {
+    const char *name; /* "opt_dce" */
+    pass_fn run;
+    const char *needs, *keeps;
+} pass_row;
+extern const pass_row pass_rows[];
+extern const size_t pass_row_count;
+#define PASS(name, needs, keeps) xt_status pass_##name(pass_ctx *c, ir_module *m);
+#include "pass/passes.def"
+#undef PASS
+
+/* Takes every chlo op apart into StableHLO ops. Needs: static shapes at those ops. Leaves: no op of the chlo dialect. Stands in the table too. */
 xt_status pass_lower_chlo(ir_module *m);
+
+const pass_row *pass_find(const char *name);               /* NULL when there is none */
+xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m);
+/* The passes that every program goes through: lowers what has a meaning in smaller ops, then improves until nothing changes. */
+xt_status pass_optimize(pass_ctx *c, ir_module *m);
 
 #endif

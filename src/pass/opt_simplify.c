@@ -1,0 +1,167 @@
+/* needs: nothing. keeps: meaning bit for bit, unless c->inexact allows more.
+ * Replaces values by cheaper ones: the patterns of rules.def, and the rules on shapes below, which need more than a pattern can say. Ops left
+ * without readers go with opt_dce. */
+#include "pass/rules.h"
+
+static ir_op *def(const ir_value *v, ir_opcode code) { return v->def && v->def->code == code ? v->def : NULL; }
+
+static bool counts_up(const int64_t *v, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (v[i] != (int64_t)i) return false;
+    return true;
+}
+
+static bool all_are(const int64_t *v, size_t n, int64_t x) {
+    for (size_t i = 0; v && i < n; i++)
+        if (v[i] != x) return false;
+    return true;
+}
+
+/* --- Rules on shapes: a replacement, or NULL. --------------------------------------------------------------------------------------------- */
+static ir_value *reshape(ir_builder *b, ir_op *op) {
+    ir_value *x = op->in[0];
+    if (x->type == op->out[0].type) return x;
+    ir_op *inner = def(x, OP_reshape);
+    const ir_type *t = op->out[0].type;
+    if (!inner || t->count < 0) return NULL;
+    return ir_reshape(b, inner->in[0], t->rank, t->dims);
+}
+
+static ir_value *transpose(ir_builder *b, ir_op *op) {
+    size_t n, inner_n;
+    int64_t both[IR_MAX_RANK];
+    const int64_t *perm = ir_get_ints(op, IR_A_permutation, &n);
+    if (counts_up(perm, n)) return op->in[0];
+    ir_op *inner = def(op->in[0], OP_transpose);
+    if (!inner) return NULL;
+    const int64_t *first = ir_get_ints(inner, IR_A_permutation, &inner_n);
+    for (size_t i = 0; i < n; i++) both[i] = first[perm[i]];
+    return counts_up(both, n) ? inner->in[0] : ir_transpose(b, inner->in[0], n, both);
+}
+
+static ir_value *broadcast_in_dim(ir_builder *b, ir_op *op) {
+    size_t n, inner_n;
+    int64_t both[IR_MAX_RANK];
+    const int64_t *dims = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
+    if (op->in[0]->type == op->out[0].type && counts_up(dims, n)) return op->in[0];
+    ir_op *inner = def(op->in[0], OP_broadcast_in_dim);
+    if (!inner) return NULL;
+    const int64_t *first = ir_get_ints(inner, IR_A_broadcast_dimensions, &inner_n);
+    for (size_t i = 0; i < inner_n; i++) both[i] = dims[first[i]];
+    return ir_broadcast_in_dim(b, inner->in[0], op->out[0].type, inner_n, both);
+}
+
+/* From a type to a wider one and back again loses nothing: every value of the first is one of the second. */
+static bool widens(xt_dtype from, xt_dtype to) {
+    size_t bytes = xt_dtype_size(from);
+    bool ints = ir_dtype_is_int(from);
+    if (from == XT_BOOL) return ir_dtype_is_int(to) || to == XT_F32 || to == XT_F64;
+    if (to == XT_F64) return from == XT_F32 || from == XT_F16 || from == XT_BF16 || (ints && bytes <= 4);
+    if (to == XT_F32) return from == XT_F16 || from == XT_BF16 || (ints && bytes <= 2);
+    return ints && ir_dtype_is_int(to) && ir_dtype_is_signed(from) == ir_dtype_is_signed(to) && bytes < xt_dtype_size(to);
+}
+
+static ir_value *convert(ir_builder *b, ir_op *op) {
+    (void)b;
+    ir_value *x = op->in[0];
+    if (x->type == op->out[0].type) return x;
+    ir_op *inner = def(x, OP_convert);
+    bool back = inner && inner->in[0]->type == op->out[0].type;
+    return back && widens(inner->in[0]->type->dtype, x->type->dtype) ? inner->in[0] : NULL;
+}
+
+static ir_value *slice(ir_builder *b, ir_op *op) {
+    (void)b; /* the same type with all of the operand in it: the limits are the dims and the steps 1 */
+    size_t n;
+    const int64_t *start = ir_get_ints(op, IR_A_start_indices, &n), *stride;
+    bool whole = op->in[0]->type == op->out[0].type && op->out[0].type->count >= 0 && all_are(start, n, 0);
+    stride = ir_get_ints(op, IR_A_strides, &n);
+    return whole && all_are(stride, n, 1) ? op->in[0] : NULL;
+}
+
+static ir_value *pad(ir_builder *b, ir_op *op) {
+    (void)b;
+    size_t n;
+    const int64_t *low = ir_get_ints(op, IR_A_edge_padding_low, &n), *high = ir_get_ints(op, IR_A_edge_padding_high, &n);
+    const int64_t *inner = ir_get_ints(op, IR_A_interior_padding, &n);
+    return all_are(low, n, 0) && all_are(high, n, 0) && all_are(inner, n, 0) && op->in[0]->type == op->out[0].type ? op->in[0] : NULL;
+}
+
+static ir_value *concatenate(ir_builder *b, ir_op *op) {
+    (void)b;
+    return op->n_in == 1 && op->in[0]->type == op->out[0].type ? op->in[0] : NULL;
+}
+
+static ir_value *reverse(ir_builder *b, ir_op *op) {
+    (void)b;
+    size_t n;
+    const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n);
+    for (size_t i = 0; i < n; i++)
+        if (op->in[0]->type->dims[dims[i]] != 1) return NULL;
+    return op->in[0];
+}
+
+static ir_value *get_dimension_size(ir_builder *b, ir_op *op) {
+    int64_t size = op->in[0]->type->dims[ir_get_int(op, IR_A_dimension, 0)];
+    int32_t value = (int32_t)size;
+    return size == IR_DYNAMIC || size != value ? NULL : ir_constant(b, op->out[0].type, &value);
+}
+
+static ir_value *get_tuple_element(ir_builder *b, ir_op *op) {
+    (void)b;
+    ir_op *tuple = def(op->in[0], OP_tuple);
+    return tuple ? tuple->in[ir_get_int(op, IR_A_index, 0)] : NULL;
+}
+
+/* Ops with a shape operand whose result is known anyway are the plain ones. */
+static ir_value *dynamic_reshape(ir_builder *b, ir_op *op) {
+    const ir_type *t = op->out[0].type;
+    return t->count < 0 || op->in[0]->type->count < 0 ? NULL : ir_reshape(b, op->in[0], t->rank, t->dims);
+}
+
+static ir_value *dynamic_iota(ir_builder *b, ir_op *op) {
+    return op->out[0].type->count < 0 ? NULL : ir_iota(b, op->out[0].type, ir_get_int(op, IR_A_iota_dimension, 0));
+}
+
+static ir_value *dynamic_broadcast_in_dim(ir_builder *b, ir_op *op) {
+    size_t n;
+    const int64_t *dims = ir_get_ints(op, IR_A_broadcast_dimensions, &n);
+    return op->out[0].type->count < 0 || op->in[0]->type->count < 0 ? NULL : ir_broadcast_in_dim(b, op->in[0], op->out[0].type, n, dims);
+}
+
+static ir_value *(*const shape_rules[OP_COUNT])(ir_builder *, ir_op *) = {
+    [OP_reshape] = reshape,
+    [OP_transpose] = transpose,
+    [OP_broadcast_in_dim] = broadcast_in_dim,
+    [OP_convert] = convert,
+    [OP_slice] = slice,
+    [OP_pad] = pad,
+    [OP_concatenate] = concatenate,
+    [OP_reverse] = reverse,
+    [OP_get_dimension_size] = get_dimension_size,
+    [OP_get_tuple_element] = get_tuple_element,
+    [OP_dynamic_reshape] = dynamic_reshape,
+    [OP_dynamic_iota] = dynamic_iota,
+    [OP_dynamic_broadcast_in_dim] = dynamic_broadcast_in_dim,
+};
+
+static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *module) {
+    if (op->n_out != 1 || !op->out[0].uses) return NULL;
+    ir_builder b = ir_before(module, op);
+    b.src = op->src;
+    b.path = op->path;
+    ir_value *with = NULL;
+    if (shape_rules[op->code]) with = shape_rules[op->code](&b, op);
+    if (!with && !b.status && (ir_op_infos[op->code].flags & IR_ELEMENTWISE)) with = rule_apply(&b, op, c->inexact);
+    if (b.status) return b.status;
+    if (!with || with->type != op->out[0].type) return NULL;
+    c->changed = true;
+    return rewrite_value(r, &op->out[0], with) ? NULL : status_oom(sizeof *with, "simplification");
+}
+
+xt_status pass_opt_simplify(pass_ctx *c, ir_module *m) {
+    rewriter r = REWRITER_INIT;
+    xt_status s = rewrite_module(&r, c, m, visit, m);
+    rewriter_deinit(&r);
+    return s;
+}

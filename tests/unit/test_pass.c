@@ -1,0 +1,272 @@
+/* Passes: program in, pass, program out. Each row's output is compared as printed text, so spelling in the row does not matter. */
+#include "pass/pass.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <cmocka.h>
+
+static ir_module *parse(const char *text) {
+    ir_module *m = NULL;
+    xt_status s = ir_parse(text, strlen(text), "test", &m);
+    if (!s) s = ir_verify(m);
+    if (s) fail_msg("%s\n%s", xt_status_message(s), text);
+    return m;
+}
+
+static char *print(const ir_module *m) {
+    str s = STR_INIT;
+    xt_status bad = ir_print(m, 0, &s);
+    if (bad) fail_msg("%s", xt_status_message(bad));
+    return s.data;
+}
+
+/* passes: names with spaces between. A second run must change nothing. */
+static void check(const char *passes, bool inexact, const char *in, const char *want) {
+    ir_module *m = parse(in), *w = parse(want);
+    for (int again = 0; again < 2; again++) {
+        bool changed = false;
+        char name[32];
+        for (const char *p = passes; *p; p += strspn(p, " ")) {
+            size_t n = strcspn(p, " ");
+            memcpy(name, p, n);
+            name[n] = 0;
+            p += n;
+            pass_ctx c = {.verify = true, .inexact = inexact};
+            assert_non_null(pass_find(name));
+            xt_status s = pass_run(&c, pass_find(name), m);
+            if (s) fail_msg("%s", xt_status_message(s));
+            changed |= c.changed;
+        }
+        if (again && changed) fail_msg("%s changes its own result:\n%s", passes, in);
+    }
+    char *got = print(m), *expected = print(w);
+    assert_string_equal(got, expected);
+    base_free(got);
+    base_free(expected);
+    ir_module_free(m);
+    ir_module_free(w);
+}
+
+/* One function of x, y: tensor<2x3xf32>; the body gives the result's name, as text between. */
+static void check_body(const char *passes, bool inexact, const char *in, const char *want) {
+    char text[2][4096];
+    const char *bodies[2] = {in, want};
+    for (int i = 0; i < 2; i++)
+        snprintf(text[i], sizeof text[i], "func.func public @main(%%x: tensor<2x3xf32>, %%y: tensor<2x3xf32>, %%i: tensor<2x3xi32>, %%p: tensor<2x3xi1>) -> %s\n}\n", bodies[i]);
+    check(passes, inexact, text[0], text[1]);
+}
+
+#define F "tensor<2x3xf32>"
+#define RETURN_X "tensor<2x3xf32> {\n return %x : tensor<2x3xf32>"
+
+static void dce_removes_what_nobody_reads(void **state) {
+    (void)state;
+    check_body("opt_dce", false,
+               F " {\n %a = stablehlo.add %x, %y : " F "\n %b = stablehlo.negate %a : " F "\n"
+                 "%c = stablehlo.custom_call @f(%x) {has_side_effect = false} : (" F ") -> " F "\n return %x : " F, RETURN_X);
+}
+
+static void dce_keeps_effects(void **state) {
+    (void)state;
+    const char *text = F " {\n %a = stablehlo.negate %y : " F "\n"
+                         "%c = stablehlo.custom_call @f(%a) {has_side_effect = true} : (" F ") -> " F "\n return %x : " F;
+    check_body("opt_dce", false, text, text);
+}
+
+static void dce_drops_functions_nobody_reaches(void **state) {
+    (void)state;
+    const char *main_and_g = "func.func public @main(%x: tensor<f32>) -> tensor<f32> {\n %r = call @g(%x) : (tensor<f32>) -> tensor<f32>\n"
+                             " return %r : tensor<f32>\n}\nfunc.func private @g(%x: tensor<f32>) -> tensor<f32> {\n return %x : tensor<f32>\n}\n";
+    char in[1024];
+    snprintf(in, sizeof in, "%sfunc.func private @h(%%x: tensor<f32>) -> tensor<f32> {\n return %%x : tensor<f32>\n}\n", main_and_g);
+    check("opt_dce", false, in, main_and_g);
+}
+
+static void cse_merges_equal_ops(void **state) {
+    (void)state;
+    check_body("opt_cse opt_dce", false,
+               F " {\n %a = stablehlo.add %x, %y : " F "\n %b = stablehlo.add %y, %x : " F "\n %c = stablehlo.subtract %a, %b : " F "\n"
+                 " %d = stablehlo.subtract %b, %a : " F "\n %e = stablehlo.multiply %c, %d : " F "\n return %e : " F,
+               F " {\n %a = stablehlo.add %x, %y : " F "\n %c = stablehlo.subtract %a, %a : " F "\n %e = stablehlo.multiply %c, %c : " F
+                 "\n return %e : " F);
+}
+
+static void cse_compares_regions_and_attributes(void **state) {
+    (void)state;
+    const char *reduce = " %%%s = stablehlo.reduce(%%x init: %%z) applies stablehlo.%s across dimensions = [%d] : (tensor<2x3xf32>, tensor<f32>) -> tensor<%dxf32>\n";
+    char in[2048], want[2048], sum[256], sum2[256], most[256], other[256];
+    snprintf(sum, sizeof sum, reduce, "a", "add", 1, 2);
+    snprintf(sum2, sizeof sum2, reduce, "b", "add", 1, 2);
+    snprintf(most, sizeof most, reduce, "c", "maximum", 1, 2);
+    snprintf(other, sizeof other, reduce, "d", "add", 0, 3);
+    const char *types = "tensor<2xf32>, tensor<2xf32>, tensor<2xf32>, tensor<3xf32>";
+    snprintf(in, sizeof in, "(%s) {\n %%z = stablehlo.constant dense<0.0> : tensor<f32>\n%s%s%s%s return %%a, %%b, %%c, %%d : %s", types, sum, sum2, most, other, types);
+    snprintf(want, sizeof want, "(%s) {\n %%z = stablehlo.constant dense<0.0> : tensor<f32>\n%s%s%s return %%a, %%a, %%c, %%d : %s", types, sum, most, other, types);
+    check_body("opt_cse opt_dce", false, in, want);
+}
+
+static void cse_respects_scopes_and_barriers(void **state) {
+    (void)state;
+    const char *text = F " {\n %s = stablehlo.constant dense<true> : tensor<i1>\n"
+                         " %r = \"stablehlo.if\"(%s) ({\n %a = stablehlo.negate %x : " F "\n stablehlo.return %a : " F "\n}, {\n"
+                         " %b = stablehlo.negate %x : " F "\n stablehlo.return %b : " F "\n}) : (tensor<i1>) -> " F "\n"
+                         " %k = stablehlo.optimization_barrier %r : " F "\n %l = stablehlo.optimization_barrier %r : " F "\n"
+                         " %t = stablehlo.add %k, %l : " F "\n return %t : " F;
+    check_body("opt_cse opt_dce", false, text, text);
+}
+
+static void simplify_applies_patterns(void **state) {
+    (void)state;
+    const char *one = " {\n %c = stablehlo.constant dense<1.0> : " F "\n %a = stablehlo.multiply %c, %x : " F "\n %n = stablehlo.negate %a : " F
+                      "\n %m = stablehlo.negate %n : " F "\n return %m : " F;
+    char in[1024];
+    snprintf(in, sizeof in, "%s%s", F, one);
+    check_body("opt_simplify opt_dce", false, in, RETURN_X);
+}
+
+static void simplify_sees_through_broadcast_constants(void **state) {
+    (void)state;
+    check_body("opt_simplify opt_dce", false,
+               F " {\n %c = stablehlo.constant dense<1.0> : tensor<f32>\n %b = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> " F
+                 "\n %a = stablehlo.divide %x, %b : " F "\n return %a : " F, RETURN_X);
+}
+
+static void inexact_rules_wait_for_leave(void **state) {
+    (void)state;
+    const char *text = F " {\n %c = stablehlo.constant dense<0.0> : " F "\n %a = stablehlo.add %x, %c : " F "\n return %a : " F;
+    check_body("opt_simplify opt_dce", false, text, text);
+    check_body("opt_simplify opt_dce", true, text, RETURN_X);
+}
+
+static void simplify_shapes(void **state) {
+    (void)state;
+    static const char *const rows[] = {
+        " %a = stablehlo.reshape %x : (" F ") -> tensor<6xf32>\n %r = stablehlo.reshape %a : (tensor<6xf32>) -> " F,
+        " %a = stablehlo.transpose %x, dims = [1, 0] : (" F ") -> tensor<3x2xf32>\n %r = stablehlo.transpose %a, dims = [1, 0] : (tensor<3x2xf32>) -> " F,
+        " %r = stablehlo.transpose %x, dims = [0, 1] : (" F ") -> " F,
+        " %r = stablehlo.broadcast_in_dim %x, dims = [0, 1] : (" F ") -> " F,
+        " %r = stablehlo.slice %x [0:2, 0:3] : (" F ") -> " F,
+        " %z = stablehlo.constant dense<0.0> : tensor<f32>\n %r = stablehlo.pad %x, %z, low = [0, 0], high = [0, 0], interior = [0, 0] : (" F ", tensor<f32>) -> " F,
+        " %r = stablehlo.concatenate %x, dim = 0 : (" F ") -> " F,
+        " %r = stablehlo.convert %x : " F,
+        " %a = stablehlo.convert %x : (" F ") -> tensor<2x3xf64>\n %r = stablehlo.convert %a : (tensor<2x3xf64>) -> " F,
+        " %a = stablehlo.reverse %x, dims = [] : " F "\n %r = stablehlo.reverse %a, dims = [] : " F,
+        " %t = stablehlo.tuple %y, %x : tuple<" F ", " F ">\n %r = stablehlo.get_tuple_element %t[1] : (tuple<" F ", " F ">) -> " F,
+        " %s = stablehlo.constant dense<[2, 3]> : tensor<2xi32>\n %r = stablehlo.dynamic_reshape %x, %s : (" F ", tensor<2xi32>) -> " F,
+        " %r = stablehlo.select %p, %x, %x : tensor<2x3xi1>, " F,
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char in[1024];
+        snprintf(in, sizeof in, F " {\n%s\n return %%r : " F, rows[i]);
+        check_body("opt_simplify opt_dce", false, in, RETURN_X);
+    }
+}
+
+static void simplify_keeps_conversions_that_round(void **state) {
+    (void)state;
+    const char *text = F " {\n %a = stablehlo.convert %x : (" F ") -> tensor<2x3xbf16>\n %r = stablehlo.convert %a : (tensor<2x3xbf16>) -> " F "\n return %r : " F;
+    check_body("opt_simplify opt_dce", false, text, text);
+}
+
+static void simplify_joins_broadcasts_and_transposes(void **state) {
+    (void)state;
+    check("opt_simplify opt_dce", false,
+          "func.func public @main(%x: tensor<3xf32>) -> tensor<5x3x2xf32> {\n"
+          " %a = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>\n"
+          " %b = stablehlo.broadcast_in_dim %a, dims = [2, 1] : (tensor<2x3xf32>) -> tensor<5x3x2xf32>\n return %b : tensor<5x3x2xf32>\n}\n",
+          "func.func public @main(%x: tensor<3xf32>) -> tensor<5x3x2xf32> {\n"
+          " %b = stablehlo.broadcast_in_dim %x, dims = [1] : (tensor<3xf32>) -> tensor<5x3x2xf32>\n return %b : tensor<5x3x2xf32>\n}\n");
+    check("opt_simplify opt_dce", false,
+          "func.func public @main(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {\n"
+          " %a = stablehlo.transpose %x, dims = [1, 2, 0] : (tensor<2x3x4xf32>) -> tensor<3x4x2xf32>\n"
+          " %b = stablehlo.transpose %a, dims = [1, 2, 0] : (tensor<3x4x2xf32>) -> tensor<4x2x3xf32>\n return %b : tensor<4x2x3xf32>\n}\n",
+          "func.func public @main(%x: tensor<2x3x4xf32>) -> tensor<4x2x3xf32> {\n"
+          " %b = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>\n return %b : tensor<4x2x3xf32>\n}\n");
+}
+
+static void calls_are_inlined_innermost_first(void **state) {
+    (void)state;
+    check("lower_call opt_dce", false,
+          "func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n %r:2 = call @g(%x) : (tensor<f32>) -> (tensor<f32>, tensor<f32>)\n"
+          " return %r#1, %r#0 : tensor<f32>, tensor<f32>\n}\n"
+          "func.func private @g(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n %a = call @h(%x) : (tensor<f32>) -> tensor<f32>\n"
+          " %b = stablehlo.sine %a : tensor<f32>\n return %x, %b : tensor<f32>, tensor<f32>\n}\n"
+          "func.func private @h(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.negate %x : tensor<f32>\n return %a : tensor<f32>\n}\n",
+          "func.func public @main(%x: tensor<f32>) -> (tensor<f32>, tensor<f32>) {\n %a = stablehlo.negate %x : tensor<f32>\n"
+          " %b = stablehlo.sine %a : tensor<f32>\n return %b, %x : tensor<f32>, tensor<f32>\n}\n");
+}
+
+static void calls_in_regions_are_inlined(void **state) {
+    (void)state;
+    const char *text = "func.func public @main(%%x: tensor<f32>) -> tensor<f32> {\n"
+                       " %%r = stablehlo.while(%%v = %%x) : tensor<f32>\n cond {\n %%c = stablehlo.is_finite %%v : (tensor<f32>) -> tensor<i1>\n"
+                       " stablehlo.return %%c : tensor<i1>\n } do {\n %s\n stablehlo.return %%n : tensor<f32>\n }\n return %%r : tensor<f32>\n}\n%s";
+    char in[2048], want[2048];
+    snprintf(in, sizeof in, text, "%n = func.call @h(%v) : (tensor<f32>) -> tensor<f32>",
+             "func.func private @h(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.exponential %x : tensor<f32>\n return %a : tensor<f32>\n}\n");
+    snprintf(want, sizeof want, text, "%n = stablehlo.exponential %v : tensor<f32>", "");
+    check("lower_call opt_dce", false, in, want);
+}
+
+/* 40 functions, each calling the next twice, would be 2^40 ops: what exceeds the budget is still called, and the program stays valid. */
+static void inlining_has_a_budget(void **state) {
+    (void)state;
+    str s = STR_INIT;
+    for (int i = 0; i < 40; i++)
+        str_printf(&s, "func.func %s @f%d(%%x: tensor<f32>) -> tensor<f32> {\n %%a = call @f%d(%%x) : (tensor<f32>) -> tensor<f32>\n"
+                       " %%b = call @f%d(%%a) : (tensor<f32>) -> tensor<f32>\n return %%b : tensor<f32>\n}\n", i ? "private" : "public", i, i + 1, i + 1);
+    str_append(&s, "func.func private @f40(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.negate %x : tensor<f32>\n return %a : tensor<f32>\n}\n");
+    ir_module *m = parse(s.data);
+    pass_ctx c = {.verify = true};
+    xt_status bad = pass_run(&c, pass_find("lower_call"), m);
+    if (bad) fail_msg("%s", xt_status_message(bad));
+    ir_module_free(m);
+    str_free(&s);
+}
+
+static void optimize_fails_cleanly_at_each_allocation(void **state) {
+    (void)state;
+    const char *text = "func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n %c = stablehlo.constant dense<1.0> : tensor<2xf32>\n"
+                       " %a = stablehlo.multiply %x, %c : tensor<2xf32>\n %b = call @h(%a) : (tensor<2xf32>) -> tensor<2xf32>\n"
+                       " %d = stablehlo.transpose %b, dims = [0] : (tensor<2xf32>) -> tensor<2xf32>\n return %d : tensor<2xf32>\n}\n"
+                       "func.func private @h(%x: tensor<2xf32>) -> tensor<2xf32> {\n %a = stablehlo.negate %x : tensor<2xf32>\n return %a : tensor<2xf32>\n}\n";
+    bool failed = true;
+    for (int64_t i = 0; failed; i++) {
+        assert_true(i < 2000);
+        ir_module *m = parse(text);
+        pass_ctx c = {.verify = true};
+        base_fail_alloc_after(i);
+        xt_status s = pass_optimize(&c, m);
+        base_fail_alloc_after(-1);
+        failed = s;
+        xt_status_free(s);
+        ir_module_free(m);
+    }
+}
+
+static int nothing_is_left(void **state) {
+    (void)state;
+    return live_get(LIVE_graph) == 0 && live_get(LIVE_status) == 0 ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(dce_removes_what_nobody_reads),
+        cmocka_unit_test(dce_keeps_effects),
+        cmocka_unit_test(dce_drops_functions_nobody_reaches),
+        cmocka_unit_test(cse_merges_equal_ops),
+        cmocka_unit_test(cse_compares_regions_and_attributes),
+        cmocka_unit_test(cse_respects_scopes_and_barriers),
+        cmocka_unit_test(simplify_applies_patterns),
+        cmocka_unit_test(simplify_sees_through_broadcast_constants),
+        cmocka_unit_test(inexact_rules_wait_for_leave),
+        cmocka_unit_test(simplify_shapes),
+        cmocka_unit_test(simplify_keeps_conversions_that_round),
+        cmocka_unit_test(simplify_joins_broadcasts_and_transposes),
+        cmocka_unit_test(calls_are_inlined_innermost_first),
+        cmocka_unit_test(calls_in_regions_are_inlined),
+        cmocka_unit_test(inlining_has_a_budget),
+        cmocka_unit_test(optimize_fails_cleanly_at_each_allocation),
+    };
+    return cmocka_run_group_tests(tests, NULL, nothing_is_left);
+}
