@@ -103,10 +103,15 @@ ir_opcode grad_region_op(const ir_op *op, size_t r) {
     return straight || (swapped && (ir_op_infos[only->code].flags & IR_COMMUTES)) ? only->code : OP_COUNT;
 }
 
-/* Copies the ops of `from` into a new block; values from outside stay as they are. NULL: a nested region, or no memory. */
+static void *no_memory(ir_builder *b) {
+    if (!b->status) b->status = status_oom(0, "gradients");
+    return NULL;
+}
+
+/* Copies the ops of `from` into a new block; values from outside stay as they are. NULL: a nested region, or no memory (then the builder says so). */
 static ir_block *copy_block(ir_builder *b, const ir_block *from, size_t n_extra, const ir_type *const *extra) {
     ir_block *to = ir_block_new(b->m);
-    if (!to) return NULL;
+    if (!to) return no_memory(b);
     struct pair {
         const ir_value *old;
         ir_value *now;
@@ -124,7 +129,11 @@ static ir_block *copy_block(ir_builder *b, const ir_block *from, size_t n_extra,
     for (const ir_op *op = from->first; ok && op; op = op->next) {
         ir_value **in = arena_alloc(b->m->mem, (op->n_in + 1) * sizeof *in);
         const ir_type **types = arena_alloc(b->m->mem, (op->n_out + 1) * sizeof *types);
-        if (!in || !types || op->n_regions) {
+        if (op->n_regions) {
+            base_free(pairs);
+            return NULL;
+        }
+        if (!in || !types) {
             ok = false;
             break;
         }
@@ -146,13 +155,13 @@ static ir_block *copy_block(ir_builder *b, const ir_block *from, size_t n_extra,
         b->status = inner.status;
     else
         xt_status_free(inner.status);
-    return ok ? to : NULL;
+    return ok ? to : no_memory(b);
 }
 
 ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra, const ir_type *const *extra) {
     const ir_op *op = c->op;
     ir_block **blocks = arena_alloc(c->b->m->mem, (op->n_regions + 1) * sizeof *blocks);
-    if (!blocks) return NULL;
+    if (!blocks) return no_memory(c->b);
     for (size_t r = 0; r < op->n_regions; r++)
         if (!(blocks[r] = copy_block(c->b, op->regions[r].block, n_extra, extra))) return NULL;
     return ir_build(c->b, op->code, n_in, in, op->n_attrs, op->attrs, op->n_regions, blocks, 0, NULL);

@@ -11,7 +11,7 @@ xt_status grad_all_reduce(grad_call *c) {
         if (c->want[i] && c->d_out[i]) d[n++] = c->d_out[i];
     if (n == 0) return NULL;
     ir_op *sum = grad_clone(c, n, d, 0, NULL);
-    if (!sum) return NULL;
+    if (!sum) return c->b->status ? NULL : grad_refuse(c, "its computation could not be copied");
     n = 0;
     for (size_t i = 0; i < op->n_in; i++)
         if (c->want[i] && c->d_out[i]) c->d_in[i] = &sum->out[n++];

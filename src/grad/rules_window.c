@@ -115,7 +115,10 @@ static xt_status window_extreme(grad_call *c, const window *w, bool max) {
 /* The body of the window reduction below: (v, t) of the larger v, the first of equals. */
 static ir_block *argmax_body(ir_builder *b, const ir_type *t) {
     ir_block *body = ir_block_new(b->m);
-    if (!body) return NULL;
+    if (!body) {
+        if (!b->status) b->status = status_oom(0, "gradients");
+        return NULL;
+    }
     ir_value *arg[4];
     for (int i = 0; i < 4; i++) arg[i] = ir_block_arg(b->m, body, t);
     ir_builder in = ir_at_end(b->m, body);

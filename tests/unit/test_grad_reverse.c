@@ -252,6 +252,31 @@ static void test_fan_in_is_deterministic(void **state) {
     str_free(&second);
 }
 
+/* Whatever allocation fails, the answer is a status or all gradients. */
+static void test_without_memory_there_is_a_status(void **state) {
+    (void)state;
+    int refused = 0;
+    for (int64_t n = 0; n < 40; n++) {
+        program p = begin(2, 2, (int64_t[]){4, 6});
+        ir_builder *b = &p.b;
+        ir_value *out[3], *g[2] = {0};
+        assert_true(ir_sort(b, 2, p.x, 1, false, true, out));
+        ir_value *v = ir_reduce_window(b, OP_maximum, ir_multiply(b, out[0], out[1]), (int64_t[]){2, 2}, (int64_t[]){2, 2}, NULL, NULL, NULL, NULL);
+        v = ir_add(b, ir_reduce(b, OP_multiply, v, 1, (int64_t[]){0}), ir_reduce(b, OP_maximum, v, 1, (int64_t[]){0}));
+        assert_non_null(v);
+        /* Deep enough that tables and arenas have to grow. */
+        for (int i = 0; i < 300; i++) v = ir_tanh(b, v);
+        base_fail_alloc_after(n);
+        xt_status s = grad_reverse(b, v, NULL, 2, p.x, always, NULL, g);
+        base_fail_alloc_after(-1);
+        refused += s != NULL;
+        if (!s) assert_true(g[0] && g[1]);
+        xt_status_free(s);
+        ir_module_free(p.m);
+    }
+    assert_true(refused > 3);
+}
+
 /* Compilers look for these two forms. */
 static void test_convolution_gradients_have_jax_forms(void **state) {
     (void)state;
@@ -289,6 +314,7 @@ int main(void) {
         cmocka_unit_test(test_types_and_seeds_are_checked),
         cmocka_unit_test(test_marks_are_put_back),
         cmocka_unit_test(test_fan_in_is_deterministic),
+        cmocka_unit_test(test_without_memory_there_is_a_status),
         cmocka_unit_test(test_convolution_gradients_have_jax_forms),
     };
     return cmocka_run_group_tests_name("grad_reverse", tests, NULL, NULL);
