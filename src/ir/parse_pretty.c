@@ -116,11 +116,34 @@ static bool parse_types(parser *p, op_parts *o, types_form form) {
 
 bool parse_optional_dict(parser *p, op_parts *o) { return !parse_at(p, '{') || parse_op_attr_dict(p, &o->attrs); }
 
+/* `k = 3`: an attribute no row knows, its number without a type since the op's types follow a colon. */
+static bool parse_plain_clause(parser *p, op_parts *o) {
+    lex_state start = lex_save(p);
+    ir_attr a = {.key = ir_attr_key_from_name(p->tok.text, p->tok.n)};
+    if (p->tok.kind != TOK_WORD) return parse_expected(p, "an operand, or name = value");
+    a.name = ir_attr_key_name(a.key);
+    if (!lex_advance(p)) return false;
+    bool value = parse_accept(p, '='), number = p->tok.kind == TOK_INT || p->tok.kind == TOK_FLOAT || parse_at(p, '-');
+    if (p->status) return false;
+    if (!a.key || !value || !number) {
+        lex_restore(p, start);
+        return parse_op_attr(p, &o->attrs);
+    }
+    if (p->tok.kind == TOK_FLOAT) {
+        a.kind = IR_AK_FLOAT;
+        a.dtype = XT_F64;
+        a.v.f = number_parse(p->tok.text, p->tok.n);
+        return lex_advance(p) && attr_push(p, &o->attrs, a);
+    }
+    int64_t v;
+    return parse_integer(p, &v) && push_int(p, o, a.key, v);
+}
+
 bool parse_clause_word(parser *p, op_parts *o) {
     const pretty_row *row = &pretty_rows[o->code];
     for (size_t i = 0; i < PRETTY_CLAUSES && row->clauses[i].word; i++)
         if (parse_at_word(p, row->clauses[i].word)) return parse_clause(p, o, &row->clauses[i]);
-    return parse_op_attr(p, &o->attrs);
+    return parse_plain_clause(p, o);
 }
 
 static bool missing_clause(parser *p, const op_parts *o, const clause *c) {

@@ -12,8 +12,8 @@ void print_quoted(str *out, const char *s, size_t n) {
     str_putc(out, '"');
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        if (c == '"' || c == '\\') str_putc(out, '\\'), str_putc(out, (char)c);
-        else if (c < 0x20 || c >= 0x7f) str_printf(out, "\\%02X", c);
+        if (c == '\\') str_append(out, "\\\\");
+        else if (c < 0x20 || c >= 0x7f || c == '"') str_printf(out, "\\%02X", c);
         else str_putc(out, (char)c);
     }
     str_putc(out, '"');
