@@ -35,7 +35,8 @@ static void measure(coll_group *g, size_t bytes, double seconds) {
         }
     }
     qsort(us, (size_t)n, sizeof *us, by_value);
-    if (coll_rank(g) == 0 && bytes) printf("all_reduce %10zu B  median %10.1f us  best %10.1f us  %8.2f GB/s\n", bytes, us[n / 2], us[0], (double)bytes / us[n / 2] / 1e3);
+    if (coll_rank(g) == 0 && bytes)
+        printf("all_reduce %10zu B  median %10.1f us  best %10.1f us  %8.2f GB/s\n", bytes, us[n / 2], us[0], (double)bytes / us[n / 2] / 1e3);
     if (coll_rank(g) == 0 && !bytes) printf("barrier                  median %10.1f us  best %10.1f us\n", us[n / 2], us[0]);
     free(data);
 }

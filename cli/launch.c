@@ -5,9 +5,10 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char usage[] = "usage: xtrain launch [-n N] [--host LIST] -- PROGRAM ARGS\n\n"
-                            "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, and shows their output behind\n"
-                            "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. Inside, xt_launch calls its function once.\n";
+static const char usage[] =
+    "usage: xtrain launch [-n N] [--host LIST] -- PROGRAM ARGS\n\n"
+    "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, and shows their output behind\n"
+    "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. Inside, xt_launch calls its function once.\n";
 
 static int run(int argc, char **argv) {
     int64_t n = 0;

@@ -9,4 +9,6 @@ static int hello(int rank, void *arg) {
     return 0;
 }
 
-int main(void) { return xt_launch(hello, NULL); }
+int main(void) {
+    return xt_launch(hello, NULL);
+}

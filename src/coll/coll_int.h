@@ -39,11 +39,11 @@ struct coll_group {
     void *state; /* the transport's own */
     int rank, size;
     pthread_mutex_t lock; /* one collective at a time */
-    xt_status failed;     /* the first failure of a wait, kept */
+    xt_status failed; /* the first failure of a wait, kept */
 };
 
-int64_t coll_now(void);                 /* nanoseconds */
-int64_t coll_deadline(double seconds);  /* <= 0 or not finite: coll_default_timeout() */
+int64_t coll_now(void); /* nanoseconds */
+int64_t coll_deadline(double seconds); /* <= 0 or not finite: coll_default_timeout() */
 const char *call_kind_name(unsigned kind);
 void call_text(const call_desc *c, str *out); /* "all_reduce(sum) of 4096 bytes of f32" */
 
@@ -57,7 +57,7 @@ void reduce_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int 
 xt_status shm_create(int size, char **out_name);
 xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline);
 xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline);
-bool mpi_started(void);          /* this process was started by mpirun or by srun with PMIx */
-bool mpi_spans_hosts(void);      /* and its ranks are on more than one host */
+bool mpi_started(void); /* this process was started by mpirun or by srun with PMIx */
+bool mpi_spans_hosts(void); /* and its ranks are on more than one host */
 
 #endif

@@ -42,9 +42,13 @@ static xt_status shm_barrier(coll_group *g, int64_t deadline, const char *what) 
     return segment_step(g->state, &call, deadline, what);
 }
 
-static void shm_note(coll_group *g, const char *doing) { segment_note(g->state, doing); }
+static void shm_note(coll_group *g, const char *doing) {
+    segment_note(g->state, doing);
+}
 
-static void shm_fail(coll_group *g, const char *why) { segment_leave(g->state, SLOT_FAILED, why); }
+static void shm_fail(coll_group *g, const char *why) {
+    segment_leave(g->state, SLOT_FAILED, why);
+}
 
 static void shm_close(coll_group *g) {
     segment *s = g->state;
@@ -53,7 +57,7 @@ static void shm_close(coll_group *g) {
     base_free(s);
 }
 
-static const coll_transport shm_transport = {shm_barrier,   shm_put,       shm_get,  shm_all_reduce, shm_all_gather,
+static const coll_transport shm_transport = {shm_barrier,   shm_put,        shm_get,  shm_all_reduce, shm_all_gather,
                                              shm_broadcast, shm_all_to_all, shm_note, shm_fail,       shm_close};
 
 xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline) {
@@ -111,8 +115,10 @@ static xt_status open_solo(coll_group *g, int64_t deadline) {
 static xt_status open_by_name(const char *name, coll_group *g, int64_t deadline) {
     if (g->size == 1) return open_solo(g, deadline);
     if (!name || !name[0])
-        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d has no rendezvous: XT_RENDEZVOUS is empty; start the ranks by xt_launch, "
-                          "xtrain launch or mpirun, or give all of them the same word in XT_RENDEZVOUS", g->rank, g->size);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "rank %d of %d has no rendezvous: XT_RENDEZVOUS is empty; start the ranks by xt_launch, "
+                          "xtrain launch or mpirun, or give all of them the same word in XT_RENDEZVOUS",
+                          g->rank, g->size);
     if (strncmp(name, "mpi:", 4) == 0) return mpi_open_group(name + 4, g, deadline);
     return shm_open_group(name, g, deadline);
 }
@@ -144,9 +150,15 @@ void coll_close(coll_group *g) {
     base_free(g);
 }
 
-int coll_rank(const coll_group *g) { return g->rank; }
-int coll_size(const coll_group *g) { return g->size; }
-void coll_note(coll_group *g, const char *doing) { g->transport->note(g, doing); }
+int coll_rank(const coll_group *g) {
+    return g->rank;
+}
+int coll_size(const coll_group *g) {
+    return g->size;
+}
+void coll_note(coll_group *g, const char *doing) {
+    g->transport->note(g, doing);
+}
 
 /* Every collective is bracketed by these two. */
 static xt_status enter(coll_group *g) {
@@ -172,8 +184,9 @@ xt_status coll_barrier(coll_group *g, double timeout, const char *what) {
 
 xt_status coll_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size) {
     if (key_size == 0 || key_size > 4096 || value_size > COLL_VALUE_MAX)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a key of %zu and a value of %zu bytes for the ranks' key-value store; at most 4096 and %zu are possible",
-                          key_size, value_size, COLL_VALUE_MAX);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "a key of %zu and a value of %zu bytes for the ranks' key-value store; at most 4096 and %zu are possible", key_size,
+                          value_size, COLL_VALUE_MAX);
     return g->transport->put(g, key, key_size, value, value_size);
 }
 

@@ -14,7 +14,9 @@ typedef struct kv_record {
     char bytes[]; /* key, then value; the next record begins at a multiple of 8 */
 } kv_record;
 
-size_t kv_log_bytes(void) { return (size_t)4 << 20; }
+size_t kv_log_bytes(void) {
+    return (size_t)4 << 20;
+}
 
 xt_status kv_init(seg_header *h) {
     pthread_mutexattr_t attr;

@@ -29,7 +29,7 @@ typedef struct pending {
 } pending;
 
 typedef struct peer {
-    str in;          /* the stream so far, whole frames taken off the front */
+    str in; /* the stream so far, whole frames taken off the front */
     uint32_t arrived; /* barrier steps; rank 0 keeps all */
     bool gone;
     str note;
@@ -43,8 +43,8 @@ typedef struct mpi_state {
     pending *sending;
     map *values;
     uint32_t step, released;
-    str verdict;        /* of the last release: empty = all came */
-    str other_failed;   /* why another rank gave up */
+    str verdict; /* of the last release: empty = all came */
+    str other_failed; /* why another rank gave up */
     char note[COLL_NOTE_SIZE];
     char *give, *take; /* CHUNK-sized, made at the first use */
 } mpi_state;
@@ -54,7 +54,9 @@ typedef struct value {
     char bytes[];
 } value;
 
-bool mpi_started(void) { return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK"); }
+bool mpi_started(void) {
+    return getenv("OMPI_COMM_WORLD_SIZE") || getenv("PMIX_RANK");
+}
 
 bool mpi_spans_hosts(void) {
     const world *w = world_get();
@@ -313,8 +315,9 @@ static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline,
             XT_TRY(other_failure(s));
         }
         if (coll_now() > deadline)
-            return status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s (%s): not all ranks came within the time limit; a larger limit is set by XT_TIMEOUT",
-                              g->rank, what, s->note[0] ? s->note : "no line known");
+            return status_new(XT_DEADLINE_EXCEEDED, NULL,
+                              "rank %d waits in %s (%s): not all ranks came within the time limit; a larger limit is set by XT_TIMEOUT", g->rank,
+                              what, s->note[0] ? s->note : "no line known");
     }
 }
 
@@ -330,7 +333,9 @@ static xt_status exchange(coll_group *g, bool to_all, const void *src, size_t n,
 }
 
 /* Room for `size` shares of a chunk, shares rounded up. */
-static size_t buffer_bytes(const coll_group *g) { return CHUNK + (size_t)g->size * 64; }
+static size_t buffer_bytes(const coll_group *g) {
+    return CHUNK + (size_t)g->size * 64;
+}
 
 static xt_status need_buffers(coll_group *g) {
     mpi_state *s = g->state;
@@ -454,8 +459,10 @@ static xt_status make_comm(coll_group *g, mpi_state *s) {
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_rank(s->mpi->world, &rank), "MPI_Comm_rank"));
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_size(s->mpi->world, &size), "MPI_Comm_size"));
     if (rank != g->rank || size != g->size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "this process is rank %d of %d for xtrain but %d of %d for MPI: unset the variables of the other launcher "
-                          "(XT_RANK, XT_WORLD_SIZE), or start all ranks by one mpirun", g->rank, g->size, rank, size);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "this process is rank %d of %d for xtrain but %d of %d for MPI: unset the variables of the other launcher "
+                          "(XT_RANK, XT_WORLD_SIZE), or start all ranks by one mpirun",
+                          g->rank, g->size, rank, size);
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_dup(s->mpi->world, &s->comm), "MPI_Comm_dup"));
     return mpi_lib_check(s->mpi, s->mpi->Comm_set_errhandler(s->comm, s->mpi->errors_return), "MPI_Comm_set_errhandler");
 }

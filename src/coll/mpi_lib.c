@@ -18,7 +18,9 @@ xt_status mpi_lib_check(const mpi_lib *m, int code, const char *what) {
     return status_new(XT_UNAVAILABLE, NULL, "MPI: %s: %s", what, text);
 }
 
-void mpi_lib_no_finalize(void) { keep_open = true; }
+void mpi_lib_no_finalize(void) {
+    keep_open = true;
+}
 
 bool mpi_lib_usable(const mpi_lib *m) {
     int finalized = 1;
@@ -47,12 +49,13 @@ static xt_status find_symbols(void *handle) {
     lib.byte = dlsym(handle, "ompi_mpi_byte");
     lib.errors_return = dlsym(handle, "ompi_mpi_errors_return");
     const char *missing = !lib.world ? "ompi_mpi_comm_world" : !lib.byte ? "ompi_mpi_byte" : !lib.errors_return ? "ompi_mpi_errors_return" : NULL;
-#define MPI_FN(result, name, args)                                                                                     \
+#define MPI_FN(result, name, args)                                                                                                                   \
     if (!(*(void **)&lib.name = dlsym(handle, "MPI_" #name)) && !missing) missing = "MPI_" #name;
 #include "coll/mpi_lib.def"
 #undef MPI_FN
     if (!missing) return NULL;
-    return status_new(XT_UNAVAILABLE, NULL, "the MPI library of this machine lacks '%s'; Open MPI is expected (Debian: openmpi-bin libopenmpi3)", missing);
+    return status_new(XT_UNAVAILABLE, NULL, "the MPI library of this machine lacks '%s'; Open MPI is expected (Debian: openmpi-bin libopenmpi3)",
+                      missing);
 }
 
 /* The exit handler must outlive a dlclose of the library that holds this code. */
@@ -86,10 +89,13 @@ xt_status mpi_lib_get(const mpi_lib **out) {
     pthread_mutex_lock(&lock);
     if (!ready) {
         void *handle = open_library();
-        if (handle || dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world")) st = find_symbols(handle);
+        if (handle || dlsym(RTLD_DEFAULT, "ompi_mpi_comm_world"))
+            st = find_symbols(handle);
         else
-            st = status_new(XT_UNAVAILABLE, NULL, "the ranks of this run are on more than one host, which needs MPI, and no libmpi was found (%s); "
-                            "Debian: apt install openmpi-bin libopenmpi3", dlerror());
+            st = status_new(XT_UNAVAILABLE, NULL,
+                            "the ranks of this run are on more than one host, which needs MPI, and no libmpi was found (%s); "
+                            "Debian: apt install openmpi-bin libopenmpi3",
+                            dlerror());
         if (!st) st = start();
         ready = !st;
     }

@@ -13,27 +13,27 @@ enum { BLOCK = 1024 };
 
 typedef void (*fold_fn)(void *acc, const void *src, size_t n);
 
-#define FOLD(name, T, expr)                                                                                            \
-    static void name(void *restrict acc, const void *restrict src, size_t n) {                                         \
-        T *restrict x = acc;                                                                                           \
-        const T *restrict y = src;                                                                                     \
-        for (size_t i = 0; i < n; i++) {                                                                               \
-            T a = x[i], b = y[i];                                                                                      \
-            x[i] = (T)(expr);                                                                                          \
-        }                                                                                                              \
+#define FOLD(name, T, expr)                                                                                                                          \
+    static void name(void *restrict acc, const void *restrict src, size_t n) {                                                                       \
+        T *restrict x = acc;                                                                                                                         \
+        const T *restrict y = src;                                                                                                                   \
+        for (size_t i = 0; i < n; i++) {                                                                                                             \
+            T a = x[i], b = y[i];                                                                                                                    \
+            x[i] = (T)(expr);                                                                                                                        \
+        }                                                                                                                                            \
     }
-#define FOLD_BITS(U)                                                                                                   \
-    FOLD(sum_##U, U, (uint64_t)a + (uint64_t)b)                                                                        \
-    FOLD(prod_##U, U, (uint64_t)a * (uint64_t)b)                                                                       \
-    FOLD(and_##U, U, a & b)                                                                                            \
+#define FOLD_BITS(U)                                                                                                                                 \
+    FOLD(sum_##U, U, (uint64_t)a + (uint64_t)b)                                                                                                      \
+    FOLD(prod_##U, U, (uint64_t)a *(uint64_t)b)                                                                                                      \
+    FOLD(and_##U, U, a &b)                                                                                                                           \
     FOLD(or_##U, U, a | b)
-#define FOLD_ORDER(T)                                                                                                  \
-    FOLD(min_##T, T, b < a ? b : a)                                                                                    \
+#define FOLD_ORDER(T)                                                                                                                                \
+    FOLD(min_##T, T, b < a ? b : a)                                                                                                                  \
     FOLD(max_##T, T, b > a ? b : a)
-#define FOLD_FLOAT(T)                                                                                                  \
-    FOLD(sum_##T, T, a + b)                                                                                            \
-    FOLD(prod_##T, T, a *b)                                                                                            \
-    FOLD(min_##T, T, b < a || b != b ? b : a)                                                                          \
+#define FOLD_FLOAT(T)                                                                                                                                \
+    FOLD(sum_##T, T, a + b)                                                                                                                          \
+    FOLD(prod_##T, T, a *b)                                                                                                                          \
+    FOLD(min_##T, T, b < a || b != b ? b : a)                                                                                                        \
     FOLD(max_##T, T, b > a || b != b ? b : a)
 
 FOLD_BITS(uint8_t)
@@ -112,15 +112,24 @@ typedef struct reduce_row {
     void (*narrow)(uint16_t *dst, const float *src, size_t n);
 } reduce_row;
 
-#define ROW_INT(U, T)                                                                                                  \
-    {.fold = {[COLL_SUM] = sum_##U, [COLL_PROD] = prod_##U, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T, [COLL_AND] = and_##U, [COLL_OR] = or_##U}, \
-     .width = sizeof(T), .parts = 1}
-#define ROW_FLOAT(T) .fold = {[COLL_SUM] = sum_##T, [COLL_PROD] = prod_##T, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T}, .width = sizeof(T), .parts = 1
+#define ROW_INT(U, T)                                                                                                                                \
+    {                                                                                                                                                \
+        .fold =                                                                                                                                      \
+            {[COLL_SUM] = sum_##U, [COLL_PROD] = prod_##U, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T, [COLL_AND] = and_##U, [COLL_OR] = or_##U},    \
+        .width = sizeof(T), .parts = 1                                                                                                               \
+    }
+#define ROW_FLOAT(T)                                                                                                                                 \
+    .fold = {[COLL_SUM] = sum_##T, [COLL_PROD] = prod_##T, [COLL_MIN] = min_##T, [COLL_MAX] = max_##T}, .width = sizeof(T), .parts = 1
 
 static const reduce_row rows[XT_DTYPE_COUNT] = {
-    [XT_BOOL] = {.fold = {[COLL_SUM] = or_uint8_t, [COLL_PROD] = and_uint8_t, [COLL_MIN] = and_uint8_t, [COLL_MAX] = or_uint8_t,
-                          [COLL_AND] = and_uint8_t, [COLL_OR] = or_uint8_t},
-                 .width = 1, .parts = 1},
+    [XT_BOOL] = {.fold = {[COLL_SUM] = or_uint8_t,
+                          [COLL_PROD] = and_uint8_t,
+                          [COLL_MIN] = and_uint8_t,
+                          [COLL_MAX] = or_uint8_t,
+                          [COLL_AND] = and_uint8_t,
+                          [COLL_OR] = or_uint8_t},
+                 .width = 1,
+                 .parts = 1},
     [XT_I8] = ROW_INT(uint8_t, int8_t),
     [XT_I16] = ROW_INT(uint16_t, int16_t),
     [XT_I32] = ROW_INT(uint32_t, int32_t),

@@ -56,10 +56,11 @@ static xt_status open_run(const world *w) {
     const char *given = env_get("XT_RENDEZVOUS");
     bool far = w->size > 1 && w->local_size < w->size;
     if (far && given && strncmp(given, "mpi:", 4) != 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, which ends at the host; more than one "
-                          "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
-                          w->size, w->local_size, given);
+        return status_new(
+            XT_INVALID_ARGUMENT, NULL,
+            "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, which ends at the host; more than one "
+            "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
+            w->size, w->local_size, given);
     if (given || w->size == 1) return coll_open(given, w->rank, w->size, 0, &run);
     if (far) return coll_open("mpi:run", w->rank, w->size, 0, &run);
     char *word = NULL;

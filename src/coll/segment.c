@@ -92,8 +92,10 @@ static void describe_rank(segment *s, int r, str *out) {
     int pid = atomic_load(&s->slots[r].pid);
     str_printf(out, "rank %d", r);
     if (pid) str_printf(out, " (pid %d)", pid);
-    if (note[0]) str_printf(out, ", last seen at %s", note);
-    else if (atomic_load(&s->slots[r].state) == SLOT_EMPTY) str_append(out, ", which has not joined the run");
+    if (note[0])
+        str_printf(out, ", last seen at %s", note);
+    else if (atomic_load(&s->slots[r].state) == SLOT_EMPTY)
+        str_append(out, ", which has not joined the run");
 }
 
 void segment_describe(segment *s, uint64_t want, str *out) {
@@ -127,9 +129,12 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     describe_rank(s, r, &text);
     str_printf(&text, ", %s while ", fate);
     own_position(s, what, &text);
-    if (state == SLOT_FAILED && why[0]) str_printf(&text, "; its reason: %s", why);
-    else if (state == SLOT_CLOSED) str_append(&text, "; every rank must make the same collective calls");
-    else str_append(&text, "; its own output, or the launcher, says why");
+    if (state == SLOT_FAILED && why[0])
+        str_printf(&text, "; its reason: %s", why);
+    else if (state == SLOT_CLOSED)
+        str_append(&text, "; every rank must make the same collective calls");
+    else
+        str_append(&text, "; its own output, or the launcher, says why");
     xt_status st = status_new(XT_ABORTED, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;
@@ -184,8 +189,10 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
         uint32_t bell = atomic_load(&s->head->bell);
         if (all_reached(s, want)) break;
         if ((st = check_missing(s, want, what))) break;
-        if (coll_now() >= deadline) st = timed_out(s, want, what, (double)(coll_now() - began) * 1e-9);
-        else segment_sleep(&s->head->bell, bell, deadline);
+        if (coll_now() >= deadline)
+            st = timed_out(s, want, what, (double)(coll_now() - began) * 1e-9);
+        else
+            segment_sleep(&s->head->bell, bell, deadline);
     }
     atomic_fetch_sub(&s->head->sleepers, 1);
     return st;

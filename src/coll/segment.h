@@ -20,11 +20,11 @@ typedef struct seg_slot {
     _Alignas(64) _Atomic uint64_t seq;
     call_desc calls[2];
     _Alignas(64) _Atomic uint32_t state;
-    _Atomic int32_t pid;       /* 0 = not known yet */
-    _Atomic uint64_t start;    /* of the process, in clock ticks since boot: a pid alone may be used again */
+    _Atomic int32_t pid; /* 0 = not known yet */
+    _Atomic uint64_t start; /* of the process, in clock ticks since boot: a pid alone may be used again */
     _Atomic uint64_t pid_space; /* inode of the pid namespace: pids of another one say nothing here */
     char note[COLL_NOTE_SIZE]; /* racy text by design: shown in errors, always terminated by the reader */
-    char why[COLL_NOTE_SIZE];  /* SLOT_FAILED: the reason */
+    char why[COLL_NOTE_SIZE]; /* SLOT_FAILED: the reason */
 } seg_slot;
 
 typedef struct seg_header {
@@ -44,7 +44,7 @@ typedef struct segment {
     seg_slot *slots;
     int rank, size;
     uint64_t step; /* the last one this rank has completed or waits for */
-    int spins;     /* before sleeping; few when there are more ranks than cores */
+    int spins; /* before sleeping; few when there are more ranks than cores */
 } segment;
 
 /* Making and finding segments (segment_file.c). segment_attach registers the rank; segment_detach unmaps. */

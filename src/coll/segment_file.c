@@ -22,10 +22,14 @@
 #define VERSION 1
 #define MAX_RANKS 4096
 
-static size_t round_up(size_t n, size_t to) { return (n + to - 1) / to * to; }
+static size_t round_up(size_t n, size_t to) {
+    return (n + to - 1) / to * to;
+}
 
 /* Large areas let the chunks of big messages hide the waits; many ranks share what is sensible for one host. */
-static size_t area_bytes(int size) { return size <= 8 ? (size_t)512 << 10 : size <= 64 ? (size_t)128 << 10 : (size_t)32 << 10; }
+static size_t area_bytes(int size) {
+    return size <= 8 ? (size_t)512 << 10 : size <= 64 ? (size_t)128 << 10 : (size_t)32 << 10;
+}
 
 static seg_header plan_layout(int size) {
     seg_header h = {.magic = MAGIC, .version = VERSION, .size = (uint32_t)size};
@@ -66,13 +70,15 @@ static xt_status fill_file(int fd, int size, uint64_t token, bool reserve) {
 
 static xt_status check_header(const seg_header *h, size_t file_bytes, int size, const char *name) {
     if (h->magic != MAGIC || h->version != VERSION || h->bytes > file_bytes)
-        return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "the shared memory '%s' was not made by this version of the library (magic %llx, version %u, expected version %d): all ranks "
-                          "must run the same xtrain",
-                          name, (unsigned long long)h->magic, h->version, VERSION);
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "the shared memory '%s' was not made by this version of the library (magic %llx, version %u, expected version %d): all ranks "
+            "must run the same xtrain",
+            name, (unsigned long long)h->magic, h->version, VERSION);
     if (h->size == (uint32_t)size) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "the shared memory '%s' was made for %u ranks, this rank expects %d: XT_WORLD_SIZE must be equal in all ranks",
-                      name, h->size, size);
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "the shared memory '%s' was made for %u ranks, this rank expects %d: XT_WORLD_SIZE must be equal in all ranks", name, h->size,
+                      size);
 }
 
 static int cores(void) {
@@ -80,7 +86,9 @@ static int cores(void) {
     return sched_getaffinity(0, sizeof set, &set) == 0 ? CPU_COUNT(&set) : 1;
 }
 
-static seg_slot *slots_of(seg_header *h) { return (seg_slot *)((char *)h + h->slots_at); }
+static seg_slot *slots_of(seg_header *h) {
+    return (seg_slot *)((char *)h + h->slots_at);
+}
 
 static void set_up(seg_header *h, int rank, segment *out) {
     /* About 50 us: longer than an unhindered rank takes, and short where another program has the core and sleeping lets it run. */
@@ -222,7 +230,8 @@ static xt_status attach_made(const char *name, int rank, int size, segment *out)
     set_up(h, rank, out);
     int holder = atomic_load(&out->slots[rank].pid);
     if (atomic_load(&out->slots[rank].state) != SLOT_EMPTY && holder != getpid()) {
-        err = status_new(XT_ALREADY_EXISTS, NULL, "rank %d of the run '%s' is already there (pid %d): XT_RANK must differ in each rank", rank, name, holder);
+        err = status_new(XT_ALREADY_EXISTS, NULL, "rank %d of the run '%s' is already there (pid %d): XT_RANK must differ in each rank", rank, name,
+                         holder);
         munmap(h, h->bytes);
         return err;
     }
@@ -244,7 +253,9 @@ static char *word_path(const char *word) {
     return path.data;
 }
 
-static bool occupied(seg_slot *slot) { return atomic_load(&slot->pid) != 0; }
+static bool occupied(seg_slot *slot) {
+    return atomic_load(&slot->pid) != 0;
+}
 
 static bool occupant_lives(seg_slot *slot) {
     return atomic_load(&slot->state) == SLOT_JOINED && process_alive(atomic_load(&slot->pid), atomic_load(&slot->start));
@@ -287,9 +298,10 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
     bool stale = !err && left_over(h, rank);
     seg_slot *own = err ? NULL : &slots_of(h)[rank];
     if (!err && !stale && occupied(own))
-        err = status_new(XT_ALREADY_EXISTS, NULL,
-                         "rank %d of the run '%s' is already there (pid %d): each run needs a word of its own in XT_RENDEZVOUS, each rank its own XT_RANK",
-                         rank, word, (int)atomic_load(&own->pid));
+        err = status_new(
+            XT_ALREADY_EXISTS, NULL,
+            "rank %d of the run '%s' is already there (pid %d): each run needs a word of its own in XT_RENDEZVOUS, each rank its own XT_RANK", rank,
+            word, (int)atomic_load(&own->pid));
     if (stale) unlink(path);
     if (err || stale) {
         munmap(h, (size_t)st.st_size);
@@ -307,7 +319,8 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
 static xt_status attach_word(const char *word, int rank, int size, int64_t deadline, segment *out) {
     char *path = word_path(word);
     if (!path)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "XT_RENDEZVOUS '%s': a word of letters, digits, '.', '_' and '-' (at most 200) is expected", word);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "XT_RENDEZVOUS '%s': a word of letters, digits, '.', '_' and '-' (at most 200) is expected",
+                          word);
     xt_status st = NULL;
     bool joined = false;
     while (!st && !joined) {
@@ -316,12 +329,13 @@ static xt_status attach_word(const char *word, int rank, int size, int64_t deadl
             st = status_errno("making the ranks' shared memory", path);
             break;
         }
-        if (flock(fd, LOCK_EX) != 0) st = status_errno("locking", path);
-        else st = join_locked(fd, path, word, rank, size, out, &joined);
+        if (flock(fd, LOCK_EX) != 0)
+            st = status_errno("locking", path);
+        else
+            st = join_locked(fd, path, word, rank, size, out, &joined);
         flock(fd, LOCK_UN); /* close alone would not: the mapping keeps the file open */
         close(fd);
-        if (!st && !joined && coll_now() > deadline)
-            st = status_new(XT_DEADLINE_EXCEEDED, NULL, "the file %s keeps being replaced", path);
+        if (!st && !joined && coll_now() > deadline) st = status_new(XT_DEADLINE_EXCEEDED, NULL, "the file %s keeps being replaced", path);
     }
     base_free(path);
     return st;
@@ -329,7 +343,8 @@ static xt_status attach_word(const char *word, int rank, int size, int64_t deadl
 
 xt_status segment_attach(const char *name, int rank, int size, int64_t deadline, segment *out) {
     if (size < 1 || size > MAX_RANKS || rank < 0 || rank >= size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1 and 1 to %d ranks are possible", rank, size, MAX_RANKS);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1 and 1 to %d ranks are possible", rank, size,
+                          MAX_RANKS);
     return name[0] == '/' ? attach_made(name, rank, size, out) : attach_word(name, rank, size, deadline, out);
 }
 

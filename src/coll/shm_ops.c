@@ -25,7 +25,8 @@ static share share_of(size_t count, int size, int rank) {
     return (share){begin, count - begin < each ? count - begin : each};
 }
 
-static xt_status reduce_small(segment *s, const call_desc *call, coll_op op, xt_dtype t, void *data, size_t count, const void **src, int64_t deadline) {
+static xt_status reduce_small(segment *s, const call_desc *call, coll_op op, xt_dtype t, void *data, size_t count, const void **src,
+                              int64_t deadline) {
     int parity = (int)((s->step + 1) & 1);
     memcpy(segment_area(s, s->rank, parity), data, call->bytes);
     XT_TRY(segment_step(s, call, deadline, call_kind_name(call->kind)));
@@ -110,7 +111,9 @@ xt_status shm_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size
 }
 
 /* `at` runs over [0, bytes) in chunks; empty messages still take one step, so that the ranks meet. */
-static size_t chunk_at(size_t at, size_t bytes, size_t area) { return bytes - at < area ? bytes - at : area; }
+static size_t chunk_at(size_t at, size_t bytes, size_t area) {
+    return bytes - at < area ? bytes - at : area;
+}
 
 xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline) {
     segment *s = g->state;

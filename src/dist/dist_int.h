@@ -14,7 +14,7 @@ typedef enum device_kind { KIND_CPU, KIND_TPU, KIND_CUDA, KIND_OTHER } device_ki
 typedef struct launch_plan {
     int n;
     device_kind kind;
-    int found;          /* devices of this host */
+    int found; /* devices of this host */
     const char *source; /* where `found` came from */
     const char *device; /* the caller's own spec; NULL = from the environment */
 } launch_plan;
@@ -47,11 +47,11 @@ char *symbol_advice(xt_rank_fn fn);
 /* --- spawn.c ---------------------------------------------------------------------------------------------------------------------------- */
 typedef struct spawn_job {
     const launch_plan *plan;
-    const char *who;      /* "xt_launch", "xtrain launch": in messages */
+    const char *who; /* "xt_launch", "xtrain launch": in messages */
     double timeout;
-    xt_rank_fn fn;        /* forked ranks call it, or */
+    xt_rank_fn fn; /* forked ranks call it, or */
     void *arg;
-    char *const *argv;    /* fresh processes run this */
+    char *const *argv; /* fresh processes run this */
 } spawn_job;
 /* Starts the ranks, passes their output on, and waits. *out_code: the exit code of the first that failed, 0 if none. */
 xt_status spawn_ranks(const spawn_job *job, int *out_code);
@@ -63,10 +63,10 @@ int run_here(xt_rank_fn fn, void *arg);
 typedef struct output_stream {
     int from, to; /* from < 0 = at its end */
     char prefix[24];
-    str line;     /* what is not a whole line yet */
+    str line; /* what is not a whole line yet */
 } output_stream;
 void output_open(output_stream *o, int from, int to, int rank);
-bool output_pump(output_stream *o);   /* takes what is there, without waiting; false when there was nothing */
+bool output_pump(output_stream *o); /* takes what is there, without waiting; false when there was nothing */
 void output_finish(output_stream *o); /* the rest, with a newline if it lacks one; closes */
 
 /* --- killed.c --------------------------------------------------------------------------------------------------------------------------- */

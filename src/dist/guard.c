@@ -65,10 +65,11 @@ xt_status guard_fork(const xt_src *src, int n, xt_rank_fn fn) {
     find_obstacle(&obstacle);
     if (!obstacle.len) return NULL;
     char *advice = symbol_advice(fn);
-    xt_status st = status_new(XT_FAILED_PRECONDITION, src,
-                              "%d ranks cannot be forked from this process: %s. Call xt_launch before the first tensor, loader or thread, or start fresh "
-                              "processes%s",
-                              n, str_cstr(&obstacle), advice ? advice : "");
+    xt_status st =
+        status_new(XT_FAILED_PRECONDITION, src,
+                   "%d ranks cannot be forked from this process: %s. Call xt_launch before the first tensor, loader or thread, or start fresh "
+                   "processes%s",
+                   n, str_cstr(&obstacle), advice ? advice : "");
     base_free(advice);
     str_free(&obstacle);
     return st;

@@ -56,16 +56,24 @@ int64_t oom_kills(void) {
 static void describe_sigkill(int64_t before, str *out) {
     int64_t after = oom_kills();
     if (before >= 0 && after > before)
-        str_printf(out, " was killed by the kernel because memory ran out (the cgroup's oom_kill went from %lld to %lld); XT_MEMORY_LIMIT makes that an error "
-                        "that names the largest buffers instead", (long long)before, (long long)after);
+        str_printf(
+            out,
+            " was killed by the kernel because memory ran out (the cgroup's oom_kill went from %lld to %lld); XT_MEMORY_LIMIT makes that an error "
+            "that names the largest buffers instead",
+            (long long)before, (long long)after);
     else
-        str_append(out, " was killed by SIGKILL: by somebody, or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which");
+        str_append(out,
+                   " was killed by SIGKILL: by somebody, or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which");
     const char *dir = env_get("XT_POSTMORTEM_DIR");
     if (dir) str_printf(out, "; its last state: xtrain postmortem %s", dir);
 }
 
 void describe_end(int status, int64_t oom_before, str *out) {
-    if (WIFEXITED(status)) str_printf(out, " ended with exit code %d", WEXITSTATUS(status));
-    else if (WTERMSIG(status) == SIGKILL) describe_sigkill(oom_before, out);
-    else str_printf(out, " was ended by signal %d (%s)%s", WTERMSIG(status), strsignal(WTERMSIG(status)), WCOREDUMP(status) ? "; a core was dumped" : "");
+    if (WIFEXITED(status))
+        str_printf(out, " ended with exit code %d", WEXITSTATUS(status));
+    else if (WTERMSIG(status) == SIGKILL)
+        describe_sigkill(oom_before, out);
+    else
+        str_printf(out, " was ended by signal %d (%s)%s", WTERMSIG(status), strsignal(WTERMSIG(status)),
+                   WCOREDUMP(status) ? "; a core was dumped" : "");
 }

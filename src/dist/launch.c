@@ -57,7 +57,8 @@ static xt_status find_command(char **out) {
         str_printf(&path, "%.*s/xtrain", (int)n, dirs);
         if (n && access(str_cstr(&path), X_OK) == 0) goto found;
     }
-    xt_status st = status_new(XT_NOT_FOUND, NULL, "the xtrain command, which runs fresh ranks, was not found (looked at %sand in PATH); install it beside the library",
+    xt_status st = status_new(XT_NOT_FOUND, NULL,
+                              "the xtrain command, which runs fresh ranks, was not found (looked at %sand in PATH); install it beside the library",
                               str_cstr(&tried));
     str_free(&path);
     str_free(&tried);
@@ -236,7 +237,8 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
     if (hosts && !w->launched) return run_mpirun(n, argv, hosts);
     XT_TRY(find_program(argv[0], &program));
     xt_status st = w->launched ? NULL : plan_program(n, &plan);
-    if (!st && (w->launched || plan.n == 1)) st = run_in_place(program, argv, w->launched ? NULL : &plan);
+    if (!st && (w->launched || plan.n == 1))
+        st = run_in_place(program, argv, w->launched ? NULL : &plan);
     else if (!st) {
         while (argv[argc]) argc++;
         args = base_calloc(argc + 1, sizeof *args);

@@ -35,10 +35,14 @@ static xt_status count(const char *device, launch_plan *out) {
 /* "CPU_NUM_DEVICES=4", "the default, CPU_NUM_DEVICES is not set", "/dev/accel*, TPU_NUM_DEVICES is not set" */
 static void source_text(const launch_plan *p, str *out) {
     const char *variable = kinds[p->kind].variable, *value = variable ? getenv(variable) : NULL;
-    if (!variable) str_append(out, p->source);
-    else if (value && *value) str_printf(out, "%s=%s", variable, value);
-    else if (strcmp(p->source, variable) == 0) str_printf(out, "%s is empty", variable);
-    else str_printf(out, "%s; %s is not set", strcmp(p->source, "default") == 0 ? "the default" : p->source, variable);
+    if (!variable)
+        str_append(out, p->source);
+    else if (value && *value)
+        str_printf(out, "%s=%s", variable, value);
+    else if (strcmp(p->source, variable) == 0)
+        str_printf(out, "%s is empty", variable);
+    else
+        str_printf(out, "%s; %s is not set", strcmp(p->source, "default") == 0 ? "the default" : p->source, variable);
 }
 
 static void advice_text(const launch_plan *p, int nprocs, str *out) {
@@ -66,7 +70,8 @@ static xt_status wrong_number(const xt_src *src, int nprocs, const launch_plan *
 }
 
 static xt_status no_devices(const xt_src *src, const launch_plan *p) {
-    return status_new(XT_NOT_FOUND, src, "this host offers no %s device (looked at %s); set XT_DEVICE=CPU to run on the CPU", kinds[p->kind].name, p->source);
+    return status_new(XT_NOT_FOUND, src, "this host offers no %s device (looked at %s); set XT_DEVICE=CPU to run on the CPU", kinds[p->kind].name,
+                      p->source);
 }
 
 xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_plan *out) {
@@ -80,8 +85,7 @@ xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_p
     if (nprocs != 0 && nprocs != out->found) return wrong_number(src, nprocs, out);
     if (out->found < 1) return no_devices(src, out);
     out->n = out->found;
-    if (nprocs)
-        log_msg(XT_SEV_INFO, "xt_launch: nprocs = %d need not be given: it is the number of %s devices found", nprocs, kinds[out->kind].name);
+    if (nprocs) log_msg(XT_SEV_INFO, "xt_launch: nprocs = %d need not be given: it is the number of %s devices found", nprocs, kinds[out->kind].name);
     return NULL;
 }
 

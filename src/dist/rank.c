@@ -5,9 +5,15 @@
 #include "coll/coll.h"
 #include "dist/dist_int.h"
 
-int xt_rank(void) { return world_get()->rank; }
-int xt_local_rank(void) { return world_get()->local_rank; }
-int xt_world_size(void) { return world_get()->size; }
+int xt_rank(void) {
+    return world_get()->rank;
+}
+int xt_local_rank(void) {
+    return world_get()->local_rank;
+}
+int xt_world_size(void) {
+    return world_get()->size;
+}
 
 xt_status xt_barrier_at(const xt_src *src, double seconds) {
     char what[256], line[512];

@@ -22,10 +22,10 @@
 #include "lazy/lazy.h"
 
 enum {
-    GRACE_MS = 1000,        /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
+    GRACE_MS = 1000, /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
     SIGNAL_GRACE_MS = 5000, /* after a signal from outside: time for a last checkpoint */
     POLL_MS = 500,
-    POLL_BLIND_MS = 20,     /* without pidfds, ended ranks are looked for this often */
+    POLL_BLIND_MS = 20, /* without pidfds, ended ranks are looked for this often */
 };
 
 typedef struct rank_process {
@@ -43,16 +43,18 @@ typedef struct launcher {
     struct pollfd *polls;
     pid_t self, watcher;
     int watcher_pipe;
-    int first;          /* the first rank that failed; -1 = none */
-    int forwarded;      /* the signal passed on last; 0 = none */
-    int64_t kill_at;    /* when SIGKILL follows; 0 = no end is under way */
+    int first; /* the first rank that failed; -1 = none */
+    int forwarded; /* the signal passed on last; 0 = none */
+    int64_t kill_at; /* when SIGKILL follows; 0 = no end is under way */
     int64_t oom_before;
 } launcher;
 
 static const int passed_on[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 static volatile sig_atomic_t signal_seen; /* since the last look; 0 = none */
 
-static void on_signal(int sig) { signal_seen = sig; }
+static void on_signal(int sig) {
+    signal_seen = sig;
+}
 
 typedef struct signal_state {
     struct sigaction old[BASE_COUNT(passed_on)], old_child;
@@ -117,7 +119,7 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
     close(out);
     close(err);
     for (size_t i = 0; i < env->n; i++) putenv(env->items[i]); /* lives as long as this process */
-    setvbuf(stdout, NULL, _IOLBF, 0);                          /* a pipe is the launcher's matter; users expect lines as they come */
+    setvbuf(stdout, NULL, _IOLBF, 0); /* a pipe is the launcher's matter; users expect lines as they come */
     world_set(NULL);
     coll_run_group_forget();
     int code = run_here(l->job->fn, l->job->arg);
@@ -158,7 +160,8 @@ static xt_status fork_rank(launcher *l, int rank, const env_list *env, char **me
             if (l->job->argv) run_program(l->job->argv, merged);
             run_function(l, env, p.out[1], p.err[1]);
         }
-        if (pid < 0) st = status_errno("starting", "a rank");
+        if (pid < 0)
+            st = status_errno("starting", "a rank");
         else {
             rank_process *r = &l->ranks[rank];
             setpgid(pid, pid); /* both sides do it, so that neither depends on the other's speed */
@@ -219,8 +222,10 @@ static void start_watcher(launcher *l) {
         watch(l, fds[0]);
     }
     close(fds[0]);
-    if (l->watcher > 0) l->watcher_pipe = fds[1];
-    else close(fds[1]);
+    if (l->watcher > 0)
+        l->watcher_pipe = fds[1];
+    else
+        close(fds[1]);
 }
 
 static void tell_watcher(launcher *l, int32_t what) {
@@ -338,15 +343,19 @@ static void wait_all(launcher *l, const sigset_t *mask) {
     }
 }
 
-static int exit_code(int status) { return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status); }
+static int exit_code(int status) {
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
 
 static xt_status start_and_wait(launcher *l, int *out_code) {
     signal_state signals;
     xt_status st = NULL;
     signals_take(&signals);
     for (int r = 0; r < l->n && !st; r++) st = start_rank(l, r, &signals);
-    if (st) end_all(l, SIGKILL, GRACE_MS);
-    else start_watcher(l);
+    if (st)
+        end_all(l, SIGKILL, GRACE_MS);
+    else
+        start_watcher(l);
     wait_all(l, &signals.mask);
     stop_watcher(l);
     signals_give_back(&signals);

@@ -13,7 +13,9 @@ typedef struct module_file {
     size_t size;
 } module_file;
 
-static bool in_file(const module_file *m, uint64_t at, uint64_t n) { return at <= m->size && n <= m->size - at; }
+static bool in_file(const module_file *m, uint64_t at, uint64_t n) {
+    return at <= m->size && n <= m->size - at;
+}
 
 #if defined(__x86_64__)
 enum { OUR_MACHINE = EM_X86_64 };
@@ -28,9 +30,11 @@ static xt_status check_library(const module_file *m) {
     if (m->size < sizeof *h || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is not a shared library (no ELF file)", m->path);
     if (h->e_ident[EI_CLASS] != ELFCLASS64 || (OUR_MACHINE != EM_NONE && h->e_machine != OUR_MACHINE))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' was built for another machine (ELF machine %d, expected %d)", m->path, h->e_machine, OUR_MACHINE);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' was built for another machine (ELF machine %d, expected %d)", m->path, h->e_machine,
+                          OUR_MACHINE);
     if (h->e_type != ET_DYN || !in_file(m, h->e_shoff, (uint64_t)h->e_shnum * sizeof(Elf64_Shdr)))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is not a shared library (ELF type %d); build it with -shared -fPIC", m->path, h->e_type);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is not a shared library (ELF type %d); build it with -shared -fPIC", m->path,
+                          h->e_type);
     return NULL;
 }
 
@@ -68,9 +72,13 @@ static bool find_table(const module_file *m, uint32_t type, table *out) {
     return false;
 }
 
-static const char *name_of(const table *t, size_t i) { return t->syms[i].st_name < t->names_size ? t->names + t->syms[i].st_name : ""; }
+static const char *name_of(const table *t, size_t i) {
+    return t->syms[i].st_name < t->names_size ? t->names + t->syms[i].st_name : "";
+}
 
-static bool is_function(const Elf64_Sym *s) { return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF; }
+static bool is_function(const Elf64_Sym *s) {
+    return ELF64_ST_TYPE(s->st_info) == STT_FUNC && s->st_shndx != SHN_UNDEF;
+}
 
 static bool is_exported(const Elf64_Sym *s) {
     int bind = ELF64_ST_BIND(s->st_info), vis = ELF64_ST_VISIBILITY(s->st_other);
@@ -106,11 +114,15 @@ static xt_status why_missing(const module_file *m, const table *dynamic, const c
             const char *name = name_of(&full, i);
             if (!is_function(&full.syms[i])) continue;
             if (same_function(name, symbol) && name[strlen(symbol)] == '.')
-                return status_new(XT_NOT_FOUND, NULL, "'%s' in %s is a nested function or one the compiler made local ('%s'): other processes cannot reach it; move it "
-                                  "to file scope without `static`", symbol, m->path, name);
+                return status_new(XT_NOT_FOUND, NULL,
+                                  "'%s' in %s is a nested function or one the compiler made local ('%s'): other processes cannot reach it; move it "
+                                  "to file scope without `static`",
+                                  symbol, m->path, name);
             if (strcmp(name, symbol) == 0) /* the linker makes hidden symbols local, as static ones are */
-                return status_new(XT_NOT_FOUND, NULL, "'%s' in %s is static, or hidden by -fvisibility=hidden: other processes cannot reach it by name; remove `static`, "
-                                  "or mark it __attribute__((visibility(\"default\")))", symbol, m->path);
+                return status_new(XT_NOT_FOUND, NULL,
+                                  "'%s' in %s is static, or hidden by -fvisibility=hidden: other processes cannot reach it by name; remove `static`, "
+                                  "or mark it __attribute__((visibility(\"default\")))",
+                                  symbol, m->path);
         }
     }
     for (size_t i = 0; i < dynamic->n; i++)
@@ -118,7 +130,8 @@ static xt_status why_missing(const module_file *m, const table *dynamic, const c
             return status_new(XT_NOT_FOUND, NULL, "'%s' in %s has C++ linkage (%s): declare it extern \"C\"", symbol, m->path, name_of(dynamic, i));
     str exports = STR_INIT;
     list_exports(dynamic, &exports);
-    xt_status st = status_new(XT_NOT_FOUND, NULL, "%s exports no function '%s'; it exports %s. A static function, or one of a stripped module, must be made external",
+    xt_status st = status_new(XT_NOT_FOUND, NULL,
+                              "%s exports no function '%s'; it exports %s. A static function, or one of a stripped module, must be made external",
                               m->path, symbol, exports.len ? str_cstr(&exports) : "none");
     str_free(&exports);
     return st;
@@ -128,8 +141,10 @@ static xt_status look_up(const module_file *m, const char *symbol) {
     table dynamic;
     XT_TRY(check_library(m));
     if (is_program(m))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' is a program; put the training function into a shared library (gcc -shared -fPIC), which fresh "
-                          "processes can load", m->path);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "module '%s' is a program; put the training function into a shared library (gcc -shared -fPIC), which fresh "
+                          "processes can load",
+                          m->path);
     if (!find_table(m, SHT_DYNSYM, &dynamic)) return status_new(XT_INVALID_ARGUMENT, NULL, "module '%s' has no dynamic symbols", m->path);
     for (size_t i = 0; i < dynamic.n; i++)
         if (is_function(&dynamic.syms[i]) && is_exported(&dynamic.syms[i]) && strcmp(name_of(&dynamic, i), symbol) == 0) return NULL;
@@ -153,14 +168,17 @@ char *symbol_advice(xt_rank_fn fn) {
     memcpy(&address, &fn, sizeof address);
     bool known = fn && dladdr(address, &info) && info.dli_fname;
     if (known && info.dli_sname && info.dli_saddr == address)
-        str_printf(&text, ": put %s into a shared library and give xt_launch .module = \"that.so\", .symbol = \"%s\" instead of the function", info.dli_sname,
-                   info.dli_sname);
+        str_printf(&text, ": put %s into a shared library and give xt_launch .module = \"that.so\", .symbol = \"%s\" instead of the function",
+                   info.dli_sname, info.dli_sname);
     else
-        str_append(&text, ": make the function external (not static, not nested) in a shared library and give xt_launch .module = \"that.so\", .symbol = \"its name\"");
+        str_append(&text, ": make the function external (not static, not nested) in a shared library and give xt_launch .module = \"that.so\", "
+                          ".symbol = \"its name\"");
     if (known && strstr(info.dli_fname, ".so")) {
         str_clear(&text);
-        if (info.dli_sname && info.dli_saddr == address) str_printf(&text, ": xt_launch(NULL, NULL, .module = \"%s\", .symbol = \"%s\")", info.dli_fname, info.dli_sname);
-        else str_printf(&text, ": make the function of %s external (not static, not nested) and give xt_launch .module and .symbol", info.dli_fname);
+        if (info.dli_sname && info.dli_saddr == address)
+            str_printf(&text, ": xt_launch(NULL, NULL, .module = \"%s\", .symbol = \"%s\")", info.dli_fname, info.dli_sname);
+        else
+            str_printf(&text, ": make the function of %s external (not static, not nested) and give xt_launch .module and .symbol", info.dli_fname);
     }
     return text.data;
 }

@@ -36,7 +36,8 @@ xt_status tpu_env(int rank, int n, env_list *out) {
     for (size_t i = 0; i < BASE_COUNT(boxes); i++)
         if (boxes[i].n == n) bounds = boxes[i].bounds;
     if (!bounds)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%d TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES", n);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%d TPU chips do not form a box of one host's mesh; 1, 2, 4, 8 or 16 do: set TPU_NUM_DEVICES",
+                          n);
     str all = STR_INIT;
     addresses(n, &all);
     visible_chip(rank, out);

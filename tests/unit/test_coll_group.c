@@ -299,13 +299,51 @@ static void a_group_of_one(void **state) {
     coll_close(NULL);
 }
 
+static xt_status use_everything(void) {
+    coll_group *g = NULL;
+    char *name = NULL, *sub = NULL, *value = NULL;
+    size_t n;
+    float x = 1;
+    xt_status st = coll_create(1, &name);
+    if (!st) st = coll_derive_name(name, "tag", &sub);
+    if (!st) st = coll_open(name, 0, 1, 1, &g);
+    if (!st) st = coll_put(g, "k", 1, "v", 1);
+    if (!st) st = coll_get(g, "k", 1, 0, &value, &n);
+    if (!st) st = coll_all_gather(g, "abcd", 4, &x);
+    coll_close(g);
+    coll_destroy(name);
+    base_free(name);
+    base_free(sub);
+    base_free(value);
+    return st;
+}
+
+/* Whichever allocation fails, the answer is a status; the next try works. */
+static void without_memory(void **state) {
+    (void)state;
+    int failures = 0;
+    for (int n = 1; n < 40; n++) {
+        base_fail_alloc_after(n);
+        xt_status st = use_everything();
+        base_fail_alloc_after(-1);
+        failures += st != NULL;
+        xt_status_free(st);
+    }
+    assert_in_range(failures, 4, 30);
+    assert_null(use_everything());
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(key_value_store),         cmocka_unit_test(barrier_names_the_missing),
-        cmocka_unit_test(a_dead_rank_is_noticed),  cmocka_unit_test(a_departed_rank_is_noticed),
-        cmocka_unit_test(agreed_words),            cmocka_unit_test(derived_names),
-        cmocka_unit_test(refusals),                cmocka_unit_test(dead_before_joining),
-        cmocka_unit_test(a_group_of_one),
+        cmocka_unit_test(key_value_store),
+        cmocka_unit_test(barrier_names_the_missing),
+        cmocka_unit_test(a_dead_rank_is_noticed),
+        cmocka_unit_test(a_departed_rank_is_noticed),
+        cmocka_unit_test(agreed_words),
+        cmocka_unit_test(derived_names),
+        cmocka_unit_test(refusals),
+        cmocka_unit_test(dead_before_joining),
+        cmocka_unit_test(a_group_of_one),            cmocka_unit_test(without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -95,7 +95,9 @@ static int rank_main(const char *what) {
 
 static int run_mpi(const char *env, const char *what, char *text, size_t n) {
     char command[1024];
-    snprintf(command, sizeof command, "%s timeout 60 mpirun --allow-run-as-root --oversubscribe -np 3 %s %s 2>&1", env, self, what);
+    /* Open MPI's components leave memory behind and are unloaded, so that no suppression can name them. */
+    snprintf(command, sizeof command, "ASAN_OPTIONS=detect_leaks=0 %s timeout 60 mpirun --allow-run-as-root --oversubscribe -np 3 %s %s 2>&1", env,
+             self, what);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     text[fread(text, 1, n - 1, p)] = 0;
@@ -123,7 +125,8 @@ static void barrier_names_the_missing(void **state) {
     char text[16384];
     run_mpi("XT_RENDEZVOUS=mpi:test", "late", text, sizeof text); /* mpirun has its own word about ranks that end without finalising */
     if (!strstr(text, "rank 0: xt_barrier: did not come: rank 1, last seen at slow.c:12")) fail_msg("%s", text);
-    if (!strstr(text, "rank 2: xt_barrier: did not come: rank 1") && !strstr(text, "rank 2: rank 0 has given up: xt_barrier: did not come: rank 1")) fail_msg("%s", text);
+    if (!strstr(text, "rank 2: xt_barrier: did not come: rank 1") && !strstr(text, "rank 2: rank 0 has given up: xt_barrier: did not come: rank 1"))
+        fail_msg("%s", text);
     if (!strstr(text, "rank 1: ")) fail_msg("%s", text);
 }
 

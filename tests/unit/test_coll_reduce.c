@@ -47,8 +47,12 @@ static double fold_one(coll_op op, double a, double b, bool single) {
     return single ? (double)(float)r : r;
 }
 
-static bool is_float(xt_dtype t) { return t == XT_F16 || t == XT_BF16 || t == XT_F32 || t == XT_F64; }
-static bool is_signed(xt_dtype t) { return t == XT_I8 || t == XT_I16 || t == XT_I32 || t == XT_I64; }
+static bool is_float(xt_dtype t) {
+    return t == XT_F16 || t == XT_BF16 || t == XT_F32 || t == XT_F64;
+}
+static bool is_signed(xt_dtype t) {
+    return t == XT_I8 || t == XT_I16 || t == XT_I32 || t == XT_I64;
+}
 
 static uint64_t int_at(xt_dtype t, const char *p) {
     size_t n = xt_dtype_size(t);
@@ -76,16 +80,21 @@ static void make_element(xt_dtype t, int rank, size_t i, char *p) {
     double v = (double)(int64_t)(u % 2001) / 1000.0 - 1.0;
     float f = (float)v;
     uint16_t h = (uint16_t)(u & 0xb3ff); /* |f16| < 1: exponent field below 13 */
-    if (t == XT_F32) memcpy(p, &f, 4);
-    else if (t == XT_F64) memcpy(p, &v, 8);
-    else if (t == XT_F16) memcpy(p, &h, 2);
+    if (t == XT_F32)
+        memcpy(p, &f, 4);
+    else if (t == XT_F64)
+        memcpy(p, &v, 8);
+    else if (t == XT_F16)
+        memcpy(p, &h, 2);
     else if (t == XT_BF16) {
         uint32_t w;
         memcpy(&w, &f, 4);
         h = (uint16_t)(w >> 16);
         memcpy(p, &h, 2);
-    } else if (t == XT_BOOL) *p = (char)(u & 1);
-    else memcpy(p, &u, xt_dtype_size(t));
+    } else if (t == XT_BOOL)
+        *p = (char)(u & 1);
+    else
+        memcpy(p, &u, xt_dtype_size(t));
 }
 
 static void check_element(xt_dtype t, coll_op op, int size, size_t i, const char *got) {
@@ -103,15 +112,21 @@ static void check_element(xt_dtype t, coll_op op, int size, size_t i, const char
     double acc = 0, v = 0;
     for (int r = 0; r < size; r++) {
         make_element(t, r, i, in);
-        if (t == XT_F64) memcpy(&v, in, 8);
-        else v = f32_at(t, in);
+        if (t == XT_F64)
+            memcpy(&v, in, 8);
+        else
+            v = f32_at(t, in);
         acc = r ? fold_one(op, acc, v, t != XT_F64) : v;
     }
     double g = 0;
-    if (t == XT_F64) memcpy(&g, got, 8);
-    else g = f32_at(t, got);
-    if (t == XT_F32 || t == XT_F64) RANK_CHECK(g == acc);
-    else RANK_CHECK(fabs(g - acc) <= fabs(acc) * (t == XT_F16 ? 0x1p-11 : 0x1p-8) + 0x1p-25); /* half a unit in the last place */
+    if (t == XT_F64)
+        memcpy(&g, got, 8);
+    else
+        g = f32_at(t, got);
+    if (t == XT_F32 || t == XT_F64)
+        RANK_CHECK(g == acc);
+    else
+        RANK_CHECK(fabs(g - acc) <= fabs(acc) * (t == XT_F16 ? 0x1p-11 : 0x1p-8) + 0x1p-25); /* half a unit in the last place */
 }
 
 static const xt_dtype dtypes[] = {XT_BOOL, XT_I8, XT_I16, XT_I32, XT_I64, XT_U8, XT_U16, XT_U32, XT_U64, XT_F16, XT_BF16, XT_F32, XT_F64};
@@ -123,7 +138,7 @@ static void reduce_case(coll_group *g, xt_dtype t, coll_op op, size_t count) {
     data[count * elem] = 77; /* nothing behind the end is touched */
     RANK_OK(coll_all_reduce(g, op, t, data, count));
     RANK_CHECK(data[count * elem] == 77);
-    for (size_t i = 0; i < count; i += count > 5000 ? 37 : 1) check_element(t, op, coll_size(g), i, data + i * elem);
+    for (size_t i = 0; i<count; i += count> 5000 ? 37 : 1) check_element(t, op, coll_size(g), i, data + i * elem);
     if (count) check_element(t, op, coll_size(g), count - 1, data + (count - 1) * elem);
     RANK_OK(coll_all_gather(g, data, count * elem, all));
     for (int r = 0; r < coll_size(g); r++) RANK_CHECK(memcmp(all + (size_t)r * count * elem, data, count * elem) == 0);
@@ -267,7 +282,7 @@ static void differing_calls(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(sizes_and_types), cmocka_unit_test(edge_values),     cmocka_unit_test(rank_order),
+        cmocka_unit_test(sizes_and_types),          cmocka_unit_test(edge_values),     cmocka_unit_test(rank_order),
         cmocka_unit_test(broadcast_and_all_to_all), cmocka_unit_test(differing_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -42,7 +42,8 @@ static void slurp(FILE *f, char *to, size_t n) {
     fclose(f);
 }
 
-static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "CUDA_VISIBLE_DEVICES", "XT_DEVICE", "PJRT_DEVICE", "XT_TIMEOUT", "XT_THREADS"};
+static const char *const cleared[] = {"CPU_NUM_DEVICES", "TPU_NUM_DEVICES", "CUDA_VISIBLE_DEVICES", "XT_DEVICE", "PJRT_DEVICE",
+                                      "XT_TIMEOUT",      "XT_THREADS"};
 
 static pid_t start(body_fn body, const char *env, FILE *out, FILE *err) {
     fflush(NULL);
@@ -92,11 +93,21 @@ static int hello(int rank, void *arg) {
     return 0;
 }
 
-static int unset(void) { return xt_launch(hello, NULL); }
-static int one(void) { return xt_launch(hello, NULL, .nprocs = 1); }
-static int two(void) { return xt_launch(hello, NULL, .nprocs = 2); }
-static int eight(void) { return xt_launch(hello, NULL, .nprocs = 8); }
-static int minus(void) { return xt_launch(hello, NULL, .nprocs = -1); }
+static int unset(void) {
+    return xt_launch(hello, NULL);
+}
+static int one(void) {
+    return xt_launch(hello, NULL, .nprocs = 1);
+}
+static int two(void) {
+    return xt_launch(hello, NULL, .nprocs = 2);
+}
+static int eight(void) {
+    return xt_launch(hello, NULL, .nprocs = 8);
+}
+static int minus(void) {
+    return xt_launch(hello, NULL, .nprocs = -1);
+}
 
 static void rows_that_run(void **state) {
     (void)state;
@@ -154,7 +165,9 @@ static int nested(int rank, void *arg) {
     (void)arg;
     return rank == 1 ? xt_launch(hello, NULL, .nprocs = 8) : 0;
 }
-static int launch_nested(void) { return xt_launch(nested, NULL); }
+static int launch_nested(void) {
+    return xt_launch(nested, NULL);
+}
 
 static void a_rank_never_starts_more(void **state) {
     (void)state;
@@ -171,9 +184,20 @@ static void a_rank_never_starts_more(void **state) {
 /* --- what a rank sees -------------------------------------------------------------------------------------------------------------------------- */
 
 static int show_env(int rank, void *arg) {
-    static const char *const names[] = {"XT_RANK", "XT_WORLD_SIZE", "XT_LOCAL_RANK", "XT_LOCAL_SIZE", "CPU_NUM_DEVICES", "CUDA_VISIBLE_DEVICES", "TPU_VISIBLE_CHIPS",
-                                        "TPU_PROCESS_BOUNDS", "TPU_CHIPS_PER_PROCESS_BOUNDS", "TPU_PROCESS_ADDRESSES", "TPU_PROCESS_PORT", "CLOUD_TPU_TASK_ID",
-                                        "TPU_NUM_DEVICES", "XT_DEVICE"};
+    static const char *const names[] = {"XT_RANK",
+                                        "XT_WORLD_SIZE",
+                                        "XT_LOCAL_RANK",
+                                        "XT_LOCAL_SIZE",
+                                        "CPU_NUM_DEVICES",
+                                        "CUDA_VISIBLE_DEVICES",
+                                        "TPU_VISIBLE_CHIPS",
+                                        "TPU_PROCESS_BOUNDS",
+                                        "TPU_CHIPS_PER_PROCESS_BOUNDS",
+                                        "TPU_PROCESS_ADDRESSES",
+                                        "TPU_PROCESS_PORT",
+                                        "CLOUD_TPU_TASK_ID",
+                                        "TPU_NUM_DEVICES",
+                                        "XT_DEVICE"};
     (void)arg;
     if (rank != 1) return 0;
     for (size_t i = 0; i < BASE_COUNT(names); i++)
@@ -181,8 +205,12 @@ static int show_env(int rank, void *arg) {
     printf("%d %d %d %d\n", xt_rank(), xt_local_rank(), xt_world_size(), xt_device_count());
     return 0;
 }
-static int launch_env(void) { return xt_launch(show_env, NULL); }
-static int launch_tpu(void) { return xt_launch(show_env, NULL, .device = "TPU"); }
+static int launch_env(void) {
+    return xt_launch(show_env, NULL);
+}
+static int launch_tpu(void) {
+    return xt_launch(show_env, NULL, .device = "TPU");
+}
 
 static void environment_of_ranks(void **state) {
     (void)state;
@@ -218,7 +246,9 @@ static int mixed(int rank, void *arg) {
     fflush(stdout);
     return 0;
 }
-static int launch_mixed(void) { return xt_launch(mixed, NULL); }
+static int launch_mixed(void) {
+    return xt_launch(mixed, NULL);
+}
 
 static void lines_are_whole(void **state) {
     (void)state;
@@ -246,7 +276,9 @@ static int seven(int rank, void *arg) {
     for (;;) pause();
     return 0;
 }
-static int launch_seven(void) { return xt_launch(seven, NULL); }
+static int launch_seven(void) {
+    return xt_launch(seven, NULL);
+}
 
 static void first_exit_code_is_kept(void **state) {
     (void)state;
@@ -268,7 +300,9 @@ static int killed(int rank, void *arg) {
     if (st) fprintf(stderr, "%s\n", xt_status_message(st));
     return st ? 5 : 0;
 }
-static int launch_killed(void) { return xt_launch(killed, NULL); }
+static int launch_killed(void) {
+    return xt_launch(killed, NULL);
+}
 
 static void a_killed_rank_ends_all(void **state) {
     (void)state;
@@ -288,7 +322,9 @@ static int stubborn(int rank, void *arg) {
     for (;;) pause();
     return 0;
 }
-static int launch_stubborn(void) { return xt_launch(stubborn, NULL); }
+static int launch_stubborn(void) {
+    return xt_launch(stubborn, NULL);
+}
 
 static void those_that_ignore_sigterm_are_killed(void **state) {
     (void)state;
@@ -308,7 +344,9 @@ static int late(int rank, void *arg) {
     xt_status_free(st);
     return st ? 3 : 0;
 }
-static int launch_late(void) { return xt_launch(late, NULL); }
+static int launch_late(void) {
+    return xt_launch(late, NULL);
+}
 
 static void barrier_names_the_missing(void **state) {
     (void)state;
@@ -327,7 +365,9 @@ static int early(int rank, void *arg) {
     fprintf(stderr, "%s\n", xt_status_message(st));
     return st ? 4 : 0;
 }
-static int launch_early(void) { return xt_launch(early, NULL); }
+static int launch_early(void) {
+    return xt_launch(early, NULL);
+}
 
 static void a_rank_that_leaves_early(void **state) {
     (void)state;
@@ -399,7 +439,9 @@ static int with_child(int rank, void *arg) {
     for (;;) pause();
     return 0;
 }
-static int launch_with_child(void) { return xt_launch(with_child, NULL); }
+static int launch_with_child(void) {
+    return xt_launch(with_child, NULL);
+}
 
 static int read_pids(FILE *f, pid_t *pids, int want) {
     for (int wait = 0; wait < 300; wait++, usleep(10000)) {
@@ -484,7 +526,8 @@ static void symbols_are_explained(void **state) {
     assert_non_null(mkdtemp(dir));
     snprintf(so, sizeof so, "%s/m.so", dir);
     snprintf(program, sizeof program, "%s/p", dir);
-    snprintf(command, sizeof command, "cd %s && cat > m.c && gcc -w -O1 -shared -fPIC m.c -o m.so && echo 'int main(void){return 0;}' | gcc -xc - -pie -fPIE -o p", dir);
+    snprintf(command, sizeof command,
+             "cd %s && cat > m.c && gcc -w -O1 -shared -fPIC m.c -o m.so && echo 'int main(void){return 0;}' | gcc -xc - -pie -fPIE -o p", dir);
     FILE *pipe = popen(command, "w");
     fputs(module_source, pipe);
     assert_int_equal(pclose(pipe), 0);
