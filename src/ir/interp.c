@@ -591,6 +591,7 @@ xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *
     size_t n_results = ret ? ret->n_in : 0;
     if (n_results != n_out) return status_new(XT_INVALID_ARGUMENT, NULL, "@%s has %zu results, %zu were asked for", entry, n_results, n_out);
     interp c = {.m = m, .hooks = hooks, .pool = base_calloc(1, sizeof(interp_pool))};
+    if (!c.pool) return status_oom(sizeof *c.pool, "the interpreter's pool");
     for (size_t j = 0; j < n_out; j++) out[j] = (array){0};
     xt_status s = interp_func(&c, f, n_in, in, n_out, out);
     plans_free(c.plans);

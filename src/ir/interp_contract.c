@@ -1,5 +1,5 @@
 /* dot_general, dot and einsum: operands are packed as [batch, M, K] and [batch, K, N] in the type of the sums, then multiplied by tiles of
- * 4 x 8 sums that stay in registers while a packed panel of 256 rows of the right side streams by. */
+ * 4 rows that stay in registers while a packed panel of 256 rows of the right side streams by. */
 #include "ir/interp_gemm.h"
 
 #include <complex.h>
@@ -11,37 +11,71 @@
 typedef float complex c64;
 typedef double complex c128;
 
-enum { TILE_M = 4, TILE_N = 8, DEPTH = 256 };
+enum { TILE_M = 4, DEPTH = 256 };
 
-#define GEMM(T)                                                                                                        \
-    static void tile_##T(int64_t rows, int64_t cols, int64_t k, const T *a, int64_t lda, const T *panel, T *c, int64_t ldc) { \
-        T sum[TILE_M][TILE_N] = {{0}};                                                                                 \
+/* A tile row is two vectors of 16 bytes, the least every machine has: 4 x 2 sums stay in registers. */
+#define ROWS(T)                                                                                                        \
+    typedef T T##_vec __attribute__((vector_size(16)));                                                                \
+    typedef struct T##_row {                                                                                           \
+        T##_vec lo, hi;                                                                                                \
+    } T##_row;                                                                                                         \
+    static void tile_##T(int64_t rows, int64_t k, const T *a, int64_t lda, const T##_row *panel, T##_row *sum) {       \
         if (rows == TILE_M) {                                                                                          \
-            for (int64_t p = 0; p < k; p++)                                                                            \
-                for (int i = 0; i < TILE_M; i++)                                                                       \
-                    for (int j = 0; j < TILE_N; j++) sum[i][j] += a[i * lda + p] * panel[p * TILE_N + j];              \
-        } else {                                                                                                       \
-            for (int64_t i = 0; i < rows; i++)                                                                         \
-                for (int64_t p = 0; p < k; p++)                                                                        \
-                    for (int j = 0; j < TILE_N; j++) sum[i][j] += a[i * lda + p] * panel[p * TILE_N + j];              \
+            const T *a0 = a, *a1 = a + lda, *a2 = a + 2 * lda, *a3 = a + 3 * lda;                                      \
+            T##_vec l0 = {0}, l1 = {0}, l2 = {0}, l3 = {0}, h0 = {0}, h1 = {0}, h2 = {0}, h3 = {0};                    \
+            for (int64_t p = 0; p < k; p++) {                                                                          \
+                T##_vec lo = panel[p].lo, hi = panel[p].hi;                                                            \
+                l0 += a0[p] * lo, h0 += a0[p] * hi;                                                                    \
+                l1 += a1[p] * lo, h1 += a1[p] * hi;                                                                    \
+                l2 += a2[p] * lo, h2 += a2[p] * hi;                                                                    \
+                l3 += a3[p] * lo, h3 += a3[p] * hi;                                                                    \
+            }                                                                                                          \
+            sum[0] = (T##_row){l0, h0}, sum[1] = (T##_row){l1, h1};                                                    \
+            sum[2] = (T##_row){l2, h2}, sum[3] = (T##_row){l3, h3};                                                    \
+            return;                                                                                                    \
         }                                                                                                              \
+        for (int64_t i = 0; i < rows; i++) {                                                                           \
+            T##_vec lo = {0}, hi = {0};                                                                                \
+            for (int64_t p = 0; p < k; p++) lo += a[i * lda + p] * panel[p].lo, hi += a[i * lda + p] * panel[p].hi;    \
+            sum[i] = (T##_row){lo, hi};                                                                                \
+        }                                                                                                              \
+    }
+#define COMPLEX_ROWS(T)                                                                                                \
+    typedef struct T##_row {                                                                                           \
+        T v[2];                                                                                                        \
+    } T##_row;                                                                                                         \
+    static void tile_##T(int64_t rows, int64_t k, const T *a, int64_t lda, const T##_row *panel, T##_row *sum) {       \
         for (int64_t i = 0; i < rows; i++)                                                                             \
-            for (int64_t j = 0; j < cols; j++) c[i * ldc + j] += sum[i][j];                                            \
-    }                                                                                                                  \
+            for (int j = 0; j < 2; j++) {                                                                              \
+                T s = 0;                                                                                               \
+                for (int64_t p = 0; p < k; p++) s += a[i * lda + p] * panel[p].v[j];                                   \
+                sum[i].v[j] = s;                                                                                       \
+            }                                                                                                          \
+    }
+#define GEMM(T)                                                                                                        \
     static void gemm_##T(int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const T *b, int64_t ldb, T *c, int64_t ldc) { \
-        T panel[DEPTH * TILE_N];                                                                                       \
+        enum { TILE_N = sizeof(T##_row) / sizeof(T) };                                                                 \
+        T##_row panel[DEPTH], sum[TILE_M];                                                                             \
         for (int64_t p0 = 0; p0 < k; p0 += DEPTH) {                                                                    \
             int64_t depth = k - p0 < DEPTH ? k - p0 : DEPTH;                                                           \
             for (int64_t j0 = 0; j0 < n; j0 += TILE_N) {                                                               \
-                int64_t cols = n - j0 < TILE_N ? n - j0 : TILE_N;                                                      \
-                for (int64_t p = 0; p < depth; p++)                                                                    \
-                    for (int64_t j = 0; j < TILE_N; j++) panel[p * TILE_N + j] = j < cols ? b[(p0 + p) * ldb + j0 + j] : 0; \
-                for (int64_t i0 = 0; i0 < m; i0 += TILE_M)                                                             \
-                    tile_##T(m - i0 < TILE_M ? m - i0 : TILE_M, cols, depth, a + i0 * lda + p0, lda, panel, c + i0 * ldc + j0, ldc); \
+                size_t cols = (size_t)(n - j0 < TILE_N ? n - j0 : TILE_N);                                             \
+                if (cols < TILE_N) memset(panel, 0, sizeof panel);                                                     \
+                for (int64_t p = 0; p < depth; p++) memcpy(&panel[p], b + (p0 + p) * ldb + j0, cols * sizeof(T));      \
+                for (int64_t i0 = 0; i0 < m; i0 += TILE_M) {                                                           \
+                    int64_t rows = m - i0 < TILE_M ? m - i0 : TILE_M;                                                  \
+                    tile_##T(rows, depth, a + i0 * lda + p0, lda, panel, sum);                                         \
+                    for (int64_t i = 0; i < rows; i++) {                                                               \
+                        T part[TILE_N], *to = c + (i0 + i) * ldc + j0;                                                 \
+                        memcpy(part, &sum[i], sizeof part);                                                            \
+                        for (size_t j = 0; j < cols; j++) to[j] += part[j];                                            \
+                    }                                                                                                  \
+                }                                                                                                      \
             }                                                                                                          \
         }                                                                                                              \
     }
 /* Integers wrap, so they are calculated unsigned. */
+ROWS(float) ROWS(double) ROWS(uint32_t) ROWS(uint64_t) COMPLEX_ROWS(c64) COMPLEX_ROWS(c128)
 GEMM(float) GEMM(double) GEMM(uint32_t) GEMM(uint64_t) GEMM(c64) GEMM(c128)
 
 void gemm(xt_dtype t, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc) {

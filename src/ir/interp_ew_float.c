@@ -2,14 +2,15 @@
  *
  * NaN and zero rules of StableHLO: maximum and minimum give NaN when either side is NaN and order -0 below +0; comparisons with NaN are false
  * except NE; TOTALORDER compares sign-magnitude bits, -NaN < -inf < ... < -0 < +0 < ... < inf < NaN; sign and the rounding ops keep -0 and NaN. */
+/* Before the includes: an inline helper compiled under other rules would take its caller's loop along. */
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3", "no-trapping-math")
+#endif
+
 #include "ir/interp_float.h"
 #include "ir/interp_int.h"
 
 #include <tgmath.h>
-
-#if defined(__GNUC__) && !defined(__clang__)
-#pragma GCC optimize("O3", "no-trapping-math")
-#endif
 
 #define LOOP1(name, T, R, expr)                                                                                        \
     static void name(const ew *e, int64_t n, const void *const *in, void *out) {                                       \
@@ -45,6 +46,10 @@
         }                                                                                                              \
     }
 
+/* In f64, where the difference has bits to spare; below 1e-4 the cubic term is under half an ulp. Twice as fast as tanhf. */
+static inline f32 tanh_f32(f32 a) { return fabs(a) < 1e-4f ? a : (f32)(1 - 2 / (exp(2 * (f64)a) + 1)); }
+static inline f64 tanh_f64(f64 a) { return tanh(a); }
+
 /* X(op, arity, value of a, b, c): the type-generic functions of <tgmath.h> pick the width. */
 #define FLOAT_OPS(X, T)                                                                                                \
     X(abs, 1, T, fabs(a))                                                                                              \
@@ -67,7 +72,7 @@
     X(sine, 1, T, sin(a))                                                                                              \
     X(sqrt, 1, T, sqrt(a))                                                                                             \
     X(tan, 1, T, tan(a))                                                                                               \
-    X(tanh, 1, T, tanh(a))                                                                                             \
+    X(tanh, 1, T, tanh_##T(a))                                                                                           \
     X(chlo_erf, 1, T, erf(a))                                                                                          \
     X(chlo_erfc, 1, T, erfc(a))                                                                                        \
     X(chlo_square, 1, T, a * a)                                                                                        \

@@ -6,13 +6,14 @@
  *
  * Any other region runs by region_eval, vectorised over results when there are many, else over equal segments of the reduced elements that are
  * joined in order afterwards (the region and its initial values form a monoid, as StableHLO demands). */
-#include "ir/interp_reduce.h"
-
-#include "ir/interp_float.h"
-
+/* Before the includes: an inline helper compiled under other rules would take its caller's loop along. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
+
+#include "ir/interp_reduce.h"
+
+#include "ir/interp_float.h"
 
 enum { LANES = 16 };
 

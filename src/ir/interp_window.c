@@ -7,12 +7,13 @@
  *
  * select_and_scatter: a window's element is chosen from left to right, staying with the one held as long as select(held, next) is true;
  * elements of the padding do not take part. */
-#include "ir/interp_float.h"
-#include "ir/interp_reduce.h"
-
+/* Before the includes: an inline helper compiled under other rules would take its caller's loop along. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
+
+#include "ir/interp_float.h"
+#include "ir/interp_reduce.h"
 
 typedef struct window {
     size_t rank;
