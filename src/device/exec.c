@@ -12,6 +12,19 @@ static xt_status check_replicas(const device_client *c, int n) {
                       c->n_processes);
 }
 
+/* XLA's CPU compiler takes liberties with NaN and rounding unless told not to; the numbers of a run should not depend on that. */
+static const char *const strict_math[] = {"xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max"};
+
+/* An entry of the override map (CompileOptionsProto 7): name -> {2: false}. */
+static void switch_off(str *options, const char *name) {
+    str value = STR_INIT, entry = STR_INIT;
+    proto_int(&value, 2, 0);
+    proto_bytes(&entry, 1, name, strlen(name));
+    proto_message(&entry, 2, &value);
+    proto_message(options, 7, &entry);
+    str_free(&value), str_free(&entry);
+}
+
 xt_status device_compile_options_bytes(device_client *c, const device_compile_opts *o, char **out, size_t *out_size) {
     int replicas = o && o->num_replicas > 0 ? o->num_replicas : 1;
     XT_TRY(check_replicas(c, replicas));
@@ -28,6 +41,8 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
         proto_message(&build, 9, &assignment);
     }
     proto_message(&options, 3, &build);
+    if (c->plugin->family == DEVICE_FAMILY_XLA_CPU)
+        for (size_t i = 0; i < BASE_COUNT(strict_math); i++) switch_off(&options, strict_math[i]);
     *out_size = options.len;
     *out = options.failed ? NULL : base_malloc(options.len); /* bytes, zeros among them: no string */
     if (*out) memcpy(*out, options.data, options.len);
