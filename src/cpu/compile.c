@@ -85,12 +85,15 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
         return s;
     }
     dump(e);
+    if (env_has_word("XT_DEBUG", "exec")) e->profile = base_calloc(2 * e->plan.n_thunks + 1, sizeof *e->profile);
     *out = e;
     return NULL;
 }
 
 void cpu_exec_free(cpu_exec *e) {
     if (!e) return;
+    if (e->profile) cpu_report_profile(e);
+    base_free((void *)(uintptr_t)e->profile);
     cpu_plan_free(&e->plan);
     if (e->module) ir_module_free(e->module);
     str_free(&e->text);

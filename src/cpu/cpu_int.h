@@ -89,6 +89,8 @@ struct cpu_exec {
     cpu_plan plan;
     cpu_stats stats;
     int *alias;            /* per input */
+    _Atomic int64_t *profile; /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
+    _Atomic int64_t runs;
     char *name;
 };
 
@@ -106,6 +108,9 @@ const ir_module *cpu_build_module(const cpu_builder *b);
 xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out);
 /* A splat constant's element, wherever v's value comes from through broadcasts and reshapes; NULL when v is none. */
 const void *cpu_build_splat(cpu_builder *b, const ir_value *v);
+
+/* What v is a permutation of, through any number of transposes (v itself when it is none), and how its dims lie there. */
+bool cpu_build_permuted(const ir_value *v, const ir_value **out_base, view *out);
 
 typedef struct cpu_thunk_desc {
     const cpu_kernel *kernel;
@@ -131,6 +136,7 @@ xt_status cpu_plan_make(cpu_exec *e);           /* plan.c */
 xt_status cpu_plan_assign(cpu_exec *e);         /* buffers.c: lifetimes, sharing, offsets */
 void cpu_plan_free(cpu_plan *p);
 void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */
+void cpu_report_profile(const cpu_exec *e);       /* report.c: where the time went, to the log */
 /* "the largest buffers alive at thunk t": lines for an out-of-memory message. */
 void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out);
 void cpu_thunk_name(const cpu_thunk *t, char *buf, size_t n); /* "n17 (stablehlo.add)" */

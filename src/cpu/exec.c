@@ -2,6 +2,8 @@
  * and the arguments are as the thunks left them (only donated ones may have changed). */
 #include "cpu/cpu_int.h"
 
+#include <stdatomic.h>
+
 typedef struct run_state {
     const cpu_exec *e;
     const cpu_alloc *a;
@@ -75,6 +77,12 @@ static xt_status get_memory(run_state *r, const bool *donated) {
     return NULL;
 }
 
+static void note_time(_Atomic int64_t *profile, int64_t ns) {
+    atomic_fetch_add_explicit(&profile[0], ns, memory_order_relaxed);
+    int64_t best = atomic_load_explicit(&profile[1], memory_order_relaxed);
+    if (best == 0 || ns < best) atomic_store_explicit(&profile[1], ns, memory_order_relaxed); /* a lost update costs a report's digit */
+}
+
 static xt_status run_thunks(run_state *r, cpu_device *d) {
     const cpu_plan *p = &r->e->plan;
     for (size_t t = 0; t < p->n_thunks; t++) {
@@ -83,7 +91,9 @@ static xt_status run_thunks(run_state *r, cpu_device *d) {
         for (uint32_t i = 0; i < th->n_in; i++) in[i] = r->at[th->in[i].slot] + th->in[i].offset;
         for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;
         cpu_call c = {r->e, th, d, in, out, th->scratch == CPU_NONE ? NULL : r->at[th->scratch]};
+        int64_t begin = r->e->profile ? clock_ns() : 0;
         xt_status s = th->kernel->run(&c);
+        if (r->e->profile) note_time(&r->e->profile[2 * t], clock_ns() - begin);
         if (s) {
             char name[96];
             cpu_thunk_name(th, name, sizeof name);
@@ -121,6 +131,7 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
         s = run_thunks(&r, d);
         team_leave(&d->team);
     }
+    atomic_fetch_add_explicit(&e->runs, 1, memory_order_relaxed);
     if (r.arena) a->free(a->user, r.arena, p->arena_bytes);
     if (s) undo_results(&r);
     base_free(r.at);

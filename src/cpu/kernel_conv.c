@@ -232,17 +232,28 @@ typedef struct candidate {
     bool ok;
 } candidate;
 
-/* What a primitive costs, roughly: oneDNN's own kernels run at twice the speed of its im2col + matrix product, and a reorder moves memory. */
+/* What a primitive costs, roughly, in flops a second of one core: oneDNN's kernels for wide vectors run at more than twice the speed of its
+ * im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order of the candidates matters. */
 static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops, int threads) {
-    double s = flops / ((strstr(impl, "gemm") ? 50e9 : 110e9) * threads);
+    bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "amx") || strstr(impl, "sve");
+    double s = flops / ((wide ? 110e9 : 45e9) * threads);
     for (int i = 0; i < 3; i++)
         if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
-            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / (8e9 * threads);
+            s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / (20e9 * threads);
     return s;
 }
 
-/* One way of laying the operands out: bit i of `any` lets oneDNN choose tensor i's layout. */
-static xt_status try_layout(const conv_desc *d, unsigned any, double flops, int threads, candidate *out) {
+/* Ways of laying the operands out; oneDNN always chooses the kernel's. */
+typedef enum conv_layout { LAYOUT_GIVEN, LAYOUT_ANY, LAYOUT_CHANNELS_LAST } conv_layout;
+static void lay_out(dnnl_memory_desc_t *md, int tensor, conv_layout layout) {
+    static const dnnl_format_tag_t last[6] = {[3] = dnnl_nwc, [4] = dnnl_nhwc, [5] = dnnl_ndhwc};
+    dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY ? dnnl_format_tag_any : layout == LAYOUT_CHANNELS_LAST ? last[md->ndims] : dnnl_format_tag_undef;
+    if (tag == dnnl_format_tag_undef) return;
+    dnnl_memory_desc_t given = *md;
+    dnnl_memory_desc_init_by_tag(md, given.ndims, given.dims, given.data_type, tag);
+}
+
+static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops, int threads, candidate *out) {
     static const int args[3][3] = {{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DST},
                                    {DNNL_ARG_DIFF_SRC, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_DST},
                                    {DNNL_ARG_SRC, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_DST}};
@@ -256,7 +267,7 @@ static xt_status try_layout(const conv_desc *d, unsigned any, double flops, int 
     *out = (candidate){0};
     for (int i = 0; i < 3; i++) {
         md[i] = d->md[i];
-        if (any >> i & 1) dnnl_memory_desc_init_by_tag(&md[i], d->md[i].ndims, d->md[i].dims, d->md[i].data_type, dnnl_format_tag_any);
+        lay_out(&md[i], i, layout);
     }
     if (form_desc(d, d->form, md, &desc) != dnnl_success) return NULL;
     if (d->form != CONV_FORWARD) { /* the backward primitives want to see the forward one */
@@ -279,11 +290,10 @@ static xt_status try_layout(const conv_desc *d, unsigned any, double flops, int 
 }
 
 static xt_status choose(const conv_desc *d, double flops, int threads, candidate *out) {
-    static const unsigned ways[] = {1u << WEI, 7u}; /* given layouts but for the kernel; all of oneDNN's own */
     *out = (candidate){0};
-    for (size_t i = 0; i < BASE_COUNT(ways); i++) {
+    for (int layout = LAYOUT_GIVEN; layout <= LAYOUT_CHANNELS_LAST; layout++) {
         candidate c;
-        xt_status s = try_layout(d, ways[i], flops, threads, &c);
+        xt_status s = try_layout(d, (conv_layout)layout, flops, threads, &c);
         if (s || !c.ok || (out->ok && out->seconds <= c.seconds)) {
             dnnl_prim_free(&c.prim);
             if (s) dnnl_prim_free(&out->prim);

@@ -183,12 +183,15 @@ static xt_status take(cpu_builder *b, const ir_op *op, const cpu_kernel *k, move
 }
 
 CPU_LOWER(transpose) {
-    view dst, src, v;
-    if (!view_dense(op->out[0].type, &dst) || !view_dense(op->in[0]->type, &v) || !view_through(op, &v, &src)) return NULL;
+    view dst, src;
+    const ir_value *base;
+    if (!view_dense(op->out[0].type, &dst) || !cpu_build_permuted(&op->out[0], &base, &src)) return NULL;
     moves *m = moves_new(1);
     if (!m) return status_oom(sizeof *m, "a plan");
     m->n = cpu_move_make(&dst, &src, op->out[0].type->dtype, &m->m[0]);
-    return take(b, op, &transpose_kernel, m, 0, out_done);
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &transpose_kernel, .op = op, .n_in = 1, .in = &base, .n_out = 1, .state = m};
+    return cpu_build_thunk(b, &d);
 }
 
 CPU_LOWER(pad) {

@@ -62,11 +62,10 @@ static bool fold(const view *v, const int64_t *dims, size_t n, int64_t *out_size
 }
 
 /* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. */
-static bool make_side(const ir_type *t, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc, bool contract_first, int64_t size[3], side *out) {
-    view v, src = {0}, dst = {0};
+static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc, bool contract_first, int64_t size[3], side *out) {
+    view v = *given, src = {0}, dst = {0};
     int64_t free_dims[VIEW_MAX];
     size_t nf = 0;
-    if (!view_dense(t, &v)) return false;
     for (int i = 0; i < v.n; i++)
         if (!contains(batch, nb, i) && !contains(contract, nc, i)) free_dims[nf++] = i;
     bool folds = fold(&v, batch, nb, &size[0], &out->stride[0]);
@@ -78,7 +77,7 @@ static bool make_side(const ir_type *t, const int64_t *batch, size_t nb, const i
     for (size_t i = 0; i < nc; i++) size[2] *= v.dims[contract[i]];
     bool unit = size[1] == 1 || size[2] == 1 || out->stride[1] == 1 || out->stride[2] == 1;
     out->pack = !folds || !unit;
-    if (!out->pack) return true;
+    if (!out->pack) return;
     /* packed: batch, then free x contracting (or the other way round, as the primitive likes it) */
     int64_t order[VIEW_MAX];
     size_t k = 0;
@@ -98,7 +97,6 @@ static bool make_side(const ir_type *t, const int64_t *batch, size_t nb, const i
     out->stride[0] = size[1] * size[2];
     out->stride[1] = contract_first ? 1 : size[2];
     out->stride[2] = contract_first ? size[1] : 1;
-    return true;
 }
 
 /* oneDNN looks at strides of dims of size 1 too: give them the ones of a dense matrix. */
@@ -135,10 +133,14 @@ CPU_LOWER(dot_general) {
     dot_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     int64_t l[3], r[3];
-    if (!make_side(lt, lb, nlb, lc, nlc, false, l, &s->lhs) || !make_side(rt, rb, nrb, rc, nrc, true, r, &s->rhs)) {
+    const ir_value *in[2];
+    view lv, rv; /* transposes in front of the product are strides of its operands */
+    if (!cpu_build_permuted(op->in[0], &in[0], &lv) || !cpu_build_permuted(op->in[1], &in[1], &rv)) {
         base_free(s);
         return NULL;
     }
+    make_side(lt, &lv, lb, nlb, lc, nlc, false, l, &s->lhs);
+    make_side(rt, &rv, rb, nrb, rc, nrc, true, r, &s->rhs);
     int64_t batch = l[0], m = l[1], n = r[1], k = l[2];
     s->zero_bytes = ir_type_bytes(ot);
     size_t scratch = 0;
@@ -164,7 +166,7 @@ CPU_LOWER(dot_general) {
         s->prim_scratch_at = scratch;
         scratch += s->prim.scratch_bytes;
     }
-    cpu_thunk_desc d = {.kernel = &dot_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &dot_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     *out_done = true;
     return cpu_build_thunk(b, &d);
 }

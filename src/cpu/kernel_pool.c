@@ -74,14 +74,6 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
             at[i] = rest % w->out[i];
             rest /= w->out[i];
         }
-        if (w->pair && w->fold == FOLD_MAX) {
-            int64_t row = 0;
-            for (int i = 0; i < outer; i++) row = row * w->in[i] + at[i] * w->stride[i];
-            const float *top = r->in + row * w->in[outer];
-            r->simd->pool2_row(acc, top, top + w->in[outer], w->out[outer]);
-            for (int64_t i = 0; i < w->out[outer]; i++) acc[i] = cpu_fold_two(FOLD_MAX, r->init, acc[i]);
-            continue;
-        }
         for (int64_t i = 0; i < w->out[outer]; i++) acc[i] = r->init;
         for (;;) {
             int64_t row = 0;
@@ -103,9 +95,28 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* Pairs of rows lie one after the other through the whole array when both dims are even. */
+static bool has_even_pairs(const window *w) { return w->pair && w->in[w->n - 1] % 2 == 0 && w->in[w->n - 2] % 2 == 0; }
+static int64_t count_pairs(const window *w) {
+    int64_t pairs = 1;
+    for (int i = 0; i < w->n - 1; i++) pairs *= w->out[i];
+    return pairs;
+}
+
+static void pool_pairs(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const window_run *r = ctx;
+    int64_t width = r->w->in[r->w->n - 1];
+    r->simd->pool2(r->out + begin * width / 2, r->in + begin * width * 2, width, end - begin);
+}
+
 static xt_status reduce_window_run(const cpu_call *c) {
     const window *w = c->thunk->state;
     window_run r = {w, simd_get(), c->in[0], NULL, c->out[0], *(const float *)c->in[1], 0};
+    if (has_even_pairs(w) && w->fold == FOLD_MAX && r.init == cpu_fold_neutral(FOLD_MAX)) {
+        team_for(&c->device->team, count_pairs(w), 32768 / w->in[w->n - 1] + 1, pool_pairs, &r);
+        return NULL;
+    }
     int64_t n_rows = 1, cost = w->out[w->n - 1];
     for (int i = 0; i < w->n - 1; i++) n_rows *= w->out[i];
     for (int i = 0; i < w->n; i++) cost *= w->size[i];
@@ -126,18 +137,11 @@ CPU_LOWER(reduce_window) {
 }
 
 /* --- select_and_scatter -------------------------------------------------------------------------------------------------------------- */
-static void scatter_pairs(const window_run *r, float *out, const float *in, const float *src, int64_t plane) {
-    const window *w = r->w;
-    int64_t rows = w->in[w->n - 2], cols = w->in[w->n - 1], out_rows = w->out[w->n - 2], out_cols = w->out[w->n - 1];
-    (void)plane;
-    for (int64_t y = 0; y < out_rows; y++) {
-        float *top = out + 2 * y * cols, *bottom = top + cols;
-        r->simd->pool2_grad_row(top, bottom, in + 2 * y * cols, in + (2 * y + 1) * cols, src + y * out_cols, out_cols);
-        for (int64_t x = 2 * out_cols; x < cols; x++) top[x] = bottom[x] = 0.0f;
-    }
-    for (int64_t i = 2 * out_rows * cols; i < rows * cols; i++) out[i] = 0.0f;
-    if (r->init != 0.0f)
-        for (int64_t i = 0; i < rows * cols; i++) out[i] += r->init;
+static void scatter_pairs(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const window_run *r = ctx;
+    int64_t width = r->w->in[r->w->n - 1];
+    r->simd->pool2_grad(r->out + begin * width * 2, r->in + begin * width * 2, r->src + begin * width / 2, width, end - begin);
 }
 
 /* The place in the plane that the window at `at` selects, or -1 when it lies in the padding altogether. */
@@ -171,10 +175,6 @@ static void scatter_planes(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         const float *in = r->in + t * in_size, *src = r->src + t * out_size;
         float *out = r->out + t * in_size;
-        if (w->pair) {
-            scatter_pairs(r, out, in, src, t);
-            continue;
-        }
         for (int64_t i = 0; i < in_size; i++) out[i] = r->init;
         int64_t at[VIEW_MAX] = {0};
         for (int64_t o = 0; o < out_size; o++) {
@@ -191,12 +191,16 @@ static void scatter_planes(void *ctx, int64_t begin, int64_t end, int thread) {
 static int plane_dims(const window *w) {
     int p = 0;
     while (p < w->n && w->size[p] == 1 && w->stride[p] == 1 && w->low[p] == 0 && w->in[p] == w->out[p]) p++;
-    return w->pair ? w->n - 2 : p;
+    return p;
 }
 
 static xt_status select_and_scatter_run(const cpu_call *c) {
     const window *w = c->thunk->state;
     window_run r = {w, simd_get(), c->in[0], c->in[1], c->out[0], *(const float *)c->in[2], plane_dims(w)};
+    if (has_even_pairs(w) && r.init == 0.0f) {
+        team_for(&c->device->team, count_pairs(w), 16384 / w->in[w->n - 1] + 1, scatter_pairs, &r);
+        return NULL;
+    }
     int64_t planes = 1, cost = 1;
     for (int i = 0; i < r.planes; i++) planes *= w->in[i];
     for (int i = r.planes; i < w->n; i++) cost *= w->in[i];

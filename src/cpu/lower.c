@@ -12,7 +12,6 @@ const cpu_lower_fn cpu_lower[OP_COUNT] = {
     [OP_batch_norm_training] = cpu_lower_batch_norm_training,
     [OP_batch_norm_grad] = cpu_lower_batch_norm_grad,
     [OP_batch_norm_inference] = cpu_lower_batch_norm_inference,
-    [OP_transpose] = cpu_lower_transpose,
     [OP_pad] = cpu_lower_pad,
     [OP_concatenate] = cpu_lower_concatenate,
     [OP_dynamic_slice] = cpu_lower_dynamic_slice,

@@ -24,11 +24,20 @@ xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out) {
 }
 
 /* --- names and windows ------------------------------------------------------------------------------------------------------ */
+static bool all_zero(const ir_op *op, ir_attr_key k) {
+    size_t n;
+    const int64_t *v = ir_get_ints(op, k, &n);
+    for (size_t i = 0; i < n; i++)
+        if (v[i] != 0) return false;
+    return true;
+}
+
 bool build_is_alias(const ir_op *op) {
     switch ((int)op->code) {
     case OP_reshape: case OP_sdy_sharding_constraint: return op->out[0].type->count >= 0;
     case OP_optimization_barrier: return true;
     case OP_bitcast_convert: return xt_dtype_size(op->in[0]->type->dtype) == xt_dtype_size(op->out[0].type->dtype) && op->out[0].type->rank == op->in[0]->type->rank;
+    case OP_pad: return all_zero(op, IR_A_edge_padding_low) && all_zero(op, IR_A_edge_padding_high) && all_zero(op, IR_A_interior_padding);
     case OP_get_tuple_element: return op->in[0]->def && op->in[0]->def->code == OP_tuple;
     default: return false;
     }
@@ -52,7 +61,7 @@ static bool is_movable(const ir_type *t) {
 
 /* Ops whose results stay lazy: nothing runs until a reader needs them dense. */
 static bool is_lazy(const ir_op *op) {
-    if (build_is_alias(op) || op->code == OP_constant || op->code == OP_tuple) return true;
+    if (build_is_alias(op) || op->code == OP_constant || op->code == OP_tuple || op->code == OP_transpose) return true;
     tape_type ignored;
     if (op->code == OP_iota) return tape_type_of(op->out[0].type->dtype, &ignored);
     return is_window(op) && is_movable(op->out[0].type) && op->in[0]->type->rank <= VIEW_MAX;
@@ -113,6 +122,27 @@ static xt_status constant_slot(cpu_builder *b, const ir_value *v, cpu_ref *out) 
     return st;
 }
 
+/* One copy for a chain of transposes; none when the chain leads back to the same order. */
+static xt_status dense_transpose(cpu_builder *b, const ir_value *v, cpu_ref *out) {
+    const ir_value *base;
+    view w;
+    bool done = false;
+    if (cpu_build_permuted(v, &base, &w) && view_is_dense(&w)) return cpu_build_dense(b, base, out);
+    XT_TRY(cpu_lower_transpose(b, v->def, &done));
+    if (!done) XT_TRY(cpu_lower_interp(b, v->def, &done));
+    *out = build_info(b, v)->ref;
+    return NULL;
+}
+
+bool cpu_build_permuted(const ir_value *v, const ir_value **out_base, view *out) {
+    if (!v->def || v->def->code != OP_transpose) {
+        *out_base = v;
+        return view_dense(v->type, out);
+    }
+    view inner;
+    return cpu_build_permuted(v->def->in[0], out_base, &inner) && view_through(v->def, &inner, out);
+}
+
 xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     value_info *i = build_info(b, v);
     if (!i) return status_oom(sizeof *i, "a buffer plan");
@@ -133,6 +163,8 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
         } else if (v->def->code == OP_iota) {
             XT_TRY(group_emit_window(b, v));
             break;
+        } else if (v->def->code == OP_transpose) {
+            XT_TRY(dense_transpose(b, v, &ref));
         } else {
             XT_TRY(build_prepare(b, v));
             view w;

@@ -5,7 +5,9 @@
 
 void cpu_thunk_name(const cpu_thunk *t, char *buf, size_t n) {
     const ir_op_info *i = &ir_op_infos[t->op->code];
-    if (t->ordinal == CPU_NONE) snprintf(buf, n, "%s.%s", i->dialect, i->name);
+    /* The text's own names are the caller's ordinals or module paths; positions are only ours. */
+    if (t->op->path) snprintf(buf, n, "%s (%s.%s)", intern_text(t->op->path), i->dialect, i->name);
+    else if (t->ordinal == CPU_NONE) snprintf(buf, n, "%s.%s", i->dialect, i->name);
     else snprintf(buf, n, "n%u (%s.%s)", t->ordinal, i->dialect, i->name);
 }
 
@@ -91,4 +93,45 @@ void cpu_plan_print(const cpu_exec *e, str *out) {
         }
         str_append(out, "\n");
     }
+}
+
+typedef struct cost {
+    int64_t ns;
+    uint32_t thunk;
+} cost;
+static int dearer_first(const void *a, const void *b) {
+    const cost *x = a, *y = b;
+    if (x->ns != y->ns) return x->ns < y->ns ? 1 : -1;
+    return x->thunk < y->thunk ? -1 : x->thunk > y->thunk;
+}
+
+void cpu_report_profile(const cpu_exec *e) {
+    const cpu_plan *p = &e->plan;
+    int64_t runs = e->runs, total = 0;
+    cost *costs = base_malloc((p->n_thunks + 1) * sizeof *costs);
+    if (!costs || runs == 0) {
+        base_free(costs);
+        return;
+    }
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        costs[t] = (cost){e->profile[2 * t + 1], t};
+        total += costs[t].ns;
+    }
+    qsort(costs, p->n_thunks, sizeof *costs, dearer_first);
+    str s = STR_INIT;
+    int64_t all = 0;
+    for (uint32_t t = 0; t < p->n_thunks; t++) all += e->profile[2 * t];
+    str_printf(&s, "%s: %lld runs of %zu thunks, %.3f ms each; the fastest run of each thunk adds up to %.3f ms:\n", e->name, (long long)runs, p->n_thunks,
+               (double)all / 1e6 / (double)runs, (double)total / 1e6);
+    for (size_t k = 0; k < p->n_thunks && k < 24; k++) {
+        const cpu_thunk *th = &p->thunks[costs[k].thunk];
+        char name[96];
+        double us = (double)costs[k].ns / 1e3;
+        cpu_thunk_name(th, name, sizeof name);
+        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s\n", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0, th->kernel->name, name,
+                   us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
+    }
+    log_raw(XT_SEV_INFO, str_cstr(&s), s.len);
+    str_free(&s);
+    base_free(costs);
 }

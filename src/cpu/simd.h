@@ -5,7 +5,7 @@
 #ifndef XT_SRC_CPU_SIMD_H
 #define XT_SRC_CPU_SIMD_H
 
-#include "base/base.h"
+#include "cpu/view.h"
 
 /* What a register of the tape holds. bf16 and f16 live in f32 registers, rounded after each instruction. */
 typedef enum tape_type {
@@ -54,8 +54,11 @@ typedef struct simd_ops {
     void (*dev_dot_rows)(float *acc, const float *x, const float *mean, const float *y, int64_t n);
     void (*affine_rows)(float *d, const float *x, const float *mean, const float *scale, const float *shift, int64_t n);
     void (*affine2_rows)(float *d, const float *x, const float *a, const float *y, const float *mean, const float *b, const float *c, int64_t n);
-    void (*pool2_row)(float *d, const float *top, const float *bottom, int64_t n); /* d[i] = max of columns 2i, 2i+1 of both rows */
-    void (*pool2_grad_row)(float *d_top, float *d_bottom, const float *top, const float *bottom, const float *src, int64_t n);
+    /* 2x2 pooling of `pairs` pairs of rows that lie one after the other, each row `width` long (even): out gets width / 2 a pair. */
+    void (*pool2)(float *out, const float *in, int64_t width, int64_t pairs);
+    void (*pool2_grad)(float *out, const float *in, const float *src, int64_t width, int64_t pairs);
+    /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the last dim, the outer dims an odometer. */
+    void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
 } simd_ops;
 
 extern const simd_ops simd_base;

@@ -305,44 +305,6 @@ size_t tape_scratch_bytes(const tape *t, int threads) {
 }
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
-/* Elements [begin, begin+n) of a view into dst: runs along the last dim, the outer dims as an odometer. */
-#define GATHER(T)                                                                                                      \
-    static void gather_##T(T *restrict dst, const T *src, const view *v, int64_t begin, int64_t n) {                   \
-        int64_t at[VIEW_MAX], pos = v->offset;                                                                         \
-        int64_t rest = begin;                                                                                          \
-        for (int k = v->n - 1; k >= 0; k--) {                                                                          \
-            at[k] = rest % v->dims[k];                                                                                 \
-            rest /= v->dims[k];                                                                                        \
-            pos += at[k] * v->strides[k];                                                                              \
-        }                                                                                                              \
-        int last = v->n - 1;                                                                                           \
-        int64_t step = v->strides[last];                                                                               \
-        while (n > 0) {                                                                                                \
-            int64_t run = v->dims[last] - at[last];                                                                    \
-            if (run > n) run = n;                                                                                      \
-            const T *p = src + pos;                                                                                    \
-            if (step == 1) memcpy(dst, p, (size_t)run * sizeof(T));                                                    \
-            else if (step == 0)                                                                                        \
-                for (int64_t i = 0; i < run; i++) dst[i] = *p;                                                         \
-            else                                                                                                       \
-                for (int64_t i = 0; i < run; i++) dst[i] = p[i * step];                                                \
-            dst += run;                                                                                                \
-            n -= run;                                                                                                  \
-            pos -= at[last] * step;                                                                                    \
-            at[last] = 0;                                                                                              \
-            for (int k = last - 1; k >= 0; k--) {                                                                      \
-                pos += v->strides[k];                                                                                  \
-                if (++at[k] < v->dims[k]) break;                                                                       \
-                pos -= at[k] * v->strides[k];                                                                          \
-                at[k] = 0;                                                                                             \
-            }                                                                                                          \
-        }                                                                                                              \
-    }
-GATHER(uint8_t)
-GATHER(uint16_t)
-GATHER(uint32_t)
-GATHER(uint64_t)
-
 static void load_block(const tape_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
     if (s->kind == TAPE_IOTA) {
         int64_t *d = dst, within = begin % s->inner, value = begin / s->inner % s->size;
@@ -357,12 +319,8 @@ static void load_block(const tape_source *s, void *dst, void *const *in, int64_t
     }
     const void *src = s->kind == TAPE_SPLAT ? (const void *)s->splat : in[s->in];
     if (s->kind == TAPE_STRIDED) {
-        switch (s->elem) {
-        case 1: gather_uint8_t(dst, src, &s->v, begin, n); return;
-        case 2: gather_uint16_t(dst, src, &s->v, begin, n); return;
-        case 4: gather_uint32_t(dst, src, &s->v, begin, n); return;
-        default: gather_uint64_t(dst, src, &s->v, begin, n); return;
-        }
+        simd_get()->gather[size_class(s->elem)](dst, src, &s->v, begin, n);
+        return;
     }
     if (s->kind == TAPE_SCALAR) src = (const char *)src + s->v.offset * (int64_t)s->elem;
     tape_type t;
