@@ -3,6 +3,8 @@ import os
 import sys
 import uuid
 
+os.environ.setdefault("RAY_DEDUP_LOGS", "0")  # ranks say nearly the same; each is wanted
+
 import ray
 from ray.util.placement_group import placement_group
 from ray.util.scheduling_strategies import PlacementGroupSchedulingStrategy
