@@ -55,15 +55,18 @@ static char **unfold_lists(int argc, char **argv, int *out_argc) {
  * rounding of the result in the narrow types. Integers and booleans are compared exactly. */
 static double tolerance(xt_dtype t) {
     switch (t) {
-    case XT_F64: case XT_C128: return 1e-12;
-    case XT_F32: case XT_C64: return 1e-5;
+    case XT_F64:
+    case XT_C128: return 1e-12;
+    case XT_F32:
+    case XT_C64: return 1e-5;
     case XT_F16: return 2e-3;
     default: return 2e-2;
     }
 }
 
 static int compare_outputs(const run_opts *o, const xt_array *out, int n_out) {
-    if (o->expects.n && o->expects.n != n_out) return cli_fail("run", "%d files are given to --expect, but the program has %d outputs", o->expects.n, n_out);
+    if (o->expects.n && o->expects.n != n_out)
+        return cli_fail("run", "%d files are given to --expect, but the program has %d outputs", o->expects.n, n_out);
     for (int i = 0; i < o->expects.n; i++) {
         xt_array want = {0};
         xt_status s = xt_npy_read(o->expects.items[i], &want);
@@ -93,7 +96,8 @@ static int write_outputs(const run_opts *o, const xt_array *out, int n_out) {
     }
     for (int i = 0; i < n_out; i++) {
         char path[4096], shape[600];
-        if (snprintf(path, sizeof path, "%s/out%d.npy", dir, i) >= (int)sizeof path) return cli_fail("run", "the name of the output folder is too long");
+        if (snprintf(path, sizeof path, "%s/out%d.npy", dir, i) >= (int)sizeof path)
+            return cli_fail("run", "the name of the output folder is too long");
         xt_status s = xt_npy_write(path, &out[i]);
         if (s) return cli_fail_status("run", s);
         shape_text(&out[i], shape, sizeof shape);
@@ -140,7 +144,8 @@ static int run_main(const run_opts *o, xt_program *p) {
     int n_in = 0, n_out = xt_program_outputs(p), code;
     if (!in) return cli_fail("run", "out of memory");
     out = in + MAX_ARRAYS;
-    code = n_out > MAX_ARRAYS ? cli_fail("run", "the program has %d outputs; at most %d can be written", n_out, MAX_ARRAYS) : read_inputs(o, in, &n_in);
+    code =
+        n_out > MAX_ARRAYS ? cli_fail("run", "the program has %d outputs; at most %d can be written", n_out, MAX_ARRAYS) : read_inputs(o, in, &n_in);
     double began = now_ms();
     if (!code) {
         xt_status s = xt_program_run(p, o->device, in, n_in, out, n_out);
@@ -173,8 +178,10 @@ static int run_program(const run_opts *o, xt_program *p) {
     double began = now_ms();
     s = xt_program_check(p, o->device, &entries);
     if (s) return cli_fail_status("run", s);
-    if (o->json) print_json(o, 0, NULL, 0, entries, now_ms() - began);
-    else printf("%d functions ran\n", entries);
+    if (o->json)
+        print_json(o, 0, NULL, 0, entries, now_ms() - began);
+    else
+        printf("%d functions ran\n", entries);
     return 0;
 }
 

@@ -9,8 +9,8 @@ static const struct npy_type {
     const char *descr; /* without the byte order */
     xt_dtype dtype;
 } types[] = {
-    {"b1", XT_BOOL}, {"i1", XT_I8}, {"i2", XT_I16}, {"i4", XT_I32}, {"i8", XT_I64}, {"u1", XT_U8}, {"u2", XT_U16}, {"u4", XT_U32}, {"u8", XT_U64},
-    {"f2", XT_F16}, {"f4", XT_F32}, {"f8", XT_F64}, {"c8", XT_C64}, {"c16", XT_C128}, {"V2", XT_BF16}, {"V1", XT_F8E4M3FN},
+    {"b1", XT_BOOL}, {"i1", XT_I8},  {"i2", XT_I16}, {"i4", XT_I32}, {"i8", XT_I64}, {"u1", XT_U8},    {"u2", XT_U16},  {"u4", XT_U32},
+    {"u8", XT_U64},  {"f2", XT_F16}, {"f4", XT_F32}, {"f8", XT_F64}, {"c8", XT_C64}, {"c16", XT_C128}, {"V2", XT_BF16}, {"V1", XT_F8E4M3FN},
 };
 
 /* --- The header ---------------------------------------------------------------------------------------------------------------- */
@@ -32,7 +32,8 @@ static xt_status bad(const reader *r, const char *expected) {
     size_t at = (size_t)(r->s - r->begin) + r->offset;
     if (r->s >= r->end) return status_new(XT_DATA_LOSS, NULL, "%s: the npy header ends at byte %zu, expected %s", r->name, at, expected);
     unsigned char c = (unsigned char)*r->s;
-    if (c < 0x20 || c > 0x7e) return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is 0x%02x, expected %s", r->name, at, c, expected);
+    if (c < 0x20 || c > 0x7e)
+        return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is 0x%02x, expected %s", r->name, at, c, expected);
     return status_new(XT_DATA_LOSS, NULL, "%s: byte %zu of the npy header is '%c', expected %s", r->name, at, c, expected);
 }
 
@@ -71,7 +72,8 @@ static xt_status read_string(reader *r, char *buf, size_t size) {
 static xt_status read_descr(reader *r, header *h) {
     char text[24];
     skip(r);
-    if (r->s < r->end && *r->s == '[') return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a structured array; save its fields as arrays of their own", r->name);
+    if (r->s < r->end && *r->s == '[')
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a structured array; save its fields as arrays of their own", r->name);
     XT_TRY(read_string(r, text, sizeof text));
     const char *t = text;
     if (*t && strchr("<>|=", *t)) h->swap = *t++ == '>';
@@ -81,7 +83,8 @@ static xt_status read_descr(reader *r, header *h) {
         h->dtype = types[i].dtype;
         return NULL;
     }
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: element type '%s' is none of b1, i1..i8, u1..u8, f2..f8, c8, c16, V2 (bf16), V1 (8-bit float)", r->name, text);
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: element type '%s' is none of b1, i1..i8, u1..u8, f2..f8, c8, c16, V2 (bf16), V1 (8-bit float)",
+                      r->name, text);
 }
 
 static xt_status read_shape(reader *r, header *h) {
@@ -158,12 +161,15 @@ static xt_status read_elements(const reader *r, const header *h, const char *dat
     if (!dims_count(h->dims, (size_t)h->rank, &count) || !size_mul((size_t)count, size, &bytes))
         return status_new(XT_DATA_LOSS, NULL, "%s: the shape in the npy header has more elements than any memory holds", r->name);
     if (bytes != n)
-        return status_new(XT_DATA_LOSS, NULL, "%s: the header promises %lld elements of %zu bytes = %zu bytes, but %zu follow", r->name, (long long)count, size, bytes, n);
+        return status_new(XT_DATA_LOSS, NULL, "%s: the header promises %lld elements of %zu bytes = %zu bytes, but %zu follow", r->name,
+                          (long long)count, size, bytes, n);
     *out = (xt_array){.dtype = h->dtype, .rank = h->rank, .data = base_aligned(NPY_ALIGN, bytes ? bytes : 1), .bytes = bytes};
     if (!out->data) return status_oom(bytes, "an array");
     memcpy(out->dims, h->dims, (size_t)h->rank * sizeof h->dims[0]);
-    if (h->fortran && h->rank > 1) from_fortran(data, out->data, h, count, size);
-    else memcpy(out->data, data, bytes);
+    if (h->fortran && h->rank > 1)
+        from_fortran(data, out->data, h, count, size);
+    else
+        memcpy(out->data, data, bytes);
     size_t parts = h->dtype == XT_C64 || h->dtype == XT_C128 ? 2 : 1;
     if (h->swap) swap_bytes(out->data, (size_t)count * parts, size / parts);
     for (size_t i = 0; h->dtype == XT_BOOL && i < bytes; i++) ((uint8_t *)out->data)[i] = ((uint8_t *)out->data)[i] != 0;
@@ -174,11 +180,13 @@ xt_status npy_decode(const char *data, size_t n, const char *name, xt_array *out
     *out = (xt_array){0};
     if (n < 10 || memcmp(data, magic, 6)) return status_new(XT_DATA_LOSS, NULL, "%s: not an npy file: it does not begin with \\x93NUMPY", name);
     unsigned major = (unsigned char)data[6];
-    if (major < 1 || major > 3) return status_new(XT_DATA_LOSS, NULL, "%s: npy version %u.%u; 1.0, 2.0 and 3.0 are known", name, major, (unsigned char)data[7]);
+    if (major < 1 || major > 3)
+        return status_new(XT_DATA_LOSS, NULL, "%s: npy version %u.%u; 1.0, 2.0 and 3.0 are known", name, major, (unsigned char)data[7]);
     size_t start = major == 1 ? 10 : 12, size = 0;
     if (n < start) return status_new(XT_DATA_LOSS, NULL, "%s: the npy header ends at byte %zu", name, n);
     for (size_t i = start; i-- > 8;) size = size << 8 | (unsigned char)data[i];
-    if (size > n - start) return status_new(XT_DATA_LOSS, NULL, "%s: the npy header claims %zu bytes, but %zu are left in the file", name, size, n - start);
+    if (size > n - start)
+        return status_new(XT_DATA_LOSS, NULL, "%s: the npy header claims %zu bytes, but %zu are left in the file", name, size, n - start);
     reader r = {data + start, data + start + size, name, start, data + start};
     header h = {0};
     XT_TRY(read_header(&r, &h));
@@ -189,8 +197,10 @@ static const char *descr_of(xt_dtype t) {
     for (size_t i = 0; i < BASE_COUNT(types); i++)
         if (types[i].dtype == t) return types[i].descr;
     switch (t) {
-    case XT_I4: case XT_I2: return "i1";
-    case XT_U4: case XT_U2: return "u1";
+    case XT_I4:
+    case XT_I2: return "i1";
+    case XT_U4:
+    case XT_U2: return "u1";
     default: return xt_dtype_size(t) == 1 ? "V1" : NULL;
     }
 }
@@ -232,8 +242,10 @@ xt_status xt_npy_write(const char *path, const xt_array *a) {
     if (!s) s = file_writer_open(path, &w);
     if (!s) s = file_writer_write(w, str_cstr(&head), head.len);
     if (!s) s = file_writer_write(w, a->data, a->bytes);
-    if (s && w) file_writer_abandon(w);
-    else if (w) s = file_writer_commit(w);
+    if (s && w)
+        file_writer_abandon(w);
+    else if (w)
+        s = file_writer_commit(w);
     str_free(&head);
     return s;
 }

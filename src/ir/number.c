@@ -9,7 +9,9 @@
 
 static locale_t c_locale;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
-static void make_locale(void) { c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0); }
+static void make_locale(void) {
+    c_locale = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+}
 
 double number_parse(const char *s, size_t n) {
     char buf[64];
@@ -50,4 +52,6 @@ void number_print(xt_dtype t, const void *bits, str *out) {
     str_printf(out, "0x%0*llX", (int)(2 * size), (unsigned long long)raw);
 }
 
-void number_print_double(double v, str *out) { number_print(XT_F64, &v, out); }
+void number_print_double(double v, str *out) {
+    number_print(XT_F64, &v, out);
+}

@@ -9,7 +9,8 @@ enum { MAX_ATTR_INTS = 1 << 16 };
 
 bool attr_push(parser *p, attr_list *l, ir_attr a) {
     for (size_t i = 0; i < l->n; i++)
-        if (a.key ? l->items[i].key == a.key : l->items[i].key == 0 && !strcmp(l->items[i].name, a.name)) return parse_fail(p, "attribute '%s' is given twice", a.name);
+        if (a.key ? l->items[i].key == a.key : l->items[i].key == 0 && !strcmp(l->items[i].name, a.name))
+            return parse_fail(p, "attribute '%s' is given twice", a.name);
     if (l->n == l->cap) { /* in the arena: attribute lists are short */
         size_t cap = l->cap ? 2 * l->cap : 8;
         ir_attr *grown = arena_alloc(p->m->mem, cap * sizeof *grown);
@@ -128,7 +129,8 @@ static bool parse_word_attr(parser *p, ir_attr *out) {
         *out = (ir_attr){.kind = IR_AK_DENSE, .v.dense = lit};
         return true;
     }
-    if (parse_at_word(p, "dense_resource")) return parse_fail(p, "dense_resource refers to data outside the program; write the literal with its elements");
+    if (parse_at_word(p, "dense_resource"))
+        return parse_fail(p, "dense_resource refers to data outside the program; write the literal with its elements");
     if (parse_at_word(p, "tensor") || parse_at_word(p, "tuple")) {
         const ir_type *t;
         if (!parse_type(p, &t)) return false;
@@ -144,19 +146,19 @@ static bool parse_word_attr(parser *p, ir_attr *out) {
 
 static bool parse_attr_inner(parser *p, ir_attr *out) {
     switch (p->tok.kind) {
-    case TOK_STRING:
-        *out = (ir_attr){.kind = IR_AK_STRING};
-        return parse_string(p, &out->v.s, &out->n);
+    case TOK_STRING: *out = (ir_attr){.kind = IR_AK_STRING}; return parse_string(p, &out->v.s, &out->n);
     case TOK_SYMBOL: {
         const char *from = p->tok.text;
         *out = (ir_attr){.kind = IR_AK_SYMBOL};
         if (!parse_symbol(p, &out->v.s, &out->n)) return false;
         if (!parse_at(p, ':') || p->next == p->end || *p->next != ':') return true;
         while (parse_accept(p, ':')) /* @a::@b */
-            if (!parse_expect(p, ':', "in a nested symbol") || (p->tok.kind != TOK_SYMBOL && !parse_expected(p, "a symbol")) || !lex_advance(p)) return false;
+            if (!parse_expect(p, ':', "in a nested symbol") || (p->tok.kind != TOK_SYMBOL && !parse_expected(p, "a symbol")) || !lex_advance(p))
+                return false;
         return !p->status && keep_text(p, from, out);
     }
-    case TOK_INT: case TOK_FLOAT: return parse_number_attr(p, out);
+    case TOK_INT:
+    case TOK_FLOAT: return parse_number_attr(p, out);
     case TOK_WORD: return parse_word_attr(p, out);
     case TOK_HASH: return parse_opaque(p, out);
     case TOK_BANG: {
@@ -222,8 +224,10 @@ static bool parse_array_ints(parser *p, int64_t **v, size_t *n, size_t *cap) {
 
 static bool literal_ints(parser *p, token at, const ir_literal *l, int64_t **v, size_t *n, size_t *cap) {
     size_t size = xt_dtype_size(l->type->dtype);
-    if (l->type->count > MAX_ATTR_INTS) return parse_fail_at(p, at, "%lld numbers in an attribute; at most %d are allowed", (long long)l->type->count, MAX_ATTR_INTS);
-    if (!ir_dtype_is_int(l->type->dtype) && l->type->dtype != XT_BOOL) return parse_fail_at(p, at, "expected integers, found %s", ir_dtype_mlir(l->type->dtype));
+    if (l->type->count > MAX_ATTR_INTS)
+        return parse_fail_at(p, at, "%lld numbers in an attribute; at most %d are allowed", (long long)l->type->count, MAX_ATTR_INTS);
+    if (!ir_dtype_is_int(l->type->dtype) && l->type->dtype != XT_BOOL)
+        return parse_fail_at(p, at, "expected integers, found %s", ir_dtype_mlir(l->type->dtype));
     for (int64_t i = 0; i < l->type->count; i++) {
         const char *src = (const char *)l->data + (l->splat ? 0 : (size_t)i * size);
         int64_t x = 0;
@@ -298,9 +302,17 @@ static bool parse_enums_attr(parser *p, ir_attr *a) {
 }
 
 static const char *const kind_names[] = {
-    [IR_AK_INT] = "an integer", [IR_AK_FLOAT] = "a number", [IR_AK_BOOL] = "true or false", [IR_AK_STRING] = "a string",
-    [IR_AK_SYMBOL] = "a symbol such as @f", [IR_AK_DENSE] = "dense<...>", [IR_AK_TYPE] = "a type", [IR_AK_ARRAY] = "a list",
-    [IR_AK_DICT] = "a dictionary", [IR_AK_UNIT] = "nothing (its presence says it)", [IR_AK_OPAQUE] = "an attribute",
+    [IR_AK_INT] = "an integer",
+    [IR_AK_FLOAT] = "a number",
+    [IR_AK_BOOL] = "true or false",
+    [IR_AK_STRING] = "a string",
+    [IR_AK_SYMBOL] = "a symbol such as @f",
+    [IR_AK_DENSE] = "dense<...>",
+    [IR_AK_TYPE] = "a type",
+    [IR_AK_ARRAY] = "a list",
+    [IR_AK_DICT] = "a dictionary",
+    [IR_AK_UNIT] = "nothing (its presence says it)",
+    [IR_AK_OPAQUE] = "an attribute",
 };
 
 static bool parse_keyed_attr(parser *p, ir_attr *a) {
@@ -315,7 +327,8 @@ static bool parse_keyed_attr(parser *p, ir_attr *a) {
         return ok;
     }
     switch (a->kind) {
-    case IR_AK_INTS: case IR_AK_BOOLS: return parse_ints_attr(p, a);
+    case IR_AK_INTS:
+    case IR_AK_BOOLS: return parse_ints_attr(p, a);
     case IR_AK_ENUM: return parse_enum_attr(p, a->key, &a->v.i);
     case IR_AK_ENUMS: return parse_enums_attr(p, a);
     default: break;

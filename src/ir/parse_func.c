@@ -163,8 +163,8 @@ bool parse_generic_func(parser *p) {
     func_props props = {0};
     type_list none;
     token at = p->tok;
-    if (!lex_advance(p) || !parse_expect(p, '(', "after \"func.func\"") || !parse_expect(p, ')', "after '('") || !parse_expect(p, '<', "before properties") ||
-        !parse_props(p, &props) || !parse_expect(p, '>', "after properties"))
+    if (!lex_advance(p) || !parse_expect(p, '(', "after \"func.func\"") || !parse_expect(p, ')', "after '('") ||
+        !parse_expect(p, '<', "before properties") || !parse_props(p, &props) || !parse_expect(p, '>', "after properties"))
         return false;
     if (!props.name || !props.typed) return parse_fail_at(p, at, "a function needs the properties sym_name and function_type");
     ir_func *f = new_func(p, at, props.name, !props.is_private);

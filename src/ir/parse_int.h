@@ -12,14 +12,23 @@
 enum { PARSE_MAX_DEPTH = 128 };
 
 typedef enum tok_kind {
-    TOK_END, TOK_WORD /* add, stablehlo.add */, TOK_VALUE /* %0 */, TOK_SYMBOL /* @main */, TOK_HASH /* #loc1, #stablehlo.gather */,
-    TOK_BANG /* !stablehlo.token */, TOK_CARET /* ^bb0 */, TOK_INT /* 12, 0x1F; never signed */, TOK_FLOAT, TOK_STRING /* with quotes */,
-    TOK_ARROW, TOK_PUNCT
+    TOK_END,
+    TOK_WORD /* add, stablehlo.add */,
+    TOK_VALUE /* %0 */,
+    TOK_SYMBOL /* @main */,
+    TOK_HASH /* #loc1, #stablehlo.gather */,
+    TOK_BANG /* !stablehlo.token */,
+    TOK_CARET /* ^bb0 */,
+    TOK_INT /* 12, 0x1F; never signed */,
+    TOK_FLOAT,
+    TOK_STRING /* with quotes */,
+    TOK_ARROW,
+    TOK_PUNCT
 } tok_kind;
 typedef struct token {
     tok_kind kind;
-    char punct;       /* TOK_PUNCT */
-    uint32_t line;    /* from 1 */
+    char punct; /* TOK_PUNCT */
+    uint32_t line; /* from 1 */
     const char *text; /* points into the source */
     size_t n;
 } token;
@@ -47,25 +56,25 @@ enum { PARSE_MAX_ALIAS_USES = 100000 };
 
 typedef struct parser {
     const char *begin, *end, *file;
-    token tok;        /* the current token */
+    token tok; /* the current token */
     const char *next; /* where the next one is read */
-    uint32_t line;    /* line of `next` */
+    uint32_t line; /* line of `next` */
     const char *last_end; /* end of the token before the current one */
     int depth;
     xt_status status;
     ir_module *m;
     ir_func *func;
-    arena *scratch;   /* freed when the parse ends */
-    map *names;       /* text -> parse_name */
+    arena *scratch; /* freed when the parse ends */
+    map *names; /* text -> parse_name */
     parse_name **scope;
     size_t n_scope, cap_scope;
     map *attr_aliases; /* "#map0" -> lex_state of its value */
     map *type_aliases; /* "!t" -> ir_type */
-    map *loc_aliases;  /* "#loc1" -> parse_loc */
+    map *loc_aliases; /* "#loc1" -> parse_loc */
     parse_loc_use *loc_uses;
     size_t n_loc_uses, cap_loc_uses;
     size_t alias_uses;
-    bool saw_index;    /* an `index` type was read (it stands for i64, but is spelled back where text is kept) */
+    bool saw_index; /* an `index` type was read (it stands for i64, but is spelled back where text is kept) */
 } parser;
 
 /* --- parse_lex.c -------------------------------------------------------------------------------------------------------- */
@@ -115,7 +124,7 @@ typedef struct type_list {
     size_t n;
 } type_list;
 bool parse_type_list(parser *p, char close, type_list *out); /* types up to `close`, which is consumed */
-bool parse_types_plain(parser *p, type_list *out);           /* T, T, T: at least one */
+bool parse_types_plain(parser *p, type_list *out); /* T, T, T: at least one */
 /* `(A, B) -> C`, `(A, B) -> (C, D)`. */
 bool parse_function_type(parser *p, type_list *in, type_list *out);
 
@@ -144,7 +153,7 @@ bool parse_op_attr_dict(parser *p, attr_list *out);
 /* If `name` is a structured attribute, reads its value into its flat members and answers true in *out_known. */
 bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_known);
 bool parse_enum_word(parser *p, ir_attr_key k, int64_t *out); /* EQ */
-bool parse_conv_dims(parser *p, attr_list *out);              /* [b, 0, f]x[0, i, o]->[b, 0, f] */
+bool parse_conv_dims(parser *p, attr_list *out); /* [b, 0, f]x[0, i, o]->[b, 0, f] */
 
 /* --- parse_loc.c ---------------------------------------------------------------------------------------------------------------- */
 bool parse_op_loc(parser *p, ir_op *op); /* `loc(...)` after an op, if there is one; op may be NULL: read and dropped */
@@ -178,7 +187,7 @@ bool parse_function_type_of(parser *p, op_parts *o);
 bool parse_set_results(parser *p, op_parts *o, size_t n, const ir_type *const *types);
 /* `%a: T, %b: T` up to `close`, which is consumed: new arguments of `block`, named. `f` (may be NULL) receives `{...}` after a type. */
 bool parse_block_args(parser *p, ir_block *block, char close, ir_func *f);
-bool parse_region(parser *p, op_parts *o);      /* `{ ops }` or `{ ^bb0(...): ops }` as another region of o */
+bool parse_region(parser *p, op_parts *o); /* `{ ops }` or `{ ^bb0(...): ops }` as another region of o */
 bool parse_region_body(parser *p, ir_block *b); /* `{ ops }` into b, whose arguments are named already */
 bool parse_push_region(parser *p, op_parts *o, ir_block *b);
 
@@ -197,7 +206,7 @@ bool parse_while(parser *p, op_parts *o);
 bool parse_convolution(parser *p, op_parts *o);
 
 /* --- parse_module.c, parse_func.c ------------------------------------------------------------------------------------------------------------ */
-bool parse_func(parser *p);         /* with func.func current */
+bool parse_func(parser *p); /* with func.func current */
 bool parse_generic_func(parser *p); /* with "func.func" current */
 
 #endif

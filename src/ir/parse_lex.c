@@ -2,10 +2,18 @@
  * Source: the MLIR language reference (lexical structure). */
 #include "ir/parse_int.h"
 
-static bool is_digit(char c) { return c >= '0' && c <= '9'; }
-static bool is_hex(char c) { return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F'); }
-static bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
-static bool is_suffix(char c) { return is_letter(c) || is_digit(c) || c == '$' || c == '.' || c == '-'; }
+static bool is_digit(char c) {
+    return c >= '0' && c <= '9';
+}
+static bool is_hex(char c) {
+    return is_digit(c) || (c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F');
+}
+static bool is_letter(char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static bool is_suffix(char c) {
+    return is_letter(c) || is_digit(c) || c == '$' || c == '.' || c == '-';
+}
 
 /* --- Errors -------------------------------------------------------------------------------------------------------------- */
 
@@ -50,7 +58,9 @@ bool parse_enter(parser *p) {
     return parse_fail(p, "nested deeper than %d levels", PARSE_MAX_DEPTH);
 }
 
-void parse_leave(parser *p) { p->depth--; }
+void parse_leave(parser *p) {
+    p->depth--;
+}
 
 /* --- Tokens ---------------------------------------------------------------------------------------------------------------- */
 
@@ -150,7 +160,9 @@ bool lex_advance(parser *p) {
     return true;
 }
 
-lex_state lex_save(const parser *p) { return (lex_state){p->tok, p->next, p->line, p->last_end}; }
+lex_state lex_save(const parser *p) {
+    return (lex_state){p->tok, p->next, p->line, p->last_end};
+}
 
 void lex_restore(parser *p, lex_state s) {
     p->tok = s.tok;
@@ -230,14 +242,20 @@ bool lex_dims(parser *p, int64_t **out_dims, size_t *out_rank) {
 
 /* --- Small readers ------------------------------------------------------------------------------------------------------------ */
 
-bool parse_at(const parser *p, char punct) { return p->tok.kind == TOK_PUNCT && p->tok.punct == punct; }
+bool parse_at(const parser *p, char punct) {
+    return p->tok.kind == TOK_PUNCT && p->tok.punct == punct;
+}
 
 bool parse_at_word(const parser *p, const char *word) {
     return p->tok.kind == TOK_WORD && p->tok.n == strlen(word) && !memcmp(p->tok.text, word, p->tok.n);
 }
 
-bool parse_accept(parser *p, char punct) { return parse_at(p, punct) && lex_advance(p); }
-bool parse_accept_word(parser *p, const char *word) { return parse_at_word(p, word) && lex_advance(p); }
+bool parse_accept(parser *p, char punct) {
+    return parse_at(p, punct) && lex_advance(p);
+}
+bool parse_accept_word(parser *p, const char *word) {
+    return parse_at_word(p, word) && lex_advance(p);
+}
 
 bool parse_expect(parser *p, char punct, const char *where) {
     if (parse_at(p, punct)) return lex_advance(p);
@@ -253,7 +271,9 @@ bool parse_expect_word(parser *p, const char *word) {
     return parse_expected(p, what);
 }
 
-bool parse_key(parser *p, const char *word) { return parse_expect_word(p, word) && parse_expect(p, '=', "after the name"); }
+bool parse_key(parser *p, const char *word) {
+    return parse_expect_word(p, word) && parse_expect(p, '=', "after the name");
+}
 
 bool parse_arrow(parser *p) {
     if (p->tok.kind == TOK_ARROW) return lex_advance(p);
@@ -284,7 +304,9 @@ bool parse_bool_word(parser *p, bool *out) {
     return parse_expected(p, "true or false");
 }
 
-static int hex_value(char c) { return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10; }
+static int hex_value(char c) {
+    return is_digit(c) ? c - '0' : (c | 32) - 'a' + 10;
+}
 
 /* Unescapes the n bytes between quotes at s into the module's arena. */
 static char *unescape(parser *p, const char *s, size_t n, size_t *out_n) {

@@ -7,12 +7,18 @@
 /* Width in bits of an integer type as MLIR writes it; 0 for others. */
 static unsigned int_bits(xt_dtype t) {
     switch (t) {
-    case XT_I2: case XT_U2: return 2;
-    case XT_I4: case XT_U4: return 4;
-    case XT_I8: case XT_U8: return 8;
-    case XT_I16: case XT_U16: return 16;
-    case XT_I32: case XT_U32: return 32;
-    case XT_I64: case XT_U64: return 64;
+    case XT_I2:
+    case XT_U2: return 2;
+    case XT_I4:
+    case XT_U4: return 4;
+    case XT_I8:
+    case XT_U8: return 8;
+    case XT_I16:
+    case XT_U16: return 16;
+    case XT_I32:
+    case XT_U32: return 32;
+    case XT_I64:
+    case XT_U64: return 64;
     default: return 0;
     }
 }
@@ -30,7 +36,9 @@ static bool magnitude(parser *p, uint64_t *out) {
     return true;
 }
 
-static void store_bits(void *dst, uint64_t v, size_t size) { memcpy(dst, &v, size); } /* little-endian hosts only, as all of PJRT's */
+static void store_bits(void *dst, uint64_t v, size_t size) {
+    memcpy(dst, &v, size);
+} /* little-endian hosts only, as all of PJRT's */
 
 static bool parse_int_element(parser *p, xt_dtype t, bool negative, void *dst) {
     uint64_t v;
@@ -40,7 +48,8 @@ static bool parse_int_element(parser *p, xt_dtype t, bool negative, void *dst) {
     /* MLIR's integers are bits: 255 and -1 are both an i8. */
     uint64_t top = bits == 64 ? UINT64_MAX : ((uint64_t)1 << bits) - 1, low = (uint64_t)1 << (bits - 1);
     bool fits = negative ? ir_dtype_is_signed(t) && v <= low : v <= top;
-    if (!fits) return parse_fail(p, "%s%.*s does not fit in %s", negative ? "-" : "", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text, ir_dtype_mlir(t));
+    if (!fits)
+        return parse_fail(p, "%s%.*s does not fit in %s", negative ? "-" : "", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text, ir_dtype_mlir(t));
     if (negative) v = 0 - v;
     if (bits < 8) {
         v &= top;
@@ -56,7 +65,8 @@ static bool parse_float_element(parser *p, xt_dtype t, bool negative, void *dst)
         uint64_t v;
         if (negative) return parse_fail(p, "a hexadecimal float carries its own sign; drop the '-'");
         if (!magnitude(p, &v)) return false;
-        if (size < 8 && v >> (8 * size)) return parse_fail(p, "%.*s has more bits than %s", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text, ir_dtype_mlir(t));
+        if (size < 8 && v >> (8 * size))
+            return parse_fail(p, "%.*s has more bits than %s", (int)(p->tok.n < 40 ? p->tok.n : 40), p->tok.text, ir_dtype_mlir(t));
         store_bits(dst, v, size);
         return lex_advance(p);
     }
@@ -116,7 +126,9 @@ static bool parse_nested(parser *p, list_reader *r, size_t depth) {
     return lex_advance(p);
 }
 
-static int hex_digit(char c) { return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1; }
+static int hex_digit(char c) {
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
 
 /* Sub-byte integers and booleans come one byte each; older MLIR packed booleans eight to a byte. */
 static bool parse_hex(parser *p, const ir_type *t, ir_literal *out) {
@@ -176,7 +188,8 @@ bool parse_dense(parser *p, ir_literal *out) {
     if (!parse_expect(p, '<', "after dense")) return false;
     lex_state body = lex_save(p);
     const ir_type *t;
-    if (!lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the elements") || !parse_expect(p, ':', "and the type after dense<...>")) return false;
+    if (!lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the elements") || !parse_expect(p, ':', "and the type after dense<...>"))
+        return false;
     token type_at = p->tok;
     if (!parse_type(p, &t)) return false;
     if (t->kind != IR_TENSOR || t->count < 0) return parse_fail_at(p, type_at, "a literal needs a tensor type with known dimensions");

@@ -101,7 +101,8 @@ bool parse_op_loc(parser *p, ir_op *op) {
     if (!parse_at_word(p, "loc")) return true;
     parse_loc loc = {0};
     token alias = {0};
-    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, &loc, &alias) || !parse_expect(p, ')', "after a location")) return false;
+    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, &loc, &alias) || !parse_expect(p, ')', "after a location"))
+        return false;
     if (!op) return true;
     set_loc(op, &loc);
     parse_loc_use use = {op, alias};
@@ -113,7 +114,8 @@ bool parse_loc_alias(parser *p, token name) {
     parse_loc *loc = arena_alloc(p->scratch, sizeof *loc);
     token alias = {0};
     if (!loc) return parse_oom(p);
-    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, loc, &alias) || !parse_expect(p, ')', "after a location")) return false;
+    if (!lex_advance(p) || !parse_expect(p, '(', "after loc") || !parse_loc_body(p, loc, &alias) || !parse_expect(p, ')', "after a location"))
+        return false;
     const parse_loc *known = alias.n ? map_get(p->loc_aliases, alias.text, alias.n) : NULL;
     if (known) *loc = *known;
     return map_put(p->loc_aliases, name.text, name.n, loc, NULL) || parse_oom(p);
@@ -123,7 +125,9 @@ bool parse_resolve_locs(parser *p) {
     for (size_t i = 0; i < p->n_loc_uses; i++) {
         parse_loc_use u = p->loc_uses[i];
         const parse_loc *loc = map_get(p->loc_aliases, u.alias.text, u.alias.n);
-        if (!loc) return parse_fail_at(p, u.alias, "location '%.*s' is not defined anywhere in the text", (int)(u.alias.n < 60 ? u.alias.n : 60), u.alias.text);
+        if (!loc)
+            return parse_fail_at(p, u.alias, "location '%.*s' is not defined anywhere in the text", (int)(u.alias.n < 60 ? u.alias.n : 60),
+                                 u.alias.text);
         set_loc(u.op, loc);
     }
     return true;

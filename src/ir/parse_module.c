@@ -55,7 +55,8 @@ static bool parse_module(parser *p) {
     if (!lex_advance(p)) return false;
     if (p->tok.kind == TOK_SYMBOL && !parse_symbol(p, &p->m->name, &n)) return false;
     if (parse_accept_word(p, "attributes") && !parse_attr_dict(p, &attrs)) return false;
-    return !p->status && set_module_attrs(p, &attrs) && parse_expect(p, '{', "at the start of the module") && parse_members(p) && parse_op_loc(p, NULL);
+    return !p->status && set_module_attrs(p, &attrs) && parse_expect(p, '{', "at the start of the module") && parse_members(p) &&
+           parse_op_loc(p, NULL);
 }
 
 /* "builtin.module"() <{sym_name = "x"}> ({ ... }) {attrs} : () -> () */
@@ -70,7 +71,8 @@ static bool parse_generic_module(parser *p) {
     if (p->tok.kind == TOK_CARET && !(lex_advance(p) && parse_expect(p, ':', "after a block's label"))) return false;
     if (!parse_members(p) || !parse_expect(p, ')', "after the body")) return false;
     if (parse_at(p, '{') && !parse_attr_dict(p, &attrs)) return false;
-    return set_module_attrs(p, &attrs) && parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) && parse_op_loc(p, NULL);
+    return set_module_attrs(p, &attrs) && parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) &&
+           parse_op_loc(p, NULL);
 }
 
 static bool parse_top(parser *p) {

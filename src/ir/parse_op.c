@@ -1,7 +1,9 @@
 /* Ops: result names, the generic form, and the step from what was read to an op of the module. */
 #include "ir/parse_int.h"
 
-static int shown(size_t n) { return (int)(n < 60 ? n : 60); }
+static int shown(size_t n) {
+    return (int)(n < 60 ? n : 60);
+}
 
 /* "stablehlo.add", or the function dialect's short words. */
 bool parse_opcode(parser *p, token at, const char *text, size_t n, ir_opcode *out) {
@@ -92,7 +94,8 @@ static bool parse_result_names(parser *p, result_name **out, size_t *out_n) {
 static bool define_results(parser *p, const result_name *names, size_t n, ir_op *op, token at) {
     size_t next = 0;
     for (size_t i = 0; i < n; i++) {
-        if (names[i].n > op->n_out - next) return parse_fail_at(p, names[i].name, "%s has %u results, fewer than are named here", ir_op_infos[op->code].name, op->n_out);
+        if (names[i].n > op->n_out - next)
+            return parse_fail_at(p, names[i].name, "%s has %u results, fewer than are named here", ir_op_infos[op->code].name, op->n_out);
         ir_value **values = arena_alloc(p->scratch, names[i].n * sizeof *values);
         if (!values) return parse_oom(p);
         for (size_t k = 0; k < names[i].n; k++) values[k] = &op->out[next + k];

@@ -5,7 +5,9 @@
 /* --- Clauses --------------------------------------------------------------------------------------------------------------- */
 
 static bool push_int(parser *p, op_parts *o, ir_attr_key key, int64_t v) {
-    return attr_push(p, &o->attrs, (ir_attr){.key = key, .kind = IR_AK_INT, .name = ir_attr_key_name(key), .dtype = text_key_is_i32(key) ? XT_I32 : XT_I64, .v.i = v});
+    return attr_push(
+        p, &o->attrs,
+        (ir_attr){.key = key, .kind = IR_AK_INT, .name = ir_attr_key_name(key), .dtype = text_key_is_i32(key) ? XT_I32 : XT_I64, .v.i = v});
 }
 
 static bool parse_clause_ints(parser *p, op_parts *o, ir_attr_key key) {
@@ -43,7 +45,8 @@ static bool parse_clause_format(parser *p, op_parts *o, const clause *c) {
 static bool parse_clause_struct(parser *p, op_parts *o, const clause *c) {
     const char *text;
     size_t n;
-    if (!parse_expect(p, '<', "at the start of a structure") || !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after a structure")) return false;
+    if (!parse_expect(p, '<', "at the start of a structure") || !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after a structure"))
+        return false;
     ir_attr a = {.key = c->key, .kind = IR_AK_OPAQUE, .name = ir_attr_key_name(c->key)};
     a.v.s = arena_printf(p->m->mem, "#stablehlo.dot_algorithm<%.*s>", (int)n, text);
     a.n = a.v.s ? strlen(a.v.s) : 0;
@@ -114,7 +117,9 @@ static bool parse_types(parser *p, op_parts *o, types_form form) {
 
 /* --- Regular forms ---------------------------------------------------------------------------------------------------------------------- */
 
-bool parse_optional_dict(parser *p, op_parts *o) { return !parse_at(p, '{') || parse_op_attr_dict(p, &o->attrs); }
+bool parse_optional_dict(parser *p, op_parts *o) {
+    return !parse_at(p, '{') || parse_op_attr_dict(p, &o->attrs);
+}
 
 /* `k = 3`: an attribute no row knows, its number without a type since the op's types follow a colon. */
 static bool parse_plain_clause(parser *p, op_parts *o) {
@@ -228,8 +233,9 @@ static bool parse_slice(parser *p, op_parts *o) {
 
 static bool parse_get_tuple_element(parser *p, op_parts *o) {
     int64_t i;
-    return parse_operand(p, o) && parse_expect(p, '[', "before the element's number") && parse_integer(p, &i) && parse_expect(p, ']', "after the element's number") &&
-           push_int(p, o, IR_A_index, i) && parse_optional_dict(p, o) && parse_types(p, o, TYPES_FUNCTION);
+    return parse_operand(p, o) && parse_expect(p, '[', "before the element's number") && parse_integer(p, &i) &&
+           parse_expect(p, ']', "after the element's number") && push_int(p, o, IR_A_index, i) && parse_optional_dict(p, o) &&
+           parse_types(p, o, TYPES_FUNCTION);
 }
 
 static bool parse_call(parser *p, op_parts *o) {
@@ -267,7 +273,8 @@ static bool parse_expect_const(parser *p, op_parts *o) {
 static bool parse_sharding_constraint(parser *p, op_parts *o) {
     const char *text;
     size_t n;
-    if (!parse_operand(p, o) || !parse_expect(p, '<', "before the sharding") || !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the sharding"))
+    if (!parse_operand(p, o) || !parse_expect(p, '<', "before the sharding") || !lex_skip_angle(p, &text, &n) ||
+        !parse_expect(p, '>', "after the sharding"))
         return false;
     ir_attr a = {.key = IR_A_sharding, .kind = IR_AK_OPAQUE, .name = "sharding"};
     a.v.s = arena_printf(p->m->mem, "#sdy.sharding<%.*s>", (int)n, text);
@@ -277,17 +284,22 @@ static bool parse_sharding_constraint(parser *p, op_parts *o) {
 
 bool parse_pretty(parser *p, op_parts *o) {
     switch (o->code) {
-    case OP_return: case OP_func_return: return parse_return(p, o);
-    case OP_constant: case OP_chlo_constant: return parse_constant(p, o);
+    case OP_return:
+    case OP_func_return: return parse_return(p, o);
+    case OP_constant:
+    case OP_chlo_constant: return parse_constant(p, o);
     case OP_compare: return parse_compare(p, o);
     case OP_slice: return parse_slice(p, o);
     case OP_get_tuple_element: return parse_get_tuple_element(p, o);
-    case OP_call: case OP_custom_call: return parse_call(p, o);
+    case OP_call:
+    case OP_custom_call: return parse_call(p, o);
     case OP_composite: return parse_composite(p, o);
     case OP_reduce: return parse_reduce(p, o);
     case OP_while: return parse_while(p, o);
-    case OP_convolution: case OP_dynamic_conv: return parse_convolution(p, o);
-    case OP_check_expect_eq_const: case OP_check_expect_almost_eq_const: return parse_expect_const(p, o);
+    case OP_convolution:
+    case OP_dynamic_conv: return parse_convolution(p, o);
+    case OP_check_expect_eq_const:
+    case OP_check_expect_almost_eq_const: return parse_expect_const(p, o);
     case OP_sdy_sharding_constraint: return parse_sharding_constraint(p, o);
     default: return parse_regular(p, o);
     }

@@ -8,8 +8,8 @@ static bool parse_reduce_inputs(parser *p, op_parts *o) {
     op_parts inits = {.at = o->at};
     bool ok = true;
     do {
-        ok = parse_expect(p, '(', "before an input") && parse_operand(p, o) && parse_expect_word(p, "init") &&
-             parse_expect(p, ':', "after init") && parse_operand(p, &inits) && parse_expect(p, ')', "after an initial value");
+        ok = parse_expect(p, '(', "before an input") && parse_operand(p, o) && parse_expect_word(p, "init") && parse_expect(p, ':', "after init") &&
+             parse_operand(p, &inits) && parse_expect(p, ')', "after an initial value");
     } while (ok && parse_accept(p, ','));
     ok = ok && !p->status;
     for (size_t i = 0; ok && i < inits.n_in; i++) ok = VEC_PUSH(o->in, o->n_in, o->cap_in, inits.in[i]) || parse_oom(p);
@@ -48,7 +48,8 @@ static bool parse_reducer(parser *p, op_parts *o) {
             size_t at = (size_t)side * n + i;
             names[at] = p->tok;
             if (p->tok.kind != TOK_VALUE) return parse_expected(p, "an argument such as %arg0");
-            if (!lex_advance(p) || !parse_expect(p, ':', "before the argument's type") || !parse_type(p, &types[at]) || !parse_op_loc(p, NULL)) return false;
+            if (!lex_advance(p) || !parse_expect(p, ':', "before the argument's type") || !parse_type(p, &types[at]) || !parse_op_loc(p, NULL))
+                return false;
             if (!parse_expect(p, side ? ')' : ',', "in a reducer's pair of arguments")) return false;
         }
     }
@@ -118,7 +119,8 @@ bool parse_while(parser *p, op_parts *o) {
     }
     ok = ok && lex_advance(p) && parse_while_types(p, o);
     if (ok && parse_accept_word(p, "attributes")) ok = parse_op_attr_dict(p, &o->attrs);
-    ok = ok && !p->status && parse_expect_word(p, "cond") && parse_while_region(p, o, names) && parse_expect_word(p, "do") && parse_while_region(p, o, names);
+    ok = ok && !p->status && parse_expect_word(p, "cond") && parse_while_region(p, o, names) && parse_expect_word(p, "do") &&
+         parse_while_region(p, o, names);
     base_free(names);
     return ok;
 }
@@ -170,7 +172,10 @@ static bool parse_window(parser *p, op_parts *o) {
     static const struct {
         const char *word;
         ir_attr_key key;
-    } parts[] = {{"stride", IR_A_window_strides}, {"pad", IR_A_padding}, {"lhs_dilate", IR_A_lhs_dilation}, {"rhs_dilate", IR_A_rhs_dilation},
+    } parts[] = {{"stride", IR_A_window_strides},
+                 {"pad", IR_A_padding},
+                 {"lhs_dilate", IR_A_lhs_dilation},
+                 {"rhs_dilate", IR_A_rhs_dilation},
                  {"reverse", IR_A_window_reversal}};
     if (!parse_expect(p, '{', "before the window")) return false;
     while (!parse_at(p, '}')) {
@@ -180,7 +185,9 @@ static bool parse_window(parser *p, op_parts *o) {
         ir_attr a = {.key = parts[i].key, .kind = ir_attr_key_kind(parts[i].key), .name = ir_attr_key_name(parts[i].key), .dtype = XT_I64};
         int64_t *v;
         if (!parse_key(p, parts[i].word)) return false;
-        if (a.key == IR_A_padding ? !parse_pairs(p, &a) : a.key == IR_A_window_reversal ? !parse_bools(p, &a) : !parse_integer_list(p, "before a list of integers", &v, &a.n))
+        if (a.key == IR_A_padding           ? !parse_pairs(p, &a)
+            : a.key == IR_A_window_reversal ? !parse_bools(p, &a)
+                                            : !parse_integer_list(p, "before a list of integers", &v, &a.n))
             return false;
         if (a.key != IR_A_padding && a.key != IR_A_window_reversal) a.v.ints = v;
         if (!attr_push(p, &o->attrs, a)) return false;
@@ -191,6 +198,7 @@ static bool parse_window(parser *p, op_parts *o) {
 
 /* convolution(%x, %w) dim_numbers = [...]x[...]->[...], window = {...} {...} : (A, B) -> C */
 bool parse_convolution(parser *p, op_parts *o) {
-    return parse_operands_in_parens(p, o) && parse_key(p, "dim_numbers") && parse_conv_dims(p, &o->attrs) && parse_expect(p, ',', "before the window") &&
-           parse_key(p, "window") && parse_window(p, o) && parse_optional_dict(p, o) && parse_function_type_of(p, o);
+    return parse_operands_in_parens(p, o) && parse_key(p, "dim_numbers") && parse_conv_dims(p, &o->attrs) &&
+           parse_expect(p, ',', "before the window") && parse_key(p, "window") && parse_window(p, o) && parse_optional_dict(p, o) &&
+           parse_function_type_of(p, o);
 }

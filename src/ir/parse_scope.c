@@ -1,11 +1,15 @@
 /* Names of values, operands and regions. */
 #include "ir/parse_int.h"
 
-static int shown(size_t n) { return (int)(n < 60 ? n : 60); }
+static int shown(size_t n) {
+    return (int)(n < 60 ? n : 60);
+}
 
 /* --- Names ---------------------------------------------------------------------------------------------------------------- */
 
-size_t parse_scope_enter(const parser *p) { return p->n_scope; }
+size_t parse_scope_enter(const parser *p) {
+    return p->n_scope;
+}
 
 void parse_scope_leave(parser *p, size_t mark) {
     while (p->n_scope > mark) {
@@ -40,7 +44,8 @@ bool parse_use(parser *p, ir_value **out) {
         if (i >= d->n_values) return parse_fail(p, "%.*s has %zu results, so #%zu does not exist", shown(name.n), name.text, d->n_values, i);
         if (!lex_advance(p)) return false;
     } else if (d->n_values != 1) {
-        return parse_fail_at(p, name, "%.*s has %zu results; say which one, as in %.*s#0", shown(name.n), name.text, d->n_values, shown(name.n), name.text);
+        return parse_fail_at(p, name, "%.*s has %zu results; say which one, as in %.*s#0", shown(name.n), name.text, d->n_values, shown(name.n),
+                             name.text);
     }
     *out = d->values[i];
     return true;
@@ -101,7 +106,9 @@ bool parse_function_type_of(parser *p, op_parts *o) {
 
 /* --- Regions ------------------------------------------------------------------------------------------------------------------------ */
 
-bool parse_push_region(parser *p, op_parts *o, ir_block *b) { return VEC_PUSH(o->regions, o->n_regions, o->cap_regions, b) || parse_oom(p); }
+bool parse_push_region(parser *p, op_parts *o, ir_block *b) {
+    return VEC_PUSH(o->regions, o->n_regions, o->cap_regions, b) || parse_oom(p);
+}
 
 static bool parse_arg_attrs(parser *p, ir_func *f, size_t arg) {
     attr_list l = {0};

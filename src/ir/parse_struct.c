@@ -101,8 +101,10 @@ static bool parse_conv_side(parser *p, char first, char second, ir_attr_key firs
     for (size_t i = 0; ok && i < n_spatial; i++) dims[i] = -1;
     for (size_t i = 0; ok && i < n; i++) {
         if (where[i] < 0) continue;
-        if (where[i] >= (int64_t)n_spatial || dims[where[i]] >= 0) ok = parse_fail_at(p, start, "spatial dimensions are numbered 0 to %zu, each once", n_spatial - 1);
-        else dims[where[i]] = (int64_t)i;
+        if (where[i] >= (int64_t)n_spatial || dims[where[i]] >= 0)
+            ok = parse_fail_at(p, start, "spatial dimensions are numbered 0 to %zu, each once", n_spatial - 1);
+        else
+            dims[where[i]] = (int64_t)i;
     }
     base_free(where);
     if (!ok) return false;
@@ -114,7 +116,8 @@ static bool parse_conv_side(parser *p, char first, char second, ir_attr_key firs
 bool parse_conv_dims(parser *p, attr_list *out) {
     return parse_conv_side(p, 'b', 'f', IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, out) &&
            parse_expect_word(p, "x") &&
-           parse_conv_side(p, 'i', 'o', IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions, out) &&
+           parse_conv_side(p, 'i', 'o', IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions,
+                           out) &&
            parse_arrow(p) &&
            parse_conv_side(p, 'b', 'f', IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, out);
 }
@@ -122,18 +125,26 @@ bool parse_conv_dims(parser *p, attr_list *out) {
 /* --- By name ------------------------------------------------------------------------------------------------------------------------------------ */
 
 static const member dot_members[] = {
-    {"lhs_batching_dimensions", IR_A_lhs_batching_dimensions}, {"rhs_batching_dimensions", IR_A_rhs_batching_dimensions},
-    {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions}, {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions},
+    {"lhs_batching_dimensions", IR_A_lhs_batching_dimensions},
+    {"rhs_batching_dimensions", IR_A_rhs_batching_dimensions},
+    {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions},
+    {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions},
 };
 static const member gather_members[] = {
-    {"offset_dims", IR_A_offset_dims}, {"collapsed_slice_dims", IR_A_collapsed_slice_dims}, {"operand_batching_dims", IR_A_operand_batching_dims},
-    {"start_indices_batching_dims", IR_A_start_indices_batching_dims}, {"start_index_map", IR_A_start_index_map},
+    {"offset_dims", IR_A_offset_dims},
+    {"collapsed_slice_dims", IR_A_collapsed_slice_dims},
+    {"operand_batching_dims", IR_A_operand_batching_dims},
+    {"start_indices_batching_dims", IR_A_start_indices_batching_dims},
+    {"start_index_map", IR_A_start_index_map},
     {"index_vector_dim", IR_A_index_vector_dim},
 };
 static const member scatter_members[] = {
-    {"update_window_dims", IR_A_update_window_dims}, {"inserted_window_dims", IR_A_inserted_window_dims},
-    {"input_batching_dims", IR_A_input_batching_dims}, {"scatter_indices_batching_dims", IR_A_scatter_indices_batching_dims},
-    {"scatter_dims_to_operand_dims", IR_A_scatter_dims_to_operand_dims}, {"index_vector_dim", IR_A_index_vector_dim},
+    {"update_window_dims", IR_A_update_window_dims},
+    {"inserted_window_dims", IR_A_inserted_window_dims},
+    {"input_batching_dims", IR_A_input_batching_dims},
+    {"scatter_indices_batching_dims", IR_A_scatter_indices_batching_dims},
+    {"scatter_dims_to_operand_dims", IR_A_scatter_dims_to_operand_dims},
+    {"index_vector_dim", IR_A_index_vector_dim},
 };
 static const member channel_members[] = {{"handle", IR_A_channel_id}, {"type", IR_A_channel_type}};
 
@@ -149,7 +160,8 @@ bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_kn
     if (!strcmp(name, "dimension_numbers")) {
         if (at_hash(p, "#stablehlo.gather")) return parse_members(p, "#stablehlo.gather", gather_members, BASE_COUNT(gather_members), out);
         if (!at_hash(p, "#stablehlo.conv")) return parse_expected(p, "#stablehlo.gather<...> or #stablehlo.conv<...>");
-        return lex_advance(p) && parse_expect(p, '<', "after #stablehlo.conv") && parse_conv_dims(p, out) && parse_expect(p, '>', "after the dimension numbers");
+        return lex_advance(p) && parse_expect(p, '<', "after #stablehlo.conv") && parse_conv_dims(p, out) &&
+               parse_expect(p, '>', "after the dimension numbers");
     }
     *out_known = false;
     return true;

@@ -30,10 +30,13 @@ static bool parse_encoding(parser *p) {
     static const char bounds[] = "#stablehlo.bounds", ext[] = "#stablehlo.type_extensions";
     bool known = (p->tok.n == sizeof bounds - 1 && !memcmp(p->tok.text, bounds, p->tok.n)) ||
                  (p->tok.n == sizeof ext - 1 && !memcmp(p->tok.text, ext, p->tok.n));
-    if (!known) return parse_fail(p, "tensor encoding '%.*s' is not known here: only #stablehlo.bounds is", (int)(p->tok.n < 60 ? p->tok.n : 60), p->tok.text);
+    if (!known)
+        return parse_fail(p, "tensor encoding '%.*s' is not known here: only #stablehlo.bounds is", (int)(p->tok.n < 60 ? p->tok.n : 60),
+                          p->tok.text);
     const char *text;
     size_t n;
-    return lex_advance(p) && parse_expect(p, '<', "after the encoding's name") && lex_skip_angle(p, &text, &n) && parse_expect(p, '>', "after the bounds");
+    return lex_advance(p) && parse_expect(p, '<', "after the encoding's name") && lex_skip_angle(p, &text, &n) &&
+           parse_expect(p, '>', "after the bounds");
 }
 
 static bool parse_tensor(parser *p, const ir_type **out) {
@@ -51,12 +54,15 @@ static bool parse_tensor(parser *p, const ir_type **out) {
     double bytes = (double)xt_dtype_size(t);
     for (size_t i = 0; i < rank; i++)
         if (dims[i] > 0) bytes *= (double)dims[i];
-    if (bytes > (double)((int64_t)1 << MAX_TENSOR_BITS)) return parse_fail_at(p, at, "a tensor of %.3g bytes is larger than any memory (the limit is 2^%d)", bytes, MAX_TENSOR_BITS);
+    if (bytes > (double)((int64_t)1 << MAX_TENSOR_BITS))
+        return parse_fail_at(p, at, "a tensor of %.3g bytes is larger than any memory (the limit is 2^%d)", bytes, MAX_TENSOR_BITS);
     *out = ir_tensor(t, rank, dims);
     return *out || parse_fail_at(p, at, "not a valid tensor type");
 }
 
-static bool word_is(const parser *p, const char *s) { return p->tok.n == strlen(s) && !memcmp(p->tok.text, s, p->tok.n); }
+static bool word_is(const parser *p, const char *s) {
+    return p->tok.n == strlen(s) && !memcmp(p->tok.text, s, p->tok.n);
+}
 
 static bool parse_bang(parser *p, const ir_type **out) {
     if (word_is(p, "!stablehlo.token") || word_is(p, "!mhlo.token")) {
@@ -107,8 +113,12 @@ static bool collect(parser *p, char close, bool plain, type_list *out) {
     return ok && (n == 0 || out->types || parse_oom(p));
 }
 
-bool parse_type_list(parser *p, char close, type_list *out) { return collect(p, close, false, out); }
-bool parse_types_plain(parser *p, type_list *out) { return collect(p, 0, true, out); }
+bool parse_type_list(parser *p, char close, type_list *out) {
+    return collect(p, close, false, out);
+}
+bool parse_types_plain(parser *p, type_list *out) {
+    return collect(p, 0, true, out);
+}
 
 bool parse_function_type(parser *p, type_list *in, type_list *out) {
     if (!parse_expect(p, '(', "at the start of a function type") || !parse_type_list(p, ')', in) || !parse_arrow(p)) return false;

@@ -9,9 +9,12 @@ void print_newline(printer *p) {
 }
 
 void print_value(printer *p, const ir_value *v) {
-    if (!v->def) str_printf(p->out, "%%arg%llu", (unsigned long long)v->mark);
-    else if (v->def->n_out == 1) str_printf(p->out, "%%%llu", (unsigned long long)v->mark);
-    else str_printf(p->out, "%%%llu#%u", (unsigned long long)v->mark, v->index);
+    if (!v->def)
+        str_printf(p->out, "%%arg%llu", (unsigned long long)v->mark);
+    else if (v->def->n_out == 1)
+        str_printf(p->out, "%%%llu", (unsigned long long)v->mark);
+    else
+        str_printf(p->out, "%%%llu#%u", (unsigned long long)v->mark, v->index);
 }
 
 void print_args(printer *p, const ir_block *b, const ir_func *f) {
@@ -165,8 +168,10 @@ static void print_attr_dicts(printer *p, const char *name, size_t n, ir_attr *co
     str_printf(p->out, "%s = [", name);
     for (size_t i = 0; i < n; i++) {
         if (i) str_append(p->out, ", ");
-        if (counts[i]) print_attr_dict(p->out, lists[i], counts[i], "");
-        else str_append(p->out, "{}");
+        if (counts[i])
+            print_attr_dict(p->out, lists[i], counts[i], "");
+        else
+            str_append(p->out, "{}");
     }
     str_append(p->out, "], ");
 }

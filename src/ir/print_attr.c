@@ -12,9 +12,12 @@ void print_quoted(str *out, const char *s, size_t n) {
     str_putc(out, '"');
     for (size_t i = 0; i < n; i++) {
         unsigned char c = (unsigned char)s[i];
-        if (c == '\\') str_append(out, "\\\\");
-        else if (c < 0x20 || c >= 0x7f || c == '"') str_printf(out, "\\%02X", c);
-        else str_putc(out, (char)c);
+        if (c == '\\')
+            str_append(out, "\\\\");
+        else if (c < 0x20 || c >= 0x7f || c == '"')
+            str_printf(out, "\\%02X", c);
+        else
+            str_putc(out, (char)c);
     }
     str_putc(out, '"');
 }
@@ -28,8 +31,10 @@ static bool is_bare(const char *s) {
 
 void print_symbol(str *out, const char *s) {
     str_putc(out, '@');
-    if (is_bare(s)) str_append(out, s);
-    else print_quoted(out, s, strlen(s));
+    if (is_bare(s))
+        str_append(out, s);
+    else
+        print_quoted(out, s, strlen(s));
 }
 
 void print_ints(str *out, size_t n, const int64_t *v) {
@@ -57,8 +62,10 @@ static void print_element(str *out, xt_dtype t, const char *e) {
     } else {
         memcpy(&v, e, size);
         if (size == 8) {
-            if (ir_dtype_is_signed(t)) str_printf(out, "%lld", (long long)v);
-            else str_printf(out, "%llu", (unsigned long long)v);
+            if (ir_dtype_is_signed(t))
+                str_printf(out, "%lld", (long long)v);
+            else
+                str_printf(out, "%llu", (unsigned long long)v);
             return;
         }
         if (ir_dtype_is_signed(t)) v = (int64_t)((uint64_t)v << (64 - 8 * size)) >> (64 - 8 * size);
@@ -82,8 +89,10 @@ static const char *print_nested(str *out, const ir_type *t, size_t depth, const 
 
 static unsigned sub_byte_mask(xt_dtype t) {
     switch (t) {
-    case XT_I4: case XT_U4: return 0x0F;
-    case XT_I2: case XT_U2: return 0x03;
+    case XT_I4:
+    case XT_U4: return 0x0F;
+    case XT_I2:
+    case XT_U2: return 0x03;
     default: return 0xFF;
     }
 }
@@ -107,9 +116,12 @@ void print_literal(str *out, const ir_literal *l) {
     bool same = l->splat || count <= 1 || memcmp(data, data + size, (count - 1) * size) == 0;
     str_append(out, "dense<");
     if (count == 0) { /* no element */
-    } else if (same) print_element(out, l->type->dtype, data);
-    else if (count > LITERAL_LIST_MAX && l->type->dtype != XT_BOOL) print_hex(out, l);
-    else print_nested(out, l->type, 0, data);
+    } else if (same)
+        print_element(out, l->type->dtype, data);
+    else if (count > LITERAL_LIST_MAX && l->type->dtype != XT_BOOL)
+        print_hex(out, l);
+    else
+        print_nested(out, l->type, 0, data);
     str_append(out, "> : ");
     ir_type_print(l->type, out);
 }
@@ -151,8 +163,10 @@ static void print_array(str *out, const ir_attr *a, const char *type) {
     str_printf(out, "array<%s", type);
     for (size_t i = 0; i < a->n; i++) {
         str_append(out, i ? ", " : ": ");
-        if (a->kind == IR_AK_BOOLS) str_append(out, a->v.ints[i] ? "true" : "false");
-        else str_printf(out, "%lld", (long long)a->v.ints[i]);
+        if (a->kind == IR_AK_BOOLS)
+            str_append(out, a->v.ints[i] ? "true" : "false");
+        else
+            str_printf(out, "%lld", (long long)a->v.ints[i]);
     }
     str_putc(out, '>');
 }
@@ -166,7 +180,9 @@ static void print_float(str *out, xt_dtype t, double v) {
 
 void print_attr_value(str *out, const ir_attr *a, const ir_op *op) {
     switch (a->kind) {
-    case IR_AK_INT: str_printf(out, "%lld : %s", (long long)a->v.i, a->key ? text_key_is_i32(a->key) ? "i32" : "i64" : ir_dtype_mlir(a->dtype)); break;
+    case IR_AK_INT:
+        str_printf(out, "%lld : %s", (long long)a->v.i, a->key ? text_key_is_i32(a->key) ? "i32" : "i64" : ir_dtype_mlir(a->dtype));
+        break;
     case IR_AK_FLOAT: print_float(out, a->dtype ? a->dtype : XT_F32, a->v.f); break;
     case IR_AK_BOOL: str_append(out, a->v.b ? "true" : "false"); break;
     case IR_AK_STRING: print_quoted(out, a->v.s, a->n); break;
@@ -193,8 +209,10 @@ void print_attr_value(str *out, const ir_attr *a, const ir_op *op) {
         str_putc(out, ']');
         break;
     case IR_AK_DICT:
-        if (a->n) print_attr_dict(out, a->v.list, a->n, "");
-        else str_append(out, "{}");
+        if (a->n)
+            print_attr_dict(out, a->v.list, a->n, "");
+        else
+            str_append(out, "{}");
         break;
     case IR_AK_UNIT: str_append(out, "unit"); break;
     case IR_AK_OPAQUE: str_appendn(out, a->v.s, a->n); break;
@@ -202,8 +220,10 @@ void print_attr_value(str *out, const ir_attr *a, const ir_op *op) {
 }
 
 static void print_attr_name(str *out, const char *name) {
-    if (is_bare(name)) str_append(out, name);
-    else print_quoted(out, name, strlen(name));
+    if (is_bare(name))
+        str_append(out, name);
+    else
+        print_quoted(out, name, strlen(name));
 }
 
 /* --- Structured attributes: which flat members belong together -------------------------------------------------------------------- */
@@ -218,23 +238,34 @@ typedef struct structure {
 } structure;
 
 static const structure structures[] = {
-    {"dot_dimension_numbers", "dot",
-     {{"lhs_batching_dimensions", IR_A_lhs_batching_dimensions}, {"rhs_batching_dimensions", IR_A_rhs_batching_dimensions},
-      {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions}, {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions}}},
-    {"dimension_numbers", "gather",
-     {{"offset_dims", IR_A_offset_dims}, {"collapsed_slice_dims", IR_A_collapsed_slice_dims}, {"operand_batching_dims", IR_A_operand_batching_dims},
-      {"start_indices_batching_dims", IR_A_start_indices_batching_dims}, {"start_index_map", IR_A_start_index_map},
+    {"dot_dimension_numbers",
+     "dot",
+     {{"lhs_batching_dimensions", IR_A_lhs_batching_dimensions},
+      {"rhs_batching_dimensions", IR_A_rhs_batching_dimensions},
+      {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions},
+      {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions}}},
+    {"dimension_numbers",
+     "gather",
+     {{"offset_dims", IR_A_offset_dims},
+      {"collapsed_slice_dims", IR_A_collapsed_slice_dims},
+      {"operand_batching_dims", IR_A_operand_batching_dims},
+      {"start_indices_batching_dims", IR_A_start_indices_batching_dims},
+      {"start_index_map", IR_A_start_index_map},
       {"index_vector_dim", IR_A_index_vector_dim}}},
-    {"scatter_dimension_numbers", "scatter",
-     {{"update_window_dims", IR_A_update_window_dims}, {"inserted_window_dims", IR_A_inserted_window_dims},
-      {"input_batching_dims", IR_A_input_batching_dims}, {"scatter_indices_batching_dims", IR_A_scatter_indices_batching_dims},
-      {"scatter_dims_to_operand_dims", IR_A_scatter_dims_to_operand_dims}, {"index_vector_dim", IR_A_index_vector_dim}}},
+    {"scatter_dimension_numbers",
+     "scatter",
+     {{"update_window_dims", IR_A_update_window_dims},
+      {"inserted_window_dims", IR_A_inserted_window_dims},
+      {"input_batching_dims", IR_A_input_batching_dims},
+      {"scatter_indices_batching_dims", IR_A_scatter_indices_batching_dims},
+      {"scatter_dims_to_operand_dims", IR_A_scatter_dims_to_operand_dims},
+      {"index_vector_dim", IR_A_index_vector_dim}}},
     {"channel_handle", "channel_handle", {{"handle", IR_A_channel_id}, {"type", IR_A_channel_type}}},
 };
 static const ir_attr_key conv_keys[] = {
-    IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions,
+    IR_A_input_batch_dimension,          IR_A_input_feature_dimension,         IR_A_input_spatial_dimensions,
     IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions,
-    IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions,
+    IR_A_output_batch_dimension,         IR_A_output_feature_dimension,        IR_A_output_spatial_dimensions,
 };
 
 static const structure *structure_of(const ir_op *op, ir_attr_key key) {
@@ -261,8 +292,10 @@ static void print_structure(str *out, const ir_op *op, const structure *s) {
         const ir_attr *a = ir_attr_find(op, s->members[i].key);
         if (!a || (a->kind == IR_AK_INTS && a->n == 0)) continue;
         str_printf(out, "%s%s = ", comma, s->members[i].name);
-        if (a->kind == IR_AK_INTS) print_ints(out, a->n, a->v.ints);
-        else str_printf(out, "%lld", (long long)a->v.i);
+        if (a->kind == IR_AK_INTS)
+            print_ints(out, a->n, a->v.ints);
+        else
+            str_printf(out, "%lld", (long long)a->v.i);
         comma = ", ";
     }
     str_putc(out, '>');
@@ -277,10 +310,14 @@ static bool print_conv_side(str *out, const ir_op *op, const ir_attr_key keys[3]
         if (d) str_append(out, ", ");
         size_t i = 0;
         while (i < n && spatial[i] != d) i++;
-        if (d == at_first) str_putc(out, first);
-        else if (d == at_second) str_putc(out, second);
-        else if (i < n) str_printf(out, "%zu", i);
-        else return false;
+        if (d == at_first)
+            str_putc(out, first);
+        else if (d == at_second)
+            str_putc(out, second);
+        else if (i < n)
+            str_printf(out, "%zu", i);
+        else
+            return false;
     }
     str_putc(out, ']');
     return true;
@@ -302,11 +339,13 @@ bool print_conv_dims(str *out, const ir_op *op) {
 
 typedef struct entry {
     const char *name;
-    const ir_attr *attr;      /* or */
-    const structure *whole;   /* or, when both are NULL, convolution's dimension numbers */
+    const ir_attr *attr; /* or */
+    const structure *whole; /* or, when both are NULL, convolution's dimension numbers */
 } entry;
 
-static int by_name(const void *a, const void *b) { return strcmp(((const entry *)a)->name, ((const entry *)b)->name); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(((const entry *)a)->name, ((const entry *)b)->name);
+}
 
 static void print_entries(str *out, const ir_op *op, entry *e, size_t n) {
     qsort(e, n, sizeof *e, by_name);

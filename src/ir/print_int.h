@@ -10,7 +10,7 @@ typedef struct printer {
     unsigned flags;
     int indent;
     uint64_t next_value, next_arg; /* numbers for %3 and %arg3; both unique in a function */
-    int64_t ordinal;               /* of main's op being printed; -1 elsewhere */
+    int64_t ordinal; /* of main's op being printed; -1 elsewhere */
 } printer;
 
 /* --- print_attr.c --------------------------------------------------------------------------------------------------------- */
@@ -24,8 +24,8 @@ void print_attr_dict(str *out, const ir_attr *list, size_t n, const char *before
 /* Which of an op's attributes. */
 typedef struct attr_filter {
     bool inherent, discardable;
-    const pretty_row *skip_row;                          /* attributes that its clauses have printed; NULL = none */
-    const ir_attr_key *skip;                             /* and these */
+    const pretty_row *skip_row; /* attributes that its clauses have printed; NULL = none */
+    const ir_attr_key *skip; /* and these */
     size_t n_skip;
 } attr_filter;
 /* `BEFORE{...}AFTER` with structured attributes put together, sorted by name; nothing when there is none. */

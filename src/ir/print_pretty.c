@@ -11,7 +11,9 @@ static void print_operands(printer *p, const ir_op *op, uint32_t from) {
     }
 }
 
-static void print_name(printer *p, const ir_op *op) { str_printf(p->out, "%s.%s", ir_op_infos[op->code].dialect, ir_op_infos[op->code].name); }
+static void print_name(printer *p, const ir_op *op) {
+    str_printf(p->out, "%s.%s", ir_op_infos[op->code].dialect, ir_op_infos[op->code].name);
+}
 
 void print_function_type(str *out, size_t n_in, ir_value *const *in, size_t n_out, const ir_value *out_values) {
     str_putc(out, '(');
@@ -35,7 +37,9 @@ static void print_function_type_of(printer *p, const ir_op *op) {
 
 /* --- Clauses --------------------------------------------------------------------------------------------------------------- */
 
-static bool is_ints(const ir_attr *a) { return a && a->kind == IR_AK_INTS; }
+static bool is_ints(const ir_attr *a) {
+    return a && a->kind == IR_AK_INTS;
+}
 
 static bool can_print_clause(const ir_op *op, const clause *c) {
     const ir_attr *a = ir_attr_find(op, c->key), *b = c->key2 ? ir_attr_find(op, c->key2) : NULL;
@@ -138,8 +142,10 @@ static bool print_regular(printer *p, const ir_op *op) {
         if (!can_print_clause(op, &row->clauses[i])) return false;
     attr_filter filter = everything_else;
     filter.skip_row = row;
-    if (op->code == OP_func_return) str_append(p->out, "return");
-    else print_name(p, op);
+    if (op->code == OP_func_return)
+        str_append(p->out, "return");
+    else
+        print_name(p, op);
     if (op->n_in) str_putc(p->out, ' ');
     print_operands(p, op, 0);
     for (size_t i = 0; i < PRETTY_CLAUSES && row->clauses[i].word; i++) print_clause(p, op, &row->clauses[i], op->n_in || i ? ", " : " ");
@@ -240,9 +246,11 @@ static bool print_composite(printer *p, const ir_op *op) {
 static const ir_op *applied(const ir_op *reduce) {
     const ir_block *b = reduce->regions[0].block;
     const ir_op *op = b->first, *ret = b->last;
-    if (reduce->n_in != 2 || b->n_args != 2 || !op || op->next != ret || !ret || ret->code != OP_return || ret->n_in != 1 || ret->n_attrs) return NULL;
+    if (reduce->n_in != 2 || b->n_args != 2 || !op || op->next != ret || !ret || ret->code != OP_return || ret->n_in != 1 || ret->n_attrs)
+        return NULL;
     bool plain = op->n_in == 2 && op->n_out == 1 && !op->n_attrs && !op->n_regions && (ir_op_infos[op->code].flags & IR_COMMUTES) &&
-                 !strcmp(ir_op_infos[op->code].dialect, "stablehlo") && op->in[0] == b->args[0] && op->in[1] == b->args[1] && ret->in[0] == &op->out[0];
+                 !strcmp(ir_op_infos[op->code].dialect, "stablehlo") && op->in[0] == b->args[0] && op->in[1] == b->args[1] &&
+                 ret->in[0] == &op->out[0];
     const ir_type *t = reduce->in[1]->type;
     return plain && t->rank == 0 && b->args[0]->type == t && b->args[1]->type == t && op->out[0].type == t ? op : NULL;
 }
@@ -331,8 +339,10 @@ static void print_window_part(str *out, const ir_op *op, const char *word, ir_at
     str_putc(out, '[');
     for (size_t i = 0; i < a->n; i++) {
         if (key == IR_A_padding) {
-            if (i % 2 == 0) str_printf(out, "%s[%lld, ", i ? ", " : "", (long long)a->v.ints[i]);
-            else str_printf(out, "%lld]", (long long)a->v.ints[i]);
+            if (i % 2 == 0)
+                str_printf(out, "%s[%lld, ", i ? ", " : "", (long long)a->v.ints[i]);
+            else
+                str_printf(out, "%lld]", (long long)a->v.ints[i]);
         } else {
             str_printf(out, "%s%s", i ? ", " : "", a->v.ints[i] ? "true" : "false");
         }
@@ -342,9 +352,20 @@ static void print_window_part(str *out, const ir_op *op, const char *word, ir_at
 
 static bool print_convolution(printer *p, const ir_op *op) {
     static const ir_attr_key skip[] = {
-        IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, IR_A_kernel_input_feature_dimension,
-        IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions, IR_A_output_batch_dimension, IR_A_output_feature_dimension,
-        IR_A_output_spatial_dimensions, IR_A_window_strides, IR_A_padding, IR_A_lhs_dilation, IR_A_rhs_dilation, IR_A_window_reversal,
+        IR_A_input_batch_dimension,
+        IR_A_input_feature_dimension,
+        IR_A_input_spatial_dimensions,
+        IR_A_kernel_input_feature_dimension,
+        IR_A_kernel_output_feature_dimension,
+        IR_A_kernel_spatial_dimensions,
+        IR_A_output_batch_dimension,
+        IR_A_output_feature_dimension,
+        IR_A_output_spatial_dimensions,
+        IR_A_window_strides,
+        IR_A_padding,
+        IR_A_lhs_dilation,
+        IR_A_rhs_dilation,
+        IR_A_window_reversal,
     };
     str dims = STR_INIT;
     const ir_attr *pad = ir_attr_find(op, IR_A_padding);
@@ -375,7 +396,8 @@ bool print_pretty(printer *p, const ir_op *op) {
     case OP_compare: return print_compare(p, op);
     case OP_slice: return print_slice(p, op);
     case OP_get_tuple_element: return print_get_tuple_element(p, op);
-    case OP_call: case OP_custom_call: return print_call(p, op);
+    case OP_call:
+    case OP_custom_call: return print_call(p, op);
     case OP_composite: return print_composite(p, op);
     case OP_reduce: return print_reduce(p, op);
     case OP_while: return print_while(p, op);

@@ -6,15 +6,15 @@
 
 /* --- pretty.c: ops whose own syntax is `op operands, word = value, ... {attributes} : types` ------------------------------------ */
 typedef enum clause_kind {
-    CLAUSE_INTS,   /* [1, 2] */
-    CLAUSE_INT,    /* 3 */
-    CLAUSE_BOOL,   /* true */
-    CLAUSE_ENUM,   /* FFT */
-    CLAUSE_ENUMS,  /* [DEFAULT, HIGHEST] */
+    CLAUSE_INTS, /* [1, 2] */
+    CLAUSE_INT, /* 3 */
+    CLAUSE_BOOL, /* true */
+    CLAUSE_ENUM, /* FFT */
+    CLAUSE_ENUMS, /* [DEFAULT, HIGHEST] */
     CLAUSE_STRING, /* "ab,bc->ac" */
-    CLAUSE_PAIR,   /* [0] x [1]: two integer lists, key and key2 */
+    CLAUSE_PAIR, /* [0] x [1]: two integer lists, key and key2 */
     CLAUSE_FORMAT, /* e5m10: key and key2 */
-    CLAUSE_STRUCT  /* <a = 1, ...>: text of #stablehlo.dot_algorithm */
+    CLAUSE_STRUCT /* <a = 1, ...>: text of #stablehlo.dot_algorithm */
 } clause_kind;
 typedef struct clause {
     const char *word;
@@ -23,12 +23,12 @@ typedef struct clause {
     bool optional; /* left out when the attribute is absent, or a PAIR of empty lists */
 } clause;
 typedef enum types_form {
-    TYPES_NONE,     /* the op has no row here */
-    TYPES_SAME,     /* `T` when operands and result agree, else as FUNCTION */
+    TYPES_NONE, /* the op has no row here */
+    TYPES_SAME, /* `T` when operands and result agree, else as FUNCTION */
     TYPES_FUNCTION, /* `(A, B) -> C` */
-    TYPES_RESULT,   /* the result's type only */
-    TYPES_SELECT,   /* predicate's type, result's type */
-    TYPES_OPERANDS  /* types of the operands, which are the results' too, if there are results */
+    TYPES_RESULT, /* the result's type only */
+    TYPES_SELECT, /* predicate's type, result's type */
+    TYPES_OPERANDS /* types of the operands, which are the results' too, if there are results */
 } types_form;
 enum { PRETTY_CLAUSES = 4 };
 typedef struct pretty_row {

@@ -71,8 +71,10 @@ xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_prog
         for (; at < after; at++) lines += *at == '\n';
     }
     if (!s && p->n == 0) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: there is no program in this file", name);
-    if (s) xt_program_free(p);
-    else *out = p;
+    if (s)
+        xt_program_free(p);
+    else
+        *out = p;
     return s;
 }
 
@@ -94,11 +96,19 @@ void xt_program_free(xt_program *p) {
     base_free(p);
 }
 
-static const ir_func *main_of(const xt_program *p) { return p->n == 1 ? ir_func_find(p->modules[0], "main") : NULL; }
+static const ir_func *main_of(const xt_program *p) {
+    return p->n == 1 ? ir_func_find(p->modules[0], "main") : NULL;
+}
 
-bool xt_program_has_main(const xt_program *p) { return main_of(p) != NULL; }
-int xt_program_inputs(const xt_program *p) { return main_of(p) ? (int)main_of(p)->body->n_args : 0; }
-int xt_program_outputs(const xt_program *p) { return main_of(p) ? (int)main_of(p)->n_results : 0; }
+bool xt_program_has_main(const xt_program *p) {
+    return main_of(p) != NULL;
+}
+int xt_program_inputs(const xt_program *p) {
+    return main_of(p) ? (int)main_of(p)->body->n_args : 0;
+}
+int xt_program_outputs(const xt_program *p) {
+    return main_of(p) ? (int)main_of(p)->n_results : 0;
+}
 
 xt_spec xt_program_input(const xt_program *p, int i) {
     xt_spec spec = {XT_DTYPE_NONE, {0}};
@@ -126,7 +136,9 @@ xt_status xt_program_text(const xt_program *p, const char *form, char **out) {
     return s;
 }
 
-void xt_text_free(char *text) { base_free(text); }
+void xt_text_free(char *text) {
+    base_free(text);
+}
 
 /* --- Assertions ---------------------------------------------------------------------------------------------------------------- */
 
@@ -225,7 +237,8 @@ static xt_status upload_run_read(device_client *c, device_exec *e, const ir_func
     size_t n_out = f->n_results;
     device_buffer **buffers = base_calloc(n_in + n_out + 1, sizeof *buffers);
     xt_status s = buffers ? NULL : status_oom((n_in + n_out) * sizeof *buffers, "buffers");
-    if (!s && device_exec_outputs(e) != n_out) s = status_new(XT_INTERNAL, NULL, "the device's program has %zu outputs, the text %zu", device_exec_outputs(e), n_out);
+    if (!s && device_exec_outputs(e) != n_out)
+        s = status_new(XT_INTERNAL, NULL, "the device's program has %zu outputs, the text %zu", device_exec_outputs(e), n_out);
     for (size_t i = 0; !s && i < n_in; i++) s = device_upload(c, in[i].type->dtype, in[i].type->rank, in[i].type->dims, in[i].data, &buffers[i]);
     if (!s) s = device_execute(e, n_in, buffers, NULL, buffers + n_in, NULL, NULL);
     if (!s) s = read_outputs(f, buffers + n_in, out);
@@ -269,8 +282,10 @@ static xt_status run_entry(const ir_module *m, const char *entry, const char *de
     if (!s) s = interpret ? interp_run(l.m, entry, NULL, n_in, in, l.f->n_results, all) : run_on_device(device, l.m, l.f, n_in, in, all);
     if (!s) s = run_checks(&l, all + l.n_results);
     for (size_t i = 0; all && i < l.f->n_results; i++) {
-        if (!s && out && i < l.n_results) out[i] = all[i];
-        else if (all[i].type) array_free(&all[i]);
+        if (!s && out && i < l.n_results)
+            out[i] = all[i];
+        else if (all[i].type)
+            array_free(&all[i]);
     }
     base_free(all);
     lifted_free(&l);
@@ -283,7 +298,9 @@ xt_status xt_program_check(xt_program *p, const char *device, int *out_run) {
         const ir_func *main_func = ir_func_find(p->modules[i], "main");
         for (const ir_func *f = p->modules[i]->funcs; f; f = f->next) {
             if (main_func ? f != main_func : !f->is_public || f->body->n_args) continue;
-            if (f->body->n_args) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @%s takes %zu arguments, so it cannot be run without inputs", p->name, f->name, f->body->n_args);
+            if (f->body->n_args)
+                return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @%s takes %zu arguments, so it cannot be run without inputs", p->name, f->name,
+                                  f->body->n_args);
             xt_status s = run_entry(p->modules[i], f->name, device, 0, NULL, NULL);
             if (s) return status_context(s, "@%s", f->name);
             ++*out_run;
@@ -311,7 +328,8 @@ static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
     str want = STR_INIT, have = STR_INIT;
     ir_type_print(t, &want);
     for (int d = 0; d < a->rank; d++) str_printf(&have, "%lldx", (long long)a->dims[d]);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu is a tensor<%s%s>, the program wants %s", i, str_cstr(&have), xt_dtype_name(a->dtype), str_cstr(&want));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu is a tensor<%s%s>, the program wants %s", i, str_cstr(&have),
+                             xt_dtype_name(a->dtype), str_cstr(&want));
     str_free(&want);
     str_free(&have);
     return s;
@@ -319,7 +337,8 @@ static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
 
 static xt_status give_output(const array *a, xt_array *out) {
     const ir_type *t = a->type;
-    if (t->kind != IR_TENSOR || t->rank > ARRAY_MAX_RANK) return status_new(XT_UNIMPLEMENTED, NULL, "a result that is no tensor of at most %d dims cannot be handed out", ARRAY_MAX_RANK);
+    if (t->kind != IR_TENSOR || t->rank > ARRAY_MAX_RANK)
+        return status_new(XT_UNIMPLEMENTED, NULL, "a result that is no tensor of at most %d dims cannot be handed out", ARRAY_MAX_RANK);
     size_t n = ir_type_bytes(t);
     *out = (xt_array){.dtype = t->dtype, .rank = (int)t->rank, .data = base_aligned(64, n ? n : 1), .bytes = n};
     if (!out->data) return status_oom(n, "an output");
@@ -330,10 +349,14 @@ static xt_status give_output(const array *a, xt_array *out) {
 
 xt_status xt_program_run(xt_program *p, const char *device, const xt_array *in, int n_in, xt_array *out, int n_out) {
     const ir_func *f = main_of(p);
-    if (!f) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: there is no single function @main to run; xt_program_check runs every function without arguments", p->name);
+    if (!f)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s: there is no single function @main to run; xt_program_check runs every function without arguments", p->name);
     size_t args = f->body->n_args, results = f->n_results;
-    if (n_in < 0 || (size_t)n_in != args) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main takes %zu inputs, %d are given", p->name, args, n_in);
-    if (n_out < 0 || (size_t)n_out != results) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main has %zu outputs, room for %d is given", p->name, results, n_out);
+    if (n_in < 0 || (size_t)n_in != args)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main takes %zu inputs, %d are given", p->name, args, n_in);
+    if (n_out < 0 || (size_t)n_out != results)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: @main has %zu outputs, room for %d is given", p->name, results, n_out);
     for (size_t i = 0; i < args; i++) XT_TRY(status_context(check_input(f->body->args[i]->type, &in[i], i), "%s", p->name));
     array *arrays = base_calloc(args + results + 1, sizeof *arrays), *made = arrays + args;
     if (!arrays) return status_oom((args + results) * sizeof *arrays, "arrays");

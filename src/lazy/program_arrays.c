@@ -35,11 +35,14 @@ static xt_status read_constant(const ir_op *op, xt_array *out) {
     *out = (xt_array){.dtype = t->dtype, .rank = (int)t->rank, .data = base_aligned(64, n ? n : 1), .bytes = n};
     if (!out->data) return status_oom(n, "an array");
     for (uint32_t d = 0; d < t->rank; d++) out->dims[d] = t->dims[d];
-    for (int64_t i = 0; i < t->count; i++) memcpy((char *)out->data + (size_t)i * size, (const char *)l->data + (l->splat ? 0 : (size_t)i * size), size);
+    for (int64_t i = 0; i < t->count; i++)
+        memcpy((char *)out->data + (size_t)i * size, (const char *)l->data + (l->splat ? 0 : (size_t)i * size), size);
     return NULL;
 }
 
-static bool blank(char c) { return c == ' ' || c == '\t' || c == '\n' || c == '\r'; }
+static bool blank(char c) {
+    return c == ' ' || c == '\t' || c == '\n' || c == '\r';
+}
 
 xt_status xt_arrays_parse(const char *text, xt_array *out, int max, int *out_n) {
     str program = STR_INIT;
@@ -60,8 +63,10 @@ xt_status xt_arrays_parse(const char *text, xt_array *out, int max, int *out_n) 
     str_append(&program, "func.return\n}\n");
     xt_status st = ir_parse(str_cstr(&program), program.len, "literals", &m);
     for (const ir_op *op = st ? NULL : m->funcs->body->first; !st && op && op->code == OP_constant; op = op->next) {
-        if (*out_n == max) st = status_new(XT_INVALID_ARGUMENT, NULL, "more than %d literals are given", max);
-        else st = read_constant(op, &out[(*out_n)++]);
+        if (*out_n == max)
+            st = status_new(XT_INVALID_ARGUMENT, NULL, "more than %d literals are given", max);
+        else
+            st = read_constant(op, &out[(*out_n)++]);
     }
     for (int i = 0; st && i < *out_n; i++) xt_array_free(&out[i]);
     if (st) *out_n = 0;
@@ -95,8 +100,8 @@ xt_status xt_array_compare(const xt_array *got, const xt_array *want, double rto
     bool same = got->dtype == want->dtype && got->rank == want->rank && got->bytes == want->bytes;
     for (int d = 0; same && d < got->rank; d++) same = got->dims[d] == want->dims[d];
     if (!same)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s of rank %d and %zu bytes, expected %s of rank %d and %zu bytes", xt_dtype_name(got->dtype), got->rank, got->bytes,
-                          xt_dtype_name(want->dtype), want->rank, want->bytes);
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s of rank %d and %zu bytes, expected %s of rank %d and %zu bytes",
+                          xt_dtype_name(got->dtype), got->rank, got->bytes, xt_dtype_name(want->dtype), want->rank, want->bytes);
     const ir_type *t = ir_tensor(got->dtype, (size_t)got->rank, got->dims);
     if (!t) return status_new(XT_INVALID_ARGUMENT, NULL, "an array's shape is not valid");
     array a = {t, got->data}, b = {t, want->data};
@@ -114,8 +119,8 @@ xt_status xt_array_compare(const xt_array *got, const xt_array *want, double rto
         str_printf(&index, d ? ", %lld" : "%lld", (long long)(rest / stride));
         rest %= stride;
     }
-    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%lld of %lld elements differ; the first, [%s], is %.9g, expected %.9g", (long long)bad, (long long)t->count,
-                             str_cstr(&index), array_get(&a, first), array_get(&b, first));
+    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%lld of %lld elements differ; the first, [%s], is %.9g, expected %.9g", (long long)bad,
+                             (long long)t->count, str_cstr(&index), array_get(&a, first), array_get(&b, first));
     str_free(&index);
     return s;
 }

@@ -10,14 +10,26 @@ value chlo_poly(chlo *c, value x, const double *coeffs, size_t n) {
 
 /* --- Small ones ------------------------------------------------------------------------------------------------------------- */
 
-static value square(chlo *c, value x) { return mul(c, x, x); }
-static value tangent(chlo *c, value x) { return ir_tan(c->b, x); }
+static value square(chlo *c, value x) {
+    return mul(c, x, x);
+}
+static value tangent(chlo *c, value x) {
+    return ir_tan(c->b, x);
+}
 
-static value conjugate(chlo *c, value x) { return is_complex(c) ? ir_complex(c->b, ir_real(c->b, x), neg(c, ir_imag(c->b, x))) : x; }
+static value conjugate(chlo *c, value x) {
+    return is_complex(c) ? ir_complex(c->b, ir_real(c->b, x), neg(c, ir_imag(c->b, x))) : x;
+}
 
-static value is_inf(chlo *c, value x) { return cmp_num(c, IR_EQ, ir_abs(c->b, x), __builtin_inf()); }
-static value is_pos_inf(chlo *c, value x) { return cmp_num(c, IR_EQ, x, __builtin_inf()); }
-static value is_neg_inf(chlo *c, value x) { return cmp_num(c, IR_EQ, x, -__builtin_inf()); }
+static value is_inf(chlo *c, value x) {
+    return cmp_num(c, IR_EQ, ir_abs(c->b, x), __builtin_inf());
+}
+static value is_pos_inf(chlo *c, value x) {
+    return cmp_num(c, IR_EQ, x, __builtin_inf());
+}
+static value is_neg_inf(chlo *c, value x) {
+    return cmp_num(c, IR_EQ, x, -__builtin_inf());
+}
 
 static value bitcast(chlo *c, value x, const ir_type *to) {
     ir_op *op = x ? ir_build(c->b, OP_bitcast_convert, 1, &x, 0, NULL, 0, NULL, 1, &to) : NULL;
@@ -60,7 +72,8 @@ static value mulhi(chlo *c, value x, value y) {
     }
     c->t = ir_with_dtype(narrow, XT_U64);
     value a = bitcast(c, x, c->t), b = bitcast(c, y, c->t), half = num(c, 32), low = num(c, 4294967295.0);
-    value a1 = ir_shift_right_logical(c->b, a, half), a0 = ir_and(c->b, a, low), b1 = ir_shift_right_logical(c->b, b, half), b0 = ir_and(c->b, b, low);
+    value a1 = ir_shift_right_logical(c->b, a, half), a0 = ir_and(c->b, a, low), b1 = ir_shift_right_logical(c->b, b, half),
+          b0 = ir_and(c->b, b, low);
     value m1 = add(c, mul(c, a1, b0), ir_shift_right_logical(c->b, mul(c, a0, b0), half));
     value m2 = add(c, mul(c, a0, b1), ir_and(c->b, m1, low));
     value hi = add(c, mul(c, a1, b1), add(c, ir_shift_right_logical(c->b, m1, half), ir_shift_right_logical(c->b, m2, half)));
@@ -81,25 +94,54 @@ typedef struct formula {
 } formula;
 
 static const formula formulas[OP_COUNT] = {
-    [OP_chlo_acos] = {chlo_acos, NULL, true}, [OP_chlo_acosh] = {chlo_acosh, NULL, true}, [OP_chlo_asin] = {chlo_asin, NULL, true},
-    [OP_chlo_asinh] = {chlo_asinh, NULL, true}, [OP_chlo_atan] = {chlo_atan, NULL, true}, [OP_chlo_atanh] = {chlo_atanh, NULL, true},
-    [OP_chlo_bessel_i1e] = {chlo_bessel_i1e, NULL, true}, [OP_chlo_conj] = {conjugate, NULL, false}, [OP_chlo_cosh] = {chlo_cosh, NULL, true},
-    [OP_chlo_digamma] = {chlo_digamma, NULL, true}, [OP_chlo_erf] = {chlo_erf, NULL, true}, [OP_chlo_erf_inv] = {chlo_erf_inv, NULL, true},
-    [OP_chlo_erfc] = {chlo_erfc, NULL, true}, [OP_chlo_is_inf] = {is_inf, NULL, false}, [OP_chlo_is_neg_inf] = {is_neg_inf, NULL, false},
-    [OP_chlo_is_pos_inf] = {is_pos_inf, NULL, false}, [OP_chlo_lgamma] = {chlo_lgamma, NULL, true}, [OP_chlo_sinh] = {chlo_sinh, NULL, true},
-    [OP_chlo_square] = {square, NULL, false}, [OP_chlo_tan] = {tangent, NULL, false}, [OP_chlo_mulhi] = {NULL, mulhi, false},
-    [OP_chlo_next_after] = {NULL, next_after, false}, [OP_chlo_polygamma] = {NULL, chlo_polygamma, true}, [OP_chlo_zeta] = {NULL, chlo_zeta, true},
+    [OP_chlo_acos] = {chlo_acos, NULL, true},
+    [OP_chlo_acosh] = {chlo_acosh, NULL, true},
+    [OP_chlo_asin] = {chlo_asin, NULL, true},
+    [OP_chlo_asinh] = {chlo_asinh, NULL, true},
+    [OP_chlo_atan] = {chlo_atan, NULL, true},
+    [OP_chlo_atanh] = {chlo_atanh, NULL, true},
+    [OP_chlo_bessel_i1e] = {chlo_bessel_i1e, NULL, true},
+    [OP_chlo_conj] = {conjugate, NULL, false},
+    [OP_chlo_cosh] = {chlo_cosh, NULL, true},
+    [OP_chlo_digamma] = {chlo_digamma, NULL, true},
+    [OP_chlo_erf] = {chlo_erf, NULL, true},
+    [OP_chlo_erf_inv] = {chlo_erf_inv, NULL, true},
+    [OP_chlo_erfc] = {chlo_erfc, NULL, true},
+    [OP_chlo_is_inf] = {is_inf, NULL, false},
+    [OP_chlo_is_neg_inf] = {is_neg_inf, NULL, false},
+    [OP_chlo_is_pos_inf] = {is_pos_inf, NULL, false},
+    [OP_chlo_lgamma] = {chlo_lgamma, NULL, true},
+    [OP_chlo_sinh] = {chlo_sinh, NULL, true},
+    [OP_chlo_square] = {square, NULL, false},
+    [OP_chlo_tan] = {tangent, NULL, false},
+    [OP_chlo_mulhi] = {NULL, mulhi, false},
+    [OP_chlo_next_after] = {NULL, next_after, false},
+    [OP_chlo_polygamma] = {NULL, chlo_polygamma, true},
+    [OP_chlo_zeta] = {NULL, chlo_zeta, true},
 };
 
 /* broadcast_X -> X */
 static const ir_opcode broadcast_base[OP_COUNT] = {
-    [OP_chlo_broadcast_add] = OP_add, [OP_chlo_broadcast_and] = OP_and, [OP_chlo_broadcast_atan2] = OP_atan2,
-    [OP_chlo_broadcast_compare] = OP_compare, [OP_chlo_broadcast_complex] = OP_complex, [OP_chlo_broadcast_divide] = OP_divide,
-    [OP_chlo_broadcast_maximum] = OP_maximum, [OP_chlo_broadcast_minimum] = OP_minimum, [OP_chlo_broadcast_multiply] = OP_multiply,
-    [OP_chlo_broadcast_next_after] = OP_chlo_next_after, [OP_chlo_broadcast_or] = OP_or, [OP_chlo_broadcast_polygamma] = OP_chlo_polygamma,
-    [OP_chlo_broadcast_power] = OP_power, [OP_chlo_broadcast_remainder] = OP_remainder, [OP_chlo_broadcast_select] = OP_select,
-    [OP_chlo_broadcast_shift_left] = OP_shift_left, [OP_chlo_broadcast_shift_right_arithmetic] = OP_shift_right_arithmetic,
-    [OP_chlo_broadcast_shift_right_logical] = OP_shift_right_logical, [OP_chlo_broadcast_subtract] = OP_subtract, [OP_chlo_broadcast_xor] = OP_xor,
+    [OP_chlo_broadcast_add] = OP_add,
+    [OP_chlo_broadcast_and] = OP_and,
+    [OP_chlo_broadcast_atan2] = OP_atan2,
+    [OP_chlo_broadcast_compare] = OP_compare,
+    [OP_chlo_broadcast_complex] = OP_complex,
+    [OP_chlo_broadcast_divide] = OP_divide,
+    [OP_chlo_broadcast_maximum] = OP_maximum,
+    [OP_chlo_broadcast_minimum] = OP_minimum,
+    [OP_chlo_broadcast_multiply] = OP_multiply,
+    [OP_chlo_broadcast_next_after] = OP_chlo_next_after,
+    [OP_chlo_broadcast_or] = OP_or,
+    [OP_chlo_broadcast_polygamma] = OP_chlo_polygamma,
+    [OP_chlo_broadcast_power] = OP_power,
+    [OP_chlo_broadcast_remainder] = OP_remainder,
+    [OP_chlo_broadcast_select] = OP_select,
+    [OP_chlo_broadcast_shift_left] = OP_shift_left,
+    [OP_chlo_broadcast_shift_right_arithmetic] = OP_shift_right_arithmetic,
+    [OP_chlo_broadcast_shift_right_logical] = OP_shift_right_logical,
+    [OP_chlo_broadcast_subtract] = OP_subtract,
+    [OP_chlo_broadcast_xor] = OP_xor,
     [OP_chlo_broadcast_zeta] = OP_chlo_zeta,
 };
 
@@ -178,12 +220,15 @@ static bool lower_op(ir_builder *b, const ir_op *op, value out[2]) {
 
 /* --- The walk -------------------------------------------------------------------------------------------------------------------------- */
 
-static bool is_chlo(const ir_op *op) { return !strcmp(ir_op_infos[op->code].dialect, "chlo"); }
+static bool is_chlo(const ir_op *op) {
+    return !strcmp(ir_op_infos[op->code].dialect, "chlo");
+}
 
 static xt_status replace(ir_module *m, ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i]->type->kind != IR_TENSOR || op->in[i]->type->count < 0)
-            return status_new(XT_UNIMPLEMENTED, src_get(op->src), "chlo.%s with dims that are known only when running cannot be taken apart; give it static shapes",
+            return status_new(XT_UNIMPLEMENTED, src_get(op->src),
+                              "chlo.%s with dims that are known only when running cannot be taken apart; give it static shapes",
                               ir_op_infos[op->code].name);
     ir_builder b = ir_before(m, op);
     b.src = op->src;

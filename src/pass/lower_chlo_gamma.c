@@ -5,14 +5,18 @@
 #include "pass/lower_chlo_int.h"
 
 static const double lanczos_g = 7, lanczos_base = 0.99999999999980993227684700473478;
-static const double lanczos[] = {676.520368121885098567009190444019, -1259.13921672240287047156078755283, 771.3234287776530788486528258894,
-                                 -176.61502916214059906584551354, 12.507343278686904814458936853, -0.13857109526572011689554707,
-                                 9.984369578019570859563e-6, 1.50563273514931155834e-7};
+static const double lanczos[] = {
+    676.520368121885098567009190444019, -1259.13921672240287047156078755283, 771.3234287776530788486528258894, -176.61502916214059906584551354,
+    12.507343278686904814458936853,     -0.13857109526572011689554707,       9.984369578019570859563e-6,       1.50563273514931155834e-7};
 
-static value ln(chlo *c, value x) { return ir_log(c->b, x); }
+static value ln(chlo *c, value x) {
+    return ir_log(c->b, x);
+}
 
 /* log(g + 1/2 + z) */
-static value log_t(chlo *c, value z) { return add_num(c, ir_log_plus_one(c->b, mul_num(c, z, 1 / (lanczos_g + 0.5))), log(lanczos_g + 0.5)); }
+static value log_t(chlo *c, value z) {
+    return add_num(c, ir_log_plus_one(c->b, mul_num(c, z, 1 / (lanczos_g + 0.5))), log(lanczos_g + 0.5));
+}
 
 /* ln|gamma|: gamma(z + 1) by Lanczos for x >= 1/2; below that ln pi - ln|sin(pi x)| - the same at 1 - x. */
 value chlo_lgamma(chlo *c, value x) {
@@ -53,8 +57,16 @@ value chlo_digamma(chlo *c, value x) {
 
 /* B(2j) / (2j)! */
 static const double bernoulli[] = {
-    1.0 / 12, -1.0 / 720, 1.0 / 30240, -1.0 / 1209600, 1.0 / 47900160, -691.0 / 1307674368000.0, 1.0 / 74724249600.0,
-    -3617.0 / 10670622842880000.0, 43867.0 / 5109094217170944000.0, -174611.0 / 802857662698291200000.0,
+    1.0 / 12,
+    -1.0 / 720,
+    1.0 / 30240,
+    -1.0 / 1209600,
+    1.0 / 47900160,
+    -691.0 / 1307674368000.0,
+    1.0 / 74724249600.0,
+    -3617.0 / 10670622842880000.0,
+    43867.0 / 5109094217170944000.0,
+    -174611.0 / 802857662698291200000.0,
 };
 
 /* sum over k of (q + k)^-x: ten terms, the integral, and a series in 1 / (q + 10). */

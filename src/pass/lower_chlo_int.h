@@ -9,22 +9,46 @@ typedef struct chlo {
     ir_builder *b;
     const ir_op *op;
     const ir_type *t; /* type that formulas compute in: the operand's, f32 in place of narrower floats */
-    ir_value *in[3];  /* operands in that type */
+    ir_value *in[3]; /* operands in that type */
 } chlo;
 typedef ir_value *value;
 
-static inline value num(chlo *c, double v) { return ir_splat(c->b, c->t, v); }
-static inline value add(chlo *c, value x, value y) { return ir_add(c->b, x, y); }
-static inline value sub(chlo *c, value x, value y) { return ir_subtract(c->b, x, y); }
-static inline value mul(chlo *c, value x, value y) { return ir_multiply(c->b, x, y); }
-static inline value quo(chlo *c, value x, value y) { return ir_divide(c->b, x, y); }
-static inline value add_num(chlo *c, value x, double v) { return ir_add(c->b, x, num(c, v)); }
-static inline value mul_num(chlo *c, value x, double v) { return ir_multiply(c->b, x, num(c, v)); }
-static inline value neg(chlo *c, value x) { return ir_negate(c->b, x); }
-static inline value cmp_num(chlo *c, ir_cmp_dir d, value x, double v) { return ir_compare(c->b, d, x, num(c, v)); }
-static inline value pick(chlo *c, value p, value yes, value no) { return ir_select(c->b, p, yes, no); }
-static inline bool is_f64(const chlo *c) { return c->t->dtype == XT_F64; }
-static inline bool is_complex(const chlo *c) { return ir_dtype_is_complex(c->t->dtype); }
+static inline value num(chlo *c, double v) {
+    return ir_splat(c->b, c->t, v);
+}
+static inline value add(chlo *c, value x, value y) {
+    return ir_add(c->b, x, y);
+}
+static inline value sub(chlo *c, value x, value y) {
+    return ir_subtract(c->b, x, y);
+}
+static inline value mul(chlo *c, value x, value y) {
+    return ir_multiply(c->b, x, y);
+}
+static inline value quo(chlo *c, value x, value y) {
+    return ir_divide(c->b, x, y);
+}
+static inline value add_num(chlo *c, value x, double v) {
+    return ir_add(c->b, x, num(c, v));
+}
+static inline value mul_num(chlo *c, value x, double v) {
+    return ir_multiply(c->b, x, num(c, v));
+}
+static inline value neg(chlo *c, value x) {
+    return ir_negate(c->b, x);
+}
+static inline value cmp_num(chlo *c, ir_cmp_dir d, value x, double v) {
+    return ir_compare(c->b, d, x, num(c, v));
+}
+static inline value pick(chlo *c, value p, value yes, value no) {
+    return ir_select(c->b, p, yes, no);
+}
+static inline bool is_f64(const chlo *c) {
+    return c->t->dtype == XT_F64;
+}
+static inline bool is_complex(const chlo *c) {
+    return ir_dtype_is_complex(c->t->dtype);
+}
 value chlo_poly(chlo *c, value x, const double *coeffs, size_t n); /* highest power first */
 #define POLY(c, x, table) chlo_poly(c, x, table, BASE_COUNT(table))
 

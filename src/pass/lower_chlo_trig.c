@@ -7,11 +7,19 @@
 
 /* --- Complex: one logarithm each; i * z is (-im, re) ------------------------------------------------------------------------- */
 
-static value times_i(chlo *c, value z) { return ir_complex(c->b, neg(c, ir_imag(c->b, z)), ir_real(c->b, z)); }
-static value times_minus_i(chlo *c, value z) { return ir_complex(c->b, ir_imag(c->b, z), neg(c, ir_real(c->b, z))); }
+static value times_i(chlo *c, value z) {
+    return ir_complex(c->b, neg(c, ir_imag(c->b, z)), ir_real(c->b, z));
+}
+static value times_minus_i(chlo *c, value z) {
+    return ir_complex(c->b, ir_imag(c->b, z), neg(c, ir_real(c->b, z)));
+}
 
-static value complex_asinh(chlo *c, value z) { return ir_log(c->b, add(c, z, ir_sqrt(c->b, add_num(c, mul(c, z, z), 1)))); }
-static value complex_asin(chlo *c, value z) { return times_minus_i(c, complex_asinh(c, times_i(c, z))); }
+static value complex_asinh(chlo *c, value z) {
+    return ir_log(c->b, add(c, z, ir_sqrt(c->b, add_num(c, mul(c, z, z), 1))));
+}
+static value complex_asin(chlo *c, value z) {
+    return times_minus_i(c, complex_asinh(c, times_i(c, z)));
+}
 static value complex_atanh(chlo *c, value z) {
     return mul_num(c, sub(c, ir_log_plus_one(c->b, z), ir_log_plus_one(c->b, neg(c, z))), 0.5);
 }
@@ -44,7 +52,9 @@ value chlo_acos(chlo *c, value x) {
     return pick(c, cmp_num(c, IR_EQ, x, -1), num(c, M_PI), general);
 }
 
-static double half_of_largest(const chlo *c) { return is_f64(c) ? DBL_MAX / 2 : FLT_MAX / 2; }
+static double half_of_largest(const chlo *c) {
+    return is_f64(c) ? DBL_MAX / 2 : FLT_MAX / 2;
+}
 
 /* With t = x - 1: log1p(t + sqrt(t) sqrt(t + 2)). */
 value chlo_acosh(chlo *c, value x) {
@@ -65,13 +75,19 @@ value chlo_asinh(chlo *c, value x) {
     return mul(c, ir_sign(c->b, x), magnitude);
 }
 
-value chlo_atanh(chlo *c, value x) { return complex_atanh(c, x); }
+value chlo_atanh(chlo *c, value x) {
+    return complex_atanh(c, x);
+}
 
 /* --- Hyperbolic: e^x / 2 as e^(x - ln 2), which overflows no earlier than the result --------------------------------------------------- */
 
-static value half_exp(chlo *c, value x) { return ir_exponential(c->b, add_num(c, x, -M_LN2)); }
+static value half_exp(chlo *c, value x) {
+    return ir_exponential(c->b, add_num(c, x, -M_LN2));
+}
 
-value chlo_cosh(chlo *c, value x) { return add(c, half_exp(c, x), half_exp(c, neg(c, x))); }
+value chlo_cosh(chlo *c, value x) {
+    return add(c, half_exp(c, x), half_exp(c, neg(c, x)));
+}
 
 value chlo_sinh(chlo *c, value x) {
     value far = sub(c, half_exp(c, x), half_exp(c, neg(c, x)));

@@ -110,7 +110,7 @@ static void conformance_programs_print_to_a_fixed_point(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(the_corpus_is_harmless), cmocka_unit_test(programs_cut_at_every_byte), cmocka_unit_test(programs_with_flipped_bits),
-                                       cmocka_unit_test(conformance_programs_print_to_a_fixed_point)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(the_corpus_is_harmless), cmocka_unit_test(programs_cut_at_every_byte),
+                                       cmocka_unit_test(programs_with_flipped_bits), cmocka_unit_test(conformance_programs_print_to_a_fixed_point)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,12 +35,14 @@ static void check_constant(xt_dtype t, int64_t n, const void *data) {
     str_free(&text);
 }
 
-static uint64_t next_random(uint64_t *state) { return *state = *state * 6364136223846793005u + 1442695040888963407u; }
+static uint64_t next_random(uint64_t *state) {
+    return *state = *state * 6364136223846793005u + 1442695040888963407u;
+}
 
 static void every_bit_survives(void **state) {
     (void)state;
-    static const xt_dtype types[] = {XT_F32, XT_F64, XT_F16, XT_BF16, XT_F8E4M3FN, XT_F8E5M2, XT_C64, XT_C128, XT_I8, XT_U8, XT_I16, XT_U16,
-                                     XT_I32, XT_U32, XT_I64, XT_U64};
+    static const xt_dtype types[] = {XT_F32, XT_F64, XT_F16, XT_BF16, XT_F8E4M3FN, XT_F8E5M2, XT_C64, XT_C128,
+                                     XT_I8,  XT_U8,  XT_I16, XT_U16,  XT_I32,      XT_U32,    XT_I64, XT_U64};
     uint64_t seed = 7;
     for (size_t k = 0; k < BASE_COUNT(types); k++) {
         uint64_t raw[40 * 2];
@@ -88,18 +90,19 @@ static void equal_elements_print_as_a_splat(void **state) {
     ir_module_free(m);
 }
 
-static const char program[] = "module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
-                              "  func.func public @main(%arg0: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32> {jax.result_info = \"r\"}) {\n"
-                              "    %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32> loc(#loc1)\n"
-                              "    %1 = func.call @\"a b\"(%0) : (tensor<2xf32>) -> tensor<2xf32> loc(\"call\"(\"g.c\":9:1))\n"
-                              "    return %1 : tensor<2xf32> loc(unknown)\n"
-                              "  }\n"
-                              "  func.func private @\"a b\"(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n"
-                              "    return %arg0 : tensor<2xf32>\n"
-                              "  }\n"
-                              "}\n"
-                              "#loc = loc(\"f.c\":41:7)\n"
-                              "#loc1 = loc(\"h.3\"(#loc))\n";
+static const char program[] =
+    "module @jit_f attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+    "  func.func public @main(%arg0: tensor<2xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<2xf32> {jax.result_info = \"r\"}) {\n"
+    "    %0 = stablehlo.add %arg0, %arg0 : tensor<2xf32> loc(#loc1)\n"
+    "    %1 = func.call @\"a b\"(%0) : (tensor<2xf32>) -> tensor<2xf32> loc(\"call\"(\"g.c\":9:1))\n"
+    "    return %1 : tensor<2xf32> loc(unknown)\n"
+    "  }\n"
+    "  func.func private @\"a b\"(%arg0: tensor<2xf32>) -> tensor<2xf32> {\n"
+    "    return %arg0 : tensor<2xf32>\n"
+    "  }\n"
+    "}\n"
+    "#loc = loc(\"f.c\":41:7)\n"
+    "#loc1 = loc(\"h.3\"(#loc))\n";
 
 static void locations_are_read_and_printed(void **state) {
     (void)state;
@@ -155,8 +158,9 @@ static void one_op_for_messages(void **state) {
                          "  %1 = stablehlo.constant dense<[1, 2, 3, 4, 5, 6, 7, 8, 9]> : tensor<9xi8>\n  return\n}");
     str text = STR_INIT;
     ir_op_print(m->funcs->body->first, &text);
-    assert_string_equal(str_cstr(&text), "stablehlo.pad(tensor<3xf32>, tensor<f32>) {edge_padding_high = array<i64: 0>, edge_padding_low = array<i64: 1>, "
-                                         "interior_padding = array<i64: 0>} -> tensor<4xf32>");
+    assert_string_equal(str_cstr(&text),
+                        "stablehlo.pad(tensor<3xf32>, tensor<f32>) {edge_padding_high = array<i64: 0>, edge_padding_low = array<i64: 1>, "
+                        "interior_padding = array<i64: 0>} -> tensor<4xf32>");
     str_clear(&text);
     ir_op_print(m->funcs->body->first->next, &text);
     assert_string_equal(str_cstr(&text), "stablehlo.constant() -> tensor<9xi8>");
@@ -165,8 +169,11 @@ static void one_op_for_messages(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_bit_survives), cmocka_unit_test(long_literals_are_hexadecimal), cmocka_unit_test(equal_elements_print_as_a_splat),
-                                       cmocka_unit_test(locations_are_read_and_printed), cmocka_unit_test(attributes_of_functions_and_modules_survive),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_bit_survives),
+                                       cmocka_unit_test(long_literals_are_hexadecimal),
+                                       cmocka_unit_test(equal_elements_print_as_a_splat),
+                                       cmocka_unit_test(locations_are_read_and_printed),
+                                       cmocka_unit_test(attributes_of_functions_and_modules_survive),
                                        cmocka_unit_test(one_op_for_messages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,8 @@ static str file_with(int major, const char *header, const void *data, size_t n) 
 
 static void every_dtype_round_trips(void **state) {
     (void)state;
-    static const xt_dtype types[] = {XT_BOOL, XT_I8, XT_I16, XT_I32, XT_I64, XT_U8, XT_U16, XT_U32, XT_U64, XT_F16, XT_F32, XT_F64, XT_BF16, XT_C64, XT_C128, XT_F8E4M3FN};
+    static const xt_dtype types[] = {XT_BOOL, XT_I8,  XT_I16, XT_I32, XT_I64,  XT_U8,  XT_U16,  XT_U32,
+                                     XT_U64,  XT_F16, XT_F32, XT_F64, XT_BF16, XT_C64, XT_C128, XT_F8E4M3FN};
     char path[] = "/tmp/xt_npy_XXXXXX";
     int fd = mkstemp(path);
     assert_true(fd >= 0);
@@ -101,7 +102,8 @@ static void hostile_headers_are_errors(void **state) {
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296)}", "more elements than any memory"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (1000000000000,)}", "but 4 follow"},
         {"{'descr': '<f4', 'fortran_order': False, 'shape': (2 3)}", "',' or ')'"},
-        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}", "at most 32 dimensions"},
+        {"{'descr': '<f4', 'fortran_order': False, 'shape': (1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1)}",
+         "at most 32 dimensions"},
         {"{'descr': '<f4", "the npy header ends"},
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
@@ -134,7 +136,7 @@ static void hostile_headers_are_errors(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype_round_trips), cmocka_unit_test(the_header_is_numpys), cmocka_unit_test(other_layouts_are_read),
-                                       cmocka_unit_test(hostile_headers_are_errors)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_dtype_round_trips), cmocka_unit_test(the_header_is_numpys),
+                                       cmocka_unit_test(other_layouts_are_read), cmocka_unit_test(hostile_headers_are_errors)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -30,7 +30,9 @@ static void main_runs_on_inputs(void **state) {
     xt_program *p = parse(add_text);
     float a[] = {1.5f, -4};
     uint16_t b[] = {0x4000, 0xC0A0}; /* 2, -5 in bf16, as the u16 that numpy has for it */
-    xt_array in[2] = {{.dtype = XT_F32, .rank = 1, .dims = {2}, .data = a, .bytes = 8}, {.dtype = XT_U16, .rank = 1, .dims = {2}, .data = b, .bytes = 4}}, out[2];
+    xt_array in[2] = {{.dtype = XT_F32, .rank = 1, .dims = {2}, .data = a, .bytes = 8},
+                      {.dtype = XT_U16, .rank = 1, .dims = {2}, .data = b, .bytes = 4}},
+             out[2];
     assert_true(xt_program_has_main(p));
     assert_int_equal(xt_program_inputs(p), 2);
     assert_int_equal(xt_program_outputs(p), 2);
@@ -43,7 +45,8 @@ static void main_runs_on_inputs(void **state) {
     assert_int_equal(out[1].dtype, XT_BOOL);
     assert_int_equal(((uint8_t *)out[1].data)[0], 0);
     assert_int_equal(((uint8_t *)out[1].data)[1], 1);
-    assert_null(xt_array_compare(&out[0], &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.00001f}, .bytes = 8}, 1e-5, 0));
+    assert_null(
+        xt_array_compare(&out[0], &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.00001f}, .bytes = 8}, 1e-5, 0));
     expect(xt_array_compare(&out[0], &(xt_array){.dtype = XT_F32, .rank = 1, .dims = {2}, .data = (float[]){3.5f, -9.1f}, .bytes = 8}, 1e-5, 0),
            "1 of 2 elements differ; the first, [1], is -9, expected -9.1");
     expect(xt_array_compare(&out[0], &out[1], 1, 1), "f32 of rank 1");
@@ -54,12 +57,14 @@ static void main_runs_on_inputs(void **state) {
     xt_program_free(p);
 }
 
-static const char checks[] = "// a comment before anything\n\nfunc.func @first() {\n  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
-                             "  check.expect_eq_const %0, dense<[1.0, 2.0]> : tensor<2xf32>\n  return\n}\n"
-                             "func.func private @helper() {\n  return\n}\n"
-                             "// -----\n\nfunc.func @second() -> tensor<i1> {\n  %0 = stablehlo.constant dense<3> : tensor<2xi32>\n  %1 = stablehlo.add %0, %0 : tensor<2xi32>\n"
-                             "  stablehlo.custom_call @check.expect_eq(%0, %0) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()\n"
-                             "  %2 = stablehlo.custom_call @check.eq(%1, %%d) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>\n  return %2 : tensor<i1>\n}\n// -----\n";
+static const char checks[] =
+    "// a comment before anything\n\nfunc.func @first() {\n  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
+    "  check.expect_eq_const %0, dense<[1.0, 2.0]> : tensor<2xf32>\n  return\n}\n"
+    "func.func private @helper() {\n  return\n}\n"
+    "// -----\n\nfunc.func @second() -> tensor<i1> {\n  %0 = stablehlo.constant dense<3> : tensor<2xi32>\n  %1 = stablehlo.add %0, %0 : "
+    "tensor<2xi32>\n"
+    "  stablehlo.custom_call @check.expect_eq(%0, %0) {has_side_effect = true} : (tensor<2xi32>, tensor<2xi32>) -> ()\n"
+    "  %2 = stablehlo.custom_call @check.eq(%1, %%d) : (tensor<2xi32>, tensor<2xi32>) -> tensor<i1>\n  return %2 : tensor<i1>\n}\n// -----\n";
 
 static void assertions_are_checked(void **state) {
     (void)state;
@@ -108,7 +113,9 @@ static void literals_are_read(void **state) {
     (void)state;
     xt_array a[4];
     int n;
-    xt_status s = xt_arrays_parse(" [dense<1> : tensor<i32>, dense<[[1.0, 2.0]]> : tensor<1x2xf32>, dense<\"0x0100\"> : tensor<1xi16>, dense<(1.0,2.0)> : tensor<2xcomplex<f32>>]", a, 4, &n);
+    xt_status s = xt_arrays_parse(" [dense<1> : tensor<i32>, dense<[[1.0, 2.0]]> : tensor<1x2xf32>, dense<\"0x0100\"> : tensor<1xi16>, "
+                                  "dense<(1.0,2.0)> : tensor<2xcomplex<f32>>]",
+                                  a, 4, &n);
     if (s) fail_msg("%s", xt_status_message(s));
     assert_int_equal(n, 4);
     assert_int_equal(*(int32_t *)a[0].data, 1);
@@ -127,7 +134,7 @@ static void nothing_leaks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(main_runs_on_inputs), cmocka_unit_test(assertions_are_checked), cmocka_unit_test(bad_files_are_errors),
-                                       cmocka_unit_test(literals_are_read), cmocka_unit_test(nothing_leaks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(main_runs_on_inputs), cmocka_unit_test(assertions_are_checked),
+                                       cmocka_unit_test(bad_files_are_errors), cmocka_unit_test(literals_are_read), cmocka_unit_test(nothing_leaks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
