@@ -44,7 +44,7 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     XT_TRY(ir_parse(text, n, "program", &e->module));
     XT_TRY(ir_verify(e->module));
     XT_TRY(find_main(e));
-    XT_TRY(pass_lower_chlo(e->module));
+    XT_TRY(pass_optimize(&(pass_ctx)PASS_CTX_INIT, e->module));
     XT_TRY(cpu_inline(e->module, e->main));
     e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);

@@ -5,6 +5,7 @@
 #include "ir/interp.h"
 
 #include <assert.h>
+#include <pthread.h>
 
 enum { INEXACT = 0, EXACT = 1 };
 const rule_row rule_rows[] = {
@@ -130,11 +131,19 @@ ir_value *rule_build(ir_builder *b, const char *p, const rule_vars *vars, const 
     return op ? &op->out[0] : NULL;
 }
 
+/* Opcodes of the patterns' roots, looked up once: most ops are the root of no pattern. */
+static ir_opcode roots[BASE_COUNT(rule_rows)];
+static pthread_once_t roots_once = PTHREAD_ONCE_INIT;
+static void find_roots(void) {
+    for (size_t i = 0; i < BASE_COUNT(rule_rows); i++) read_opcode(rule_rows[i].from, &roots[i]);
+}
+
 ir_value *rule_apply(ir_builder *b, const ir_op *op, bool inexact) {
-    for (size_t i = 0; i < rule_row_count; i++) {
+    pthread_once(&roots_once, find_roots);
+    for (size_t i = 0; i < BASE_COUNT(rule_rows); i++) {
         const rule_row *r = &rule_rows[i];
         rule_vars vars;
-        if ((!r->exact && !inexact) || !rule_match(r, op, &vars)) continue;
+        if (roots[i] != op->code || (!r->exact && !inexact) || !rule_match(r, op, &vars)) continue;
         const ir_type *type = op->out[0].type;
         if (r->to[0] >= 'a' && r->to[0] <= 'z') {
             ir_value *v = vars.v[r->to[0] - 'a'];
