@@ -1,0 +1,19 @@
+#!/bin/bash
+# The device suite: what xtrain needs of a device, asked of one named in XT_TEST_PLUGIN (TPU, CUDA or the path of a PJRT plugin). Run by
+# `make test-device DEVICE=...`. The client's own tests first: if those fail, nothing after them says more.
+. "$(dirname "$0")/examples/lib.sh"
+root=$(cd "$(dirname "$0")/.." && pwd)
+BUILD=${BUILD:-$root/build}
+device=${XT_TEST_PLUGIN:?the device to test: make test-device DEVICE=/path/plugin.so}
+out=$tmp/out
+quietly() { "$@" >"$out" 2>&1; }
+check "the client's tests" quietly env XT_PLUGIN_DIR="$BUILD" "$BUILD/test_device_exec"
+export XT_DEVICE=$device
+for t in "$BUILD"/test_lazy_*; do
+    [ -f "$t" ] && [ -x "$t" ] && check "$(basename "$t")" quietly "$t"
+done
+check "program 1 runs" quietly "$BUILD/mnist_single"
+check "program 1 compiles once" [ "$(figure "$out" 'programs +([0-9]+) compiled')" = 1 ]
+check "program 1 executes 468 times" [ "$(figure "$out" 'executions +([0-9]+) ')" = 468 ]
+check "conformance" quietly env XTRAIN="$BUILD/xtrain" bash "$root/tests/conformance/run.sh" "$root/tests/conformance/programs" "$device"
+finish
