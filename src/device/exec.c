@@ -291,7 +291,12 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
         for (size_t i = 0; i < n_in; i++)
             if (!keep || !keep[i]) device_buffer_check_gone(in[i]);
         s = wrap_outputs(e, l.out, out);
-        if (done) when_executed(c, event, d);
+        if (!done || !s) {
+            if (done) when_executed(c, event, d);
+        } else { /* the caller gets the failure from here, so `done` is not called: what runs is waited for and dropped */
+            xt_status_free(event ? device_event_finish(c->api, event, "running a program") : NULL);
+            base_free(d);
+        }
     }
     base_free(l.in);
     return s;

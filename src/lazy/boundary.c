@@ -179,7 +179,10 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     for (size_t i = 0; i < observers.n; i++)
         if (observers.items[i].before) observers.items[i].before(observers.items[i].user, cause);
     xt_status late = lazy_take_async_error();
-    if (late) lazy_fail(late);
+    if (late) {
+        lazy_quiesce();
+        lazy_fail(late);
+    }
     if (!c->error) {
         xt_status s = run_step(c, cause, src);
         if (s) lazy_fail(s);
@@ -203,4 +206,7 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
 
 bool xt_mark_step_at(const xt_src *src) { return lazy_boundary(LAZY_MARK_STEP, src); }
 
-bool xt_wait_at(const xt_src *src) { return lazy_boundary(LAZY_WAIT, src) && lazy_drain(); }
+bool xt_wait_at(const xt_src *src) {
+    bool ok = lazy_boundary(LAZY_WAIT, src);
+    return lazy_drain() && ok;
+}

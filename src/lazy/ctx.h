@@ -170,6 +170,7 @@ void lazy_roots_free(lazy_roots *r);
 xt_status lazy_upload_packs(lazy_ctx *c);
 void lazy_emit_event(const lazy_event *e);
 xt_status lazy_take_async_error(void); /* of a program that failed after it was started */
+void lazy_quiesce(void);               /* waits for what is in flight and forgets its failures: consequences of one already taken */
 
 /* --- reader thread (reader.c) ---------------------------------------------------------------------------------------------------------------------------- */
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q); /* starts the transfer; fn runs in order of calls */

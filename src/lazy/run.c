@@ -34,6 +34,15 @@ xt_status lazy_take_async_error(void) {
     return s;
 }
 
+/* After a failure: what was started on its results fails too, and says nothing new. */
+void lazy_quiesce(void) {
+    pthread_mutex_lock(&rt.lock);
+    while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
+    xt_status_free(rt.failed);
+    rt.failed = NULL;
+    pthread_mutex_unlock(&rt.lock);
+}
+
 typedef struct flight { /* what a completion needs to know */
     int64_t step, started_ns;
     double flops;
@@ -92,7 +101,8 @@ static void flight_free(flight *f) {
 
 static void finished(void *user, xt_status error, int64_t finished_ns) {
     flight *f = user;
-    if (error) error = enrich(f, error);
+    bool failed = error != NULL;
+    if (failed) error = enrich(f, error);
     for (size_t i = 0; i < f->n_fns; i++) f->fns[i](f->users[i], f->step, finished_ns);
     pthread_mutex_lock(&rt.lock);
     /* Device time: from when the device could begin (start, or the end of the program before) to the completion. */
@@ -101,7 +111,7 @@ static void finished(void *user, xt_status error, int64_t finished_ns) {
     rt.last_done_ns = finished_ns;
     if (error && !rt.failed) rt.failed = error;
     else xt_status_free(error);
-    if (f->flops > 0) counter_add(COUNTER_flops, (int64_t)f->flops);
+    if (f->flops > 0 && !failed) counter_add(COUNTER_flops, (int64_t)f->flops);
     rt.in_flight--;
     pthread_cond_broadcast(&rt.changed);
     pthread_mutex_unlock(&rt.lock);
