@@ -301,6 +301,43 @@ static void test_early_close(void **state) {
     assert_int_equal(xt_live_objects("client"), clients - 1);
 }
 
+/* One step with any call allowed to fail; what was made is given back. */
+static xt_status try_step(device_exec *e, float got[4], chain *c, int *expected) {
+    device_buffer *w = NULL, *g = NULL, *out = NULL;
+    xt_status s = device_upload(client, XT_F32, 1, dims4, (float[]){4, 4, 4, 4}, &w);
+    if (!s) s = device_upload(client, XT_F32, 1, dims4, (float[]){1, 2, 3, 4}, &g);
+    if (!s) s = device_execute(e, 2, (device_buffer *[]){w, g}, NULL, &out, chain_done, c);
+    if (!s) ++*expected;
+    if (!s) s = device_read(out, got, 16);
+    device_buffer_release(w), device_buffer_release(g), device_buffer_release(out);
+    return s;
+}
+
+static void test_out_of_memory(void **state) {
+    (void)state;
+    device_exec *e = compile(step);
+    chain c = {.lock = PTHREAD_MUTEX_INITIALIZER, .ordered = true};
+    int64_t buffers = xt_live_objects("buffer"), bytes = counter_get(COUNTER_device_bytes);
+    int failures = 0, expected = 0;
+    for (int n = 0; n < 12; n++) { /* a step makes fewer allocations than that on this side of the boundary */
+        float got[4] = {0};
+        base_fail_alloc_after(n);
+        xt_status s = try_step(e, got, &c, &expected);
+        base_fail_alloc_after(-1);
+        if (s)
+            assert_int_equal(xt_status_code(s), XT_RESOURCE_EXHAUSTED);
+        else
+            assert_true(got[0] == 3 && got[3] == 0);
+        failures += s != NULL;
+        xt_status_free(s);
+        assert_int_equal(xt_live_objects("buffer"), buffers);
+        assert_int_equal(counter_get(COUNTER_device_bytes), bytes);
+    }
+    assert_in_range(failures, 4, 11);
+    assert_true(wait_for(&c, expected));
+    device_exec_release(e);
+}
+
 static xt_status no_kv_get(void *user, const char *key, size_t n, int timeout_ms, char **value, size_t *value_size) {
     (void)user, (void)key, (void)n, (void)timeout_ms, (void)value, (void)value_size;
     return status_new(XT_DEADLINE_EXCEEDED, NULL, "nobody answers");
@@ -324,9 +361,13 @@ static void test_not_joining(void **state) {
 
 static int run(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_info),       cmocka_unit_test(test_run),    cmocka_unit_test(test_donation),    cmocka_unit_test(test_chain),
-        cmocka_unit_test(test_read_async), cmocka_unit_test(test_nocopy), cmocka_unit_test(test_types),       cmocka_unit_test(test_compile_errors),
-        cmocka_unit_test(test_serialize),  cmocka_unit_test(test_stats),  cmocka_unit_test(test_early_close), cmocka_unit_test(test_not_joining),
+        cmocka_unit_test(test_info),          cmocka_unit_test(test_run),
+        cmocka_unit_test(test_donation),      cmocka_unit_test(test_chain),
+        cmocka_unit_test(test_read_async),    cmocka_unit_test(test_nocopy),
+        cmocka_unit_test(test_types),         cmocka_unit_test(test_compile_errors),
+        cmocka_unit_test(test_serialize),     cmocka_unit_test(test_stats),
+        cmocka_unit_test(test_early_close),   cmocka_unit_test(test_not_joining),
+        cmocka_unit_test(test_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
