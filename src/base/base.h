@@ -139,6 +139,7 @@ void clock_set_fake(int64_t (*fn)(void *), void *user); /* NULL restores the rea
 /* --- log.c: what the sink receives. One whole message per call, newline added. ------------------------------------------------- */
 void log_msg(xt_severity sev, const char *fmt, ...) BASE_PRINTF(2, 3);
 void log_raw(xt_severity sev, const char *text, size_t n);
+bool log_to_terminal(void); /* messages go to stderr, and it is a terminal: a progress line may be repainted */
 void log_once(const char *key, xt_severity sev, const char *fmt, ...) BASE_PRINTF(3, 4);
 
 /* --- live.c: live-object counts by kind. ------------------------------------------------------------------------------------------ */

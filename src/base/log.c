@@ -56,8 +56,20 @@ static void prefix_lines(str *out, const char *text, size_t n, int rank) {
     }
 }
 
+bool log_to_terminal(void) { return !sink && isatty(STDERR_FILENO); }
+
+/* A message that comes while a progress line stands takes its place; the next repaint puts the line below it. */
+static bool line_stands;
+
+static void make_way(const char *text, size_t n) {
+    static const char erase[] = "\r\x1b[K";
+    if (line_stands && n && text[0] != '\r') write_all(erase, sizeof erase - 1);
+    line_stands = n && text[0] == '\r' && text[n - 1] != '\n';
+}
+
 static void write_stderr(xt_severity sev, const char *text, size_t n) {
     if (sev < least_severity()) return;
+    make_way(text, n);
     const world *w = world_get();
     str prefixed = STR_INIT;
     if (w->size > 1) prefix_lines(&prefixed, text, n, w->rank);

@@ -36,6 +36,14 @@ void xt_cost_summary(void) {
     str_free(&t);
 }
 
+void diag_summary_once(void) {
+    static int64_t told;
+    int64_t executions = counter_get(COUNTER_executions);
+    if (executions == told || !env_flag("XT_SUMMARY", true) || world_get()->rank != 0) return;
+    told = executions;
+    xt_cost_summary();
+}
+
 int xt_finish_at(const xt_src *src) {
     bool ok = lazy_boundary(LAZY_FINISH, src);
     ok = lazy_drain() && ok;
@@ -43,7 +51,7 @@ int xt_finish_at(const xt_src *src) {
     xt_status e = xt_error();
     if (e) log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
     ok = ok && !e;
-    if (ok && counter_get(COUNTER_executions) > 0 && env_flag("XT_SUMMARY", true) && world_get()->rank == 0) xt_cost_summary();
+    if (ok) diag_summary_once();
     lazy_free_owned();
     xt_clear_error();
     lazy_reset_thread();

@@ -77,6 +77,8 @@ void lazy_device_close(void) {
     pthread_mutex_unlock(&dev.lock);
 }
 
+void lazy_at_rest(void) { dev.finished = true; }
+
 void lazy_at_finish(void (*fn)(void *), void *user) {
     pthread_mutex_lock(&dev.lock);
     if (dev.n_hooks < BASE_COUNT(dev.hooks)) {

@@ -54,6 +54,9 @@ xt_dtype lazy_autocast(void);                  /* XT_DTYPE_NONE when off */
 void lazy_no_grad_value(ir_value *v);          /* nothing flows back through v (detach, the max of a softmax) */
 /* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never repeats over a run. */
 xt_tensor lazy_rng_key(const xt_src *src);
+/* The step that random draws of this thread are filed under from here on; < 0: boundaries passed. A trainer counts micro-batches, so that a resumed
+ * run draws what the unbroken one drew. */
+void lazy_set_draw_step(int64_t step);
 
 /* --- module path ---------------------------------------------------------------------------------------------------------------------------- */
 void lazy_path_push(const char *name);         /* "h.3", "attn": joined with dots */
@@ -91,6 +94,7 @@ void lazy_at_finish(void (*fn)(void *), void *user);      /* run by xt_finish af
 xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
 void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
+void lazy_at_rest(void);                        /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
 
 /* What the loop is at: set by xt_next, read by logs and reports. */

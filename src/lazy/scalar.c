@@ -82,6 +82,10 @@ void xt_seed(uint64_t s) {
 
 uint64_t lazy_seed(void) { return seed(); }
 
+static __thread int64_t draw_step_plus_1; /* 0: none given */
+
+void lazy_set_draw_step(int64_t step) { draw_step_plus_1 = step < 0 ? 0 : step + 1; }
+
 xt_tensor lazy_rng_key(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     ir_builder *b = lazy_begin(src);
@@ -94,7 +98,7 @@ xt_tensor lazy_rng_key(const xt_src *src) {
         p->now.u[at] = (uint32_t)s;
         p->now.u[at + 1] = (uint32_t)(s >> 32);
         p->now.u[at + 2] = (uint32_t)c->draws++;
-        p->now.u[at + 3] = (uint32_t)c->step;
+        p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step);
     }
     return lazy_wrap(x, "a random key");
 }

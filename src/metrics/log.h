@@ -48,6 +48,7 @@ void log_drain(void);                    /* until all rows are written (validati
 void log_close(void);                    /* drains, closes the sinks, forgets the metrics */
 double log_latest(const char *name);     /* newest written value; NaN if none. Any thread. */
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
+bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
 void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
 /* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */
 void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values);

@@ -47,6 +47,13 @@ void log_window_begin(void) {
     if (e) e->sets[e->stage].window_begins = true;
 }
 
+bool log_knows(log_stage s, const char *name) {
+    log_engine *e = log_engine_peek();
+    for (size_t i = 0; e && i < e->sets[s].n; i++)
+        if (strcmp(e->sets[s].metrics[i].name, name) == 0) return true;
+    return false;
+}
+
 void log_append_names(log_stage s, str *out) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n; i++) str_printf(out, "%s%s", i ? ", " : "", e->sets[s].metrics[i].name);

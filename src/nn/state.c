@@ -34,6 +34,9 @@ xt_status xt_save(xt_module *m, const char *path) {
     return st_commit(w);
 }
 
+/* A trainer's checkpoint holds more than the module: "optimizer:NAME", "xtrain:checksum". */
+static bool of_module(const char *name) { return strncmp(name, "optimizer:", 10) != 0 && strncmp(name, "xtrain:", 7) != 0; }
+
 /* The file must hold every tensor of the module with its shape and dtype. */
 static xt_status check(const nn_root *r, const st_file *f, const char *path) {
     for (size_t i = 0; i < r->n; i++) {
@@ -53,7 +56,7 @@ static xt_status check(const nn_root *r, const st_file *f, const char *path) {
     if (r->n && st_count(f) > r->n)
         for (size_t i = 0; i < st_count(f); i++) {
             const char *name = st_at(f, i)->name;
-            if (!map_get(r->by_name, name, strlen(name))) return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %s, which the module does not have", path, name);
+            if (of_module(name) && !map_get(r->by_name, name, strlen(name))) return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %s, which the module does not have", path, name);
         }
     return NULL;
 }
@@ -68,6 +71,7 @@ static void free_value(void *p) {
 static xt_status read_values(st_file *f, const char *path, map *into) {
     for (size_t i = 0; i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
+        if (!of_module(e->name)) continue;
         size_t n = (size_t)(e->end - e->begin);
         nn_loaded *l = base_calloc(1, sizeof *l);
         if (!l || !(l->data = base_malloc(n ? n : 1)) || !(l->type = ir_tensor(e->dtype, (size_t)e->rank, e->dims))) {

@@ -43,8 +43,11 @@ struct xt_optimizer {
     xt_tensor step_count;   /* f32 scalar state of kinds that count */
     optim_param *params;
     size_t n, cap;
+    map *loaded;            /* state name -> value read before the state exists */
 };
 
+/* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the first step makes it. */
+xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data);
 xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what);
 ir_value *optim_scale(ir_builder *b, ir_value *x, ir_value *scalar); /* x * scalar, the scalar converted and broadcast */
 ir_value *optim_times(ir_builder *b, ir_value *x, double c);

@@ -22,6 +22,36 @@ xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what) {
     return o;
 }
 
+/* --- values from checkpoints ------------------------------------------------------------------------------------------------------------------ */
+typedef struct loaded {
+    const ir_type *type;
+    max_align_t data[];
+} loaded;
+
+xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data) {
+    for (int i = 0; i < xt_optimizer_tensors(o); i++)
+        if (strcmp(xt_optimizer_tensor_name(o, i), name) == 0) return lazy_state_write(xt_optimizer_tensor(o, i), data, ir_type_bytes(type));
+    if (!o->loaded) o->loaded = map_new();
+    loaded *l = base_malloc(sizeof *l + ir_type_bytes(type)), *old = NULL;
+    if (!l) return status_oom(ir_type_bytes(type), name);
+    l->type = type;
+    memcpy(l->data, data, ir_type_bytes(type));
+    if (o->loaded && map_put(o->loaded, name, strlen(name), l, (void **)&old)) {
+        base_free(old);
+        return NULL;
+    }
+    base_free(l);
+    return status_oom(ir_type_bytes(type), name);
+}
+
+static xt_tensor new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type) {
+    loaded *l = o->loaded ? map_remove(o->loaded, name, strlen(name)) : NULL;
+    if (l && l->type != type) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "the checkpoint's optimizer state %s has another shape than the parameter now", name));
+    xt_tensor t = lazy_state_new(src, LAZY_OPTIMIZER, name, type->dtype, (int)type->rank, type->dims, l && l->type == type ? l->data : NULL);
+    base_free(l);
+    return t;
+}
+
 void xt_optimizer_free(xt_optimizer *o) {
     if (!o) return;
     lazy_disown(o);
@@ -32,6 +62,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     }
     if (lazy_type(o->step_count)) xt_drop_at(XT_HERE, o->step_count);
     base_free(o->params);
+    map_free(o->loaded, base_free);
     base_free(o);
     live_add(LIVE_optimizer, -1);
 }
@@ -63,7 +94,7 @@ static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
         if (!o->kind->uses_state(o, k)) continue;
         char full[1024];
         snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
-        p.state[k] = lazy_state_new(src, LAZY_OPTIMIZER, full, t->dtype, (int)t->rank, t->dims, NULL);
+        p.state[k] = new_state(src, o, full, t);
     }
     return VEC_PUSH(o->params, o->n, o->cap, p) ? &o->params[o->n - 1] : NULL;
 }
@@ -172,7 +203,7 @@ void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
 /* --- the step --------------------------------------------------------------------------------------------------------------------------------- */
 static void begin_shared(const xt_src *src, xt_optimizer *o, ir_value *shared[2]) {
     if (!o->kind->counts_steps) return;
-    if (!o->step_count.slot) o->step_count = lazy_state_new(src, LAZY_OPTIMIZER, "optimizer.step", XT_F32, 0, NULL, NULL);
+    if (!o->step_count.slot) o->step_count = new_state(src, o, "optimizer.step", ir_scalar(XT_F32));
     ir_builder *b = lazy_begin(src);
     ir_value *old = lazy_value(o->step_count);
     if (!old) return;

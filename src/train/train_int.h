@@ -48,7 +48,7 @@ struct xt_trainer {
     int64_t epoch, global_step, epochs_done, epoch_batches;
     bool stop, validating;
     xt_tensor loss_state;      /* [2] first and last loss, written by the steps' programs, read once at the end */
-    bool loss_begins;
+    bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
     char *run_dir;
     log_sink sinks[8];
     size_t n_sinks;
@@ -66,7 +66,6 @@ struct xt_trainer {
 extern const option_row train_option_rows[];
 extern const size_t train_option_count;
 xt_status train_settle(xt_trainer *t);                       /* environment and defaults into t->o; checks */
-void train_stop_note(xt_trainer *t, const char *fmt, ...) BASE_PRINTF(2, 3);
 double train_metric_of(const char *name);                    /* as xt_trainer_metric, without waiting */
 
 /* callback.c: calls the hook of every callback, in order. */

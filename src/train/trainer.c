@@ -37,6 +37,8 @@ const size_t train_option_count = BASE_COUNT(train_option_rows);
 static void free_trainer(void *t) { xt_trainer_free(t); }
 
 static void keep_problem(xt_trainer *t, xt_status s) {
+    if (!s) return;
+    lazy_fail(status_clone(s));
     if (t->problem) xt_status_free(s);
     else t->problem = s;
 }

@@ -1,0 +1,89 @@
+/* Stops when a logged value has not become better for `patience` checks. A check is after each validation, or each epoch when there is none. Order of
+ * tests: not finite, good enough, improvement, patience. */
+#include <cjson/cJSON.h>
+#include <math.h>
+
+#include "train/train_int.h"
+
+typedef struct stopper {
+    xt_early_stopping_opts o;
+    double best; /* smaller is better */
+    int64_t waited;
+    bool any;
+} stopper;
+
+static double signed_value(const stopper *e, double v) { return e->o.mode == XT_MAX ? -v : v; }
+
+static void check_value(xt_trainer *t, stopper *e) {
+    double v = xt_trainer_metric(t, e->o.monitor, true), s = signed_value(e, v);
+    double probe;
+    if (isnan(v) && !log_find(e->o.monitor, &probe)) {
+        str names = STR_INIT;
+        log_append_names(LOG_VALIDATE, &names);
+        if (names.len) str_append(&names, ", ");
+        log_append_names(LOG_TRAIN, &names);
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: monitor = %s was not logged; logged so far: %s", e->o.monitor, str_cstr(&names)));
+        str_free(&names);
+        return;
+    }
+    char why[256] = "";
+    if (!isfinite(v)) snprintf(why, sizeof why, "%s is %g", e->o.monitor, v);
+    else if (e->o.stop_at != 0 && s < signed_value(e, e->o.stop_at)) snprintf(why, sizeof why, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at);
+    else if (!e->any || s < e->best - e->o.min_delta) {
+        e->best = s;
+        e->any = true;
+        e->waited = 0;
+    } else if (++e->waited >= e->o.patience)
+        snprintf(why, sizeof why, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
+    if (!*why) return;
+    xt_trainer_stop(t);
+    if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "early stopping after epoch %lld, step %lld: %s", (long long)t->epoch, (long long)t->global_step, why);
+}
+
+static void validation_end(xt_trainer *t, void *user) { check_value(t, user); }
+
+static void epoch_end(xt_trainer *t, void *user) {
+    if (!t->val) check_value(t, user);
+}
+
+static size_t save_state(char *buf, size_t n, void *user) {
+    const stopper *e = user;
+    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s}", e->any ? e->best : 0.0, (long long)e->waited, e->any ? "true" : "false");
+}
+
+static xt_status load_state(const char *json, void *user) {
+    stopper *e = user;
+    cJSON *o = cJSON_Parse(json);
+    const cJSON *best = cJSON_GetObjectItemCaseSensitive(o, "best"), *waited = cJSON_GetObjectItemCaseSensitive(o, "waited");
+    bool ok = cJSON_IsNumber(best) && cJSON_IsNumber(waited);
+    if (ok) {
+        e->best = best->valuedouble;
+        e->waited = (int64_t)waited->valuedouble;
+        e->any = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "any"));
+    }
+    cJSON_Delete(o);
+    return ok ? NULL : status_new(XT_DATA_LOSS, NULL, "its state is incomplete");
+}
+
+const xt_callback_desc early_stopping_desc = {
+    .struct_size = sizeof(xt_callback_desc), .name = "early_stopping", .validation_end = validation_end, .epoch_end = epoch_end, .save_state = save_state, .load_state = load_state, .free_user = base_free,
+};
+
+static const option_row rows[] = {
+    {"patience", "checks without improvement", OPTION_INT, offsetof(xt_early_stopping_opts, patience), 3, 1, 1e9, NULL},
+    {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0, 0, 1e30, NULL},
+};
+
+xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o) {
+    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_early_stopping");
+    if (!s && !o.monitor) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: .monitor is missing: the name of the logged value to watch");
+    if (!s && o.mode != XT_REDUCE_DEFAULT && o.mode != XT_MIN && o.mode != XT_MAX) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: mode is XT_MIN or XT_MAX");
+    stopper *e = s ? NULL : base_calloc(1, sizeof *e);
+    if (!e) {
+        lazy_fail(s ? s : status_oom(sizeof *e, "a callback"));
+        return NULL;
+    }
+    e->o = o;
+    e->o.monitor = intern_text(intern(o.monitor));
+    return callback_make(&early_stopping_desc, e);
+}

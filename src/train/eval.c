@@ -1,0 +1,93 @@
+/* Validation and test: one pass in eval mode without gradients. Each batch is one execution of one program; the stage's values stay on the device until
+ * the pass is over and leave it in one read. */
+#include "train/train_int.h"
+
+bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader *l, int64_t limit) {
+    const xt_task *task = t->task;
+    void (*step)(xt_module *, xt_batch, void *) = stage == LOG_TEST && task->test_step ? task->test_step : task->validation_step;
+    lazy_position train_at = *lazy_position_of_thread();
+    bool was_training = xt_is_training(t->net);
+    int64_t done = 0;
+    xt_eval(t->net);
+    xt_no_grad_begin();
+    log_set_stage(stage);
+    log_epoch_begin(stage);
+    xt_batch b;
+    bool cut = false;
+    while (!cut && xt_next_at(src, l, &b)) {
+        lazy_position_of_thread()->epoch = t->epoch;
+        lazy_position_of_thread()->samples = train_at.samples;
+        lazy_set_draw_step(done);
+        train_precision_begin(t);
+        if (done % t->every.steps == 0) log_window_begin();
+        step(t->net, b, task->user);
+        train_precision_end(t);
+        if (stage == LOG_VALIDATE) TRAIN_CALL(t, validation_batch_end, t, &b);
+        cut = ++done == limit;
+    }
+    if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
+    if (cut || xt_error()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
+    if (!xt_error()) {
+        log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batches */
+        log_emit(stage, true, t->global_step);
+    }
+    log_set_stage(LOG_TRAIN);
+    xt_no_grad_end();
+    if (was_training) xt_train(t->net);
+    *lazy_position_of_thread() = train_at;
+    return !xt_error();
+}
+
+bool train_validate(xt_trainer *t, const xt_src *src) {
+    t->validating = true;
+    TRAIN_CALL(t, validation_start, t);
+    bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->o.limit_val_batches);
+    t->validating = false;
+    if (!ok) return false;
+    if (t->task->on_validation_epoch_end) t->task->on_validation_epoch_end(t->net, t->epoch, t->task->user);
+    TRAIN_CALL(t, validation_end, t);
+    return !xt_error();
+}
+
+/* --- on their own ------------------------------------------------------------------------------------------------------------------------------ */
+typedef struct table {
+    str text;
+    log_stage stage;
+} table;
+
+static void take_row(void *user, const log_row *row) {
+    table *tb = user;
+    if (row->stage != tb->stage || !row->epoch_level) return;
+    for (size_t i = 0; i < row->n; i++) str_printf(&tb->text, "  %-28s %.6g\n", row->values[i].name, row->values[i].value);
+}
+
+static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
+    if (t && t->help) return 0;
+    xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "%s: the trainer is NULL", what);
+    if (!s && xt_error()) return train_report(NULL);
+    if (!s && (!task || !loader)) s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task or the loader is NULL", what);
+    if (!s && !task->validation_step && !(stage == LOG_TEST && task->test_step))
+        s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task has no %s", what, stage == LOG_TEST ? ".test_step and no .validation_step" : ".validation_step");
+    if (!s) s = train_module(t, task);
+    if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
+    if (s) return train_report(status_at(s, src));
+    t->task = task;
+    table tb = {.text = STR_INIT, .stage = stage};
+    log_sink sink = {.row = take_row, .user = &tb};
+    log_add_sink(&sink);
+    log_set_manual(true);
+    xt_loader_set_epoch(loader, 0, 0);
+    bool ok = train_evaluate(t, src, stage, loader, t->o.limit_val_batches);
+    ok = lazy_drain() && ok;
+    log_remove_sink(&sink);
+    log_set_manual(false);
+    lazy_set_draw_step(-1);
+    xt_loader_set_epoch(loader, 0, 0);
+    if (ok && tb.text.len) log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));
+    str_free(&tb.text);
+    lazy_at_rest();
+    return ok ? 0 : train_report(NULL);
+}
+
+int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) { return run_alone(src, t, task, loader, LOG_VALIDATE, "xt_validate"); }
+int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) { return run_alone(src, t, task, loader, LOG_TEST, "xt_test"); }

@@ -1,0 +1,294 @@
+/* The fit loop. Boundaries come from xt_next alone (and one explicit one where an epoch is cut short or a validation interrupts it), so a micro-batch's
+ * program is the same whatever is logged. With accumulation there are up to three: a window's first micro-batch (fresh gradients), a middle one, and
+ * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short last window needs no program. */
+#include "coll/coll.h"
+#include "diag/diag.h"
+#include "train/train_int.h"
+
+typedef struct loop {
+    xt_trainer *t;
+    const xt_src *src;
+    int64_t batches;       /* of an epoch */
+    bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
+    int64_t samples;       /* of it */
+    int64_t row_mark;      /* micro-batches at the last row, in periods */
+    bool loader_ready;     /* the loader stands at the begin of the next epoch, its workers reading ahead */
+} loop;
+
+static bool steps_left(const xt_trainer *t) { return t->o.max_steps == 0 || t->global_step < t->o.max_steps; }
+static bool epochs_left(const xt_trainer *t) { return t->o.max_epochs <= 0 || t->epoch < t->o.max_epochs; }
+
+/* --- one micro-batch ------------------------------------------------------------------------------------------------------------------------ */
+/* First and last loss of the fit, kept on the device: read once, at the end. */
+static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
+    if (!lazy_type(loss)) return;
+    if (!t->loss_state.slot) {
+        int64_t two = 2;
+        t->loss_state = lazy_state_new(src, LAZY_LOG, "first and last loss", XT_F32, 1, &two, NULL);
+    }
+    xt_no_grad_begin();
+    xt_tensor now = xt_reshape_at(src, xt_cast_at(src, xt_detach_at(src, loss), XT_F32), XT_DIMS_(1, 0));
+    xt_tensor begins = xt_gt_at(src, lazy_scalar(src, XT_F32, t->loss_begins), xt_full_at(src, 0, XT_F32, XT_DIMS_(0)));
+    xt_tensor first = xt_where_at(src, begins, now, xt_slice_at(src, t->loss_state, 0, 0, 1));
+    xt_tensor both = xt_concat_at(src, 2, (xt_tensor[]){first, now}, 0);
+    if (lazy_type(both)) lazy_assign(t->loss_state, both);
+    xt_no_grad_end();
+    t->loss_begins = false;
+}
+
+/* Every run has its loss in the rows and on the bar, unless the task logs one of that name itself. */
+static void log_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
+    if (!t->own_loss && log_knows(LOG_TRAIN, "loss")) return;
+    t->own_loss = true;
+    xt_log_at(src, "loss", loss, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON});
+}
+
+static void record(loop *l, const xt_batch *b, const window *w) {
+    xt_trainer *t = l->t;
+    TRAIN_CALL(t, batch_start, t, b);
+    if (w->begins) log_window_begin();
+    lazy_set_draw_step(t->position.batches); /* random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them */
+    train_precision_begin(t);
+    xt_tensor loss = t->task->training_step(t->net, *b, t->task->user);
+    if (loss.slot == 0 && !xt_error()) lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise"));
+    if (!xt_error()) {
+        log_loss(t, l->src, loss);
+        note_loss(t, l->src, loss);
+        const ir_type *type = lazy_type(loss);
+        if (t->o.accumulate_grad_batches > 1 && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
+        xt_backward_at(l->src, loss);
+    }
+    if (!xt_error() && w->ends) xt_optimizer_step_at(l->src, t->opt);
+    train_precision_end(t);
+    TRAIN_CALL(t, batch_end, t, b);
+    l->recorded = true;
+    l->stepped = w->ends;
+    l->samples = b->size;
+}
+
+/* --- after the boundary that ended it --------------------------------------------------------------------------------------------------------- */
+static bool row_due(loop *l) {
+    const xt_trainer *t = l->t;
+    if (t->o.log_every_n_batches == 0) return t->global_step % t->every.steps == 0;
+    int64_t mark = t->position.batches / t->o.log_every_n_batches;
+    bool due = mark != l->row_mark;
+    l->row_mark = mark;
+    return due;
+}
+
+static void settle(loop *l, bool ok) {
+    xt_trainer *t = l->t;
+    if (!l->recorded) return;
+    l->recorded = false;
+    if (!ok || xt_error()) return;
+    t->epoch_batches++;
+    t->at.micro_batches++;
+    t->at.samples += l->samples;
+    t->position.samples += l->samples;
+    t->position.batches++;
+    if (!l->stepped) return;
+    t->global_step++;
+    t->position.epoch = t->epoch;
+    t->position.batch = t->epoch_batches;
+    if (row_due(l)) {
+        log_emit(LOG_TRAIN, false, t->global_step);
+        TRAIN_CALL(t, row, t);
+    }
+    TRAIN_CALL(t, step_end, t);
+}
+
+/* --- several ranks stop together ----------------------------------------------------------------------------------------------------------------- */
+/* Any rank that wants to stop stops all: agreed on where every rank is at the same place (the end of an epoch or of a validation). */
+static bool stop_agreed(xt_trainer *t) {
+    const world *w = world_get();
+    if (w->size <= 1) return t->stop;
+    coll_group *g;
+    int32_t any = t->stop;
+    xt_status s = coll_run_group(&g);
+    if (!s) s = coll_all_reduce(g, COLL_MAX, XT_I32, &any, 1);
+    if (s) lazy_fail(status_context(s, "agreeing on the end of training"));
+    t->stop = any != 0;
+    return t->stop || s;
+}
+
+/* With several ranks a wish to stop waits for the next place where all agree. */
+static bool stop_now(const xt_trainer *t) { return t->stop && world_get()->size <= 1; }
+
+/* --- an epoch -------------------------------------------------------------------------------------------------------------------------------------- */
+static bool validation_due(const xt_trainer *t, int64_t done) {
+    return t->val && t->o.val_every_n_batches > 0 && done % t->o.val_every_n_batches == 0;
+}
+
+static bool interrupt(loop *l) {
+    settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    if (xt_error() || !train_validate(l->t, l->src)) return false;
+    stop_agreed(l->t);
+    return !xt_error();
+}
+
+static bool run_batches(loop *l) {
+    xt_trainer *t = l->t;
+    int64_t began = clock_ns(), paused = 0;
+    bool limited = l->batches < xt_loader_batches(t->train), cut = t->epoch_batches >= l->batches;
+    xt_batch b;
+    l->loader_ready = false;
+    while (!cut) {
+        bool more = xt_next_at(l->src, t->train, &b);
+        settle(l, !xt_error());
+        l->loader_ready = !more && !xt_error();
+        if (!more || stop_now(t)) break; /* a batch fetched in vain is dropped */
+        window w = window_of(b.index, l->batches, t->o.accumulate_grad_batches);
+        b.epoch = t->epoch;
+        lazy_position_of_thread()->epoch = t->epoch;
+        record(l, &b, &w);
+        if (!xt_error() && validation_due(t, b.index + 1)) {
+            int64_t from = clock_ns();
+            if (!interrupt(l)) break;
+            paused += clock_ns() - from;
+        }
+        int64_t steps = t->global_step + (l->recorded && l->stepped); /* counting the one that is recorded */
+        cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
+    }
+    if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    t->at.train_ns += clock_ns() - began - paused;
+    return !xt_error();
+}
+
+static bool finish_epoch(loop *l) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    bool whole = t->epoch_batches >= l->batches;
+    log_emit(LOG_TRAIN, true, t->global_step);
+    bool due = t->val && t->o.val_every_n_batches == 0 && (t->epoch + 1) % t->o.val_every_n_epochs == 0 && (whole || !steps_left(t) || t->stop);
+    if (due && !train_validate(t, l->src)) return false;
+    if (whole) {
+        t->position.epoch = t->epoch + 1;
+        t->position.batch = 0;
+    }
+    if (task->on_train_epoch_end) task->on_train_epoch_end(t->net, t->epoch, task->user);
+    TRAIN_CALL(t, epoch_end, t);
+    return !xt_error();
+}
+
+static bool run_epoch(loop *l) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    int64_t began = clock_ns();
+    xt_epoch_detail before = result_counters();
+    t->epoch_batches = t->position.batch;
+    if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
+    xt_train(t->net);
+    log_set_stage(LOG_TRAIN);
+    log_epoch_begin(LOG_TRAIN);
+    if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
+    TRAIN_CALL(t, epoch_start, t);
+    bool ok = run_batches(l) && finish_epoch(l);
+    result_epoch(t, began, &before);
+    return ok;
+}
+
+static bool run_epochs(loop *l) {
+    xt_trainer *t = l->t;
+    while (!t->stop && epochs_left(t) && steps_left(t)) {
+        if (!run_epoch(l)) return false;
+        t->epochs_done++;
+        if (t->epoch_batches >= l->batches) {
+            t->epoch++;
+            t->position = (train_position){t->epoch, 0, t->position.batches, t->position.samples};
+        }
+        if (stop_agreed(t)) break;
+    }
+    return !xt_error();
+}
+
+/* --- fit ------------------------------------------------------------------------------------------------------------------------------------------- */
+static xt_status check_periods(const xt_trainer *t, int64_t batches) {
+    if (batches < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader has no batches");
+    if (t->o.val_every_n_batches > batches)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs", (long long)t->o.val_every_n_batches, (long long)batches);
+    if (t->o.accumulate_grad_batches > batches)
+        log_msg(XT_SEV_WARNING, "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window", (long long)t->o.accumulate_grad_batches, (long long)batches);
+    return NULL;
+}
+
+/* Without a checkpoint callback the end of a run is kept all the same. */
+static void save_last(xt_trainer *t, bool ok) {
+    if (!ok || xt_error() || t->o.checkpointing == XT_OFF || !t->run_dir || t->at.micro_batches == 0 || world_get()->rank != 0) return;
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return;
+    char *path = path_join(t->run_dir, "checkpoints/last.ckpt");
+    xt_status s = path ? checkpoint_save(t, path) : status_oom(64, "last.ckpt");
+    if (s) lazy_fail(s);
+    base_free(path);
+}
+
+static void end_fit(xt_trainer *t, bool ok) {
+    int64_t from = clock_ns();
+    ok = lazy_drain() && ok;
+    t->at.train_ns += clock_ns() - from;
+    log_drain();
+    result_end(t);
+    if (ok && t->task->on_fit_end) t->task->on_fit_end(t->net, t->task->user);
+    TRAIN_CALL(t, fit_end, t, ok && !xt_error());
+    log_drain();
+    save_last(t, ok);
+    if (t->history && t->run_dir && world_get()->rank == 0) {
+        char *path = path_join(t->run_dir, "loss.png");
+        xt_status s = path ? history_draw(t->history, path) : NULL;
+        if (s) log_msg(XT_SEV_WARNING, "the loss curve was not drawn: %s", xt_status_message(s));
+        xt_status_free(s);
+        base_free(path);
+    }
+    xt_loader_set_epoch(t->train, t->position.epoch, 0); /* ends the workers */
+    if (t->val) xt_loader_set_epoch(t->val, 0, 0);
+    t->train = t->val = NULL;
+    log_set_manual(false);
+    log_set_stage(LOG_TRAIN);
+    lazy_set_draw_step(-1);
+}
+
+int train_report(xt_status extra) {
+    if (extra) log_msg(XT_SEV_ERROR, "%s", xt_status_message(extra));
+    xt_status e = xt_error();
+    if (e && (!extra || strcmp(xt_status_message(e), xt_status_message(extra)) != 0)) log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
+    bool failed = e || extra;
+    xt_status_free(extra);
+    xt_clear_error();
+    return failed ? 1 : 0;
+}
+
+static xt_status check_task(const xt_task *task) {
+    const char *missing = !task ? "the task is NULL" : !task->net && !task->module ? "the task has no .net and no .module" : !task->training_step ? "the task has no .training_step"
+                          : !task->configure_optimizers ? "the task has no .configure_optimizers" : NULL;
+    return missing ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_fit: %s", missing) : NULL;
+}
+
+int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+    if (t && t->help) return 0;
+    xt_status s = t ? check_task(task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
+    if (!s) s = train_settle(t);
+    if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
+    if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
+    loop l = {.t = t, .src = src, .batches = xt_loader_batches(train)};
+    if (!s && t->o.limit_train_batches && t->o.limit_train_batches < l.batches) l.batches = t->o.limit_train_batches;
+    if (!s) s = check_periods(t, l.batches);
+    if (s) return train_report(status_at(s, src));
+    t->task = task;
+    t->train = train;
+    t->val = task->validation_step ? val : NULL;
+    t->stop = false;
+    t->loss_begins = true;
+    log_set_manual(true);
+    result_begin(t);
+    s = train_begin(t, src);
+    l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
+    for (size_t i = 0; i < t->n_callbacks && !s; i++)
+        if (t->callbacks[i]->d.fit_start) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
+    if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
+    bool ok = !s && run_epochs(&l);
+    end_fit(t, ok);
+    lazy_at_rest();
+    if (s || xt_error()) return train_report(s);
+    diag_summary_once();
+    return 0;
+}

@@ -1,0 +1,236 @@
+/* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. The new file is written before an older one is deleted; only files
+ * this callback wrote are ever deleted. The list of kept files travels in the checkpoints themselves. */
+#include <cjson/cJSON.h>
+#include <math.h>
+#include <unistd.h>
+
+#include "train/checkpoint_name.h"
+#include "train/train_int.h"
+
+typedef struct kept {
+    char *path;
+    double score; /* smaller is better; +inf for NaN */
+} kept;
+typedef struct saver {
+    xt_model_checkpoint_opts o;
+    char *dir;
+    kept *files;
+    size_t n, cap;
+    int64_t saved_step; /* of the newest save; -1 */
+    bool due;           /* the epoch's validation is over: save when the epoch is */
+} saver;
+
+static void free_saver(void *user) {
+    saver *m = user;
+    for (size_t i = 0; i < m->n; i++) base_free(m->files[i].path);
+    base_free(m->files);
+    base_free(m->dir);
+    base_free(m);
+}
+
+static double value_of(void *user, const char *key) {
+    (void)user;
+    return train_metric_of(key);
+}
+
+/* dir/NAME.ckpt, or -v1, -v2 when the name is taken by a file that is not ours to replace. */
+static xt_status free_path(xt_trainer *t, saver *m, char **out) {
+    str name = STR_INIT;
+    xt_status s = checkpoint_name(m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, NULL, &name);
+    *out = NULL;
+    for (int v = 0; !s && !*out; v++) {
+        str path = STR_INIT;
+        str_printf(&path, "%s/%s", m->dir, str_cstr(&name));
+        if (v) str_printf(&path, "-v%d", v);
+        str_append(&path, ".ckpt");
+        if (path.failed) s = status_oom(path.len, "a checkpoint's name");
+        else if (!file_exists(str_cstr(&path)) && !(*out = base_strdup(str_cstr(&path)))) s = status_oom(path.len, "a checkpoint's name");
+        str_free(&path);
+    }
+    str_free(&name);
+    return s;
+}
+
+/* last.ckpt is another name of the newest file where links work, a file of its own elsewhere. */
+static xt_status make_last(xt_trainer *t, const saver *m, const char *newest) {
+    char *last = path_join(m->dir, "last.ckpt"), *temporary = path_join(m->dir, ".last.ckpt.new");
+    xt_status s = last && temporary ? NULL : status_oom(64, "last.ckpt");
+    if (!s) unlink(temporary);
+    if (!s && (!newest || link(newest, temporary) != 0 || rename(temporary, last) != 0)) s = checkpoint_save(t, last);
+    base_free(last);
+    base_free(temporary);
+    return s;
+}
+
+static size_t worst(const saver *m) {
+    size_t w = 0;
+    for (size_t i = 1; i < m->n; i++)
+        if (m->files[i].score > m->files[w].score) w = i;
+    return w;
+}
+
+static void drop(saver *m, size_t i) {
+    if (unlink(m->files[i].path) != 0 && file_exists(m->files[i].path)) log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", m->files[i].path);
+    base_free(m->files[i].path);
+    memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
+    m->n--;
+}
+
+/* Without a monitor the newest are the best. */
+static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
+    *out = -(double)t->global_step;
+    if (!m->o.monitor) return NULL;
+    double v = xt_trainer_metric(t, m->o.monitor, true), probe;
+    if (isnan(v) && !log_find(m->o.monitor, &probe)) {
+        str names = STR_INIT;
+        log_append_names(LOG_VALIDATE, &names);
+        if (names.len) str_append(&names, ", ");
+        log_append_names(LOG_TRAIN, &names);
+        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: monitor = %s was not logged; logged so far: %s", m->o.monitor, str_cstr(&names));
+        str_free(&names);
+        return s;
+    }
+    *out = isnan(v) ? INFINITY : m->o.mode == XT_MAX ? -v : v;
+    return NULL;
+}
+
+static xt_status save(xt_trainer *t, saver *m) {
+    double score;
+    if (m->saved_step == t->global_step || world_get()->rank != 0) return NULL;
+    XT_TRY(score_of(t, m, &score));
+    int64_t k = m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
+    bool good = (int64_t)m->n < k || score < m->files[worst(m)].score;
+    char *path = NULL;
+    m->saved_step = t->global_step;
+    if (good) {
+        XT_TRY(free_path(t, m, &path));
+        kept entry = {path, score};
+        if (!VEC_PUSH(m->files, m->n, m->cap, entry)) {
+            base_free(path);
+            return status_oom(sizeof entry, "a checkpoint");
+        }
+        xt_status s = checkpoint_save(t, path); /* its own entry is in the state it saves */
+        if (s) {
+            base_free(path);
+            m->n--;
+            return s;
+        }
+        while ((int64_t)m->n > k) drop(m, worst(m));
+    }
+    return m->o.save_last == XT_OFF ? NULL : make_last(t, m, path && file_exists(path) ? path : NULL);
+}
+
+static void save_or_fail(xt_trainer *t, saver *m) {
+    xt_status s = save(t, m);
+    if (s) lazy_fail(s);
+}
+
+static xt_status fit_start(xt_trainer *t, void *user) {
+    saver *m = user;
+    m->saved_step = -1;
+    if (world_get()->rank != 0 || m->dir) return NULL;
+    m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
+    return m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints");
+}
+
+static void step_end(xt_trainer *t, void *user) {
+    saver *m = user;
+    if (m->o.every_n_steps && t->global_step % m->o.every_n_steps == 0) save_or_fail(t, m);
+}
+
+static bool by_validation(const saver *m) { return m->o.every_n_steps == 0 && m->o.every_n_epochs == 0; }
+
+static void validation_end(xt_trainer *t, void *user) {
+    saver *m = user;
+    if (!by_validation(m)) return;
+    if (t->o.val_every_n_batches) save_or_fail(t, m);
+    else m->due = true; /* saved at the epoch's end, so that resuming does not validate again */
+}
+
+static void epoch_end(xt_trainer *t, void *user) {
+    saver *m = user;
+    bool now = m->due || (by_validation(m) && !t->val) || (m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0);
+    m->due = false;
+    if (now) save_or_fail(t, m);
+}
+
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    saver *m = user;
+    if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || world_get()->rank != 0 || t->at.micro_batches == 0) return;
+    xt_status s = make_last(t, m, NULL);
+    if (s) lazy_fail(s);
+}
+
+static size_t save_state(char *buf, size_t n, void *user) {
+    const saver *m = user;
+    cJSON *o = cJSON_CreateObject(), *files = o ? cJSON_AddArrayToObject(o, "files") : NULL;
+    if (o && m->o.monitor) cJSON_AddStringToObject(o, "monitor", m->o.monitor);
+    for (size_t i = 0; files && i < m->n; i++) {
+        cJSON *f = cJSON_CreateObject();
+        cJSON_AddStringToObject(f, "path", m->files[i].path);
+        if (isfinite(m->files[i].score)) cJSON_AddNumberToObject(f, "score", m->files[i].score);
+        cJSON_AddItemToArray(files, f);
+    }
+    char *text = cJSON_PrintUnformatted(o);
+    size_t len = (size_t)snprintf(buf, n, "%s", text ? text : "{}");
+    cJSON_free(text);
+    cJSON_Delete(o);
+    return len;
+}
+
+/* Files of another folder stay untouched: they belong to the run that was resumed from. */
+static xt_status load_state(const char *json, void *user) {
+    saver *m = user;
+    cJSON *o = cJSON_Parse(json);
+    const cJSON *f;
+    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) {
+        const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(f, "path"));
+        const cJSON *score = cJSON_GetObjectItemCaseSensitive(f, "score");
+        size_t n = m->o.dirpath ? strlen(m->o.dirpath) : 0;
+        if (!path || !n || strncmp(path, m->o.dirpath, n) != 0 || path[n] != '/' || !file_exists(path)) continue;
+        kept entry = {base_strdup(path), cJSON_IsNumber(score) ? score->valuedouble : INFINITY};
+        if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
+    }
+    cJSON_Delete(o);
+    return NULL;
+}
+
+const xt_callback_desc model_checkpoint_desc = {
+    .struct_size = sizeof(xt_callback_desc), .name = "model_checkpoint", .fit_start = fit_start, .step_end = step_end, .validation_end = validation_end, .epoch_end = epoch_end,
+    .fit_end = fit_end, .save_state = save_state, .load_state = load_state, .free_user = free_saver,
+};
+
+static const option_row rows[] = {
+    {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6, NULL},
+    {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, 0, NULL},
+    {"every_n_epochs", "save after every so many epochs", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
+    {"every_n_steps", "save after every so many optimizer steps", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},
+};
+
+static xt_status check(xt_model_checkpoint_opts *o) {
+    XT_TRY(options_check(rows, BASE_COUNT(rows), o, "xt_model_checkpoint"));
+    if (o->mode != XT_REDUCE_DEFAULT && o->mode != XT_MIN && o->mode != XT_MAX) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: mode is XT_MIN or XT_MAX");
+    if (o->save_top_k > 1 && !o->monitor)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: save_top_k = %d needs a monitor to know the best by (-1 keeps all)", o->save_top_k);
+    if (o->every_n_steps && o->every_n_epochs) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: every_n_steps and every_n_epochs are both given; choose one");
+    str probe = STR_INIT;
+    xt_status s = checkpoint_name(o->filename ? o->filename : "", 0, 0, value_of, NULL, &probe);
+    str_free(&probe);
+    return status_context(s, "xt_model_checkpoint");
+}
+
+xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o) {
+    saver *m = base_calloc(1, sizeof *m);
+    xt_status s = m ? check(&o) : status_oom(sizeof *m, "a callback");
+    if (s) {
+        lazy_fail(s);
+        base_free(m);
+        return NULL;
+    }
+    m->o = o;
+    m->o.monitor = o.monitor ? intern_text(intern(o.monitor)) : NULL;
+    m->o.dirpath = o.dirpath ? intern_text(intern(o.dirpath)) : NULL;
+    m->o.filename = o.filename ? intern_text(intern(o.filename)) : NULL;
+    m->saved_step = -1;
+    return callback_make(&model_checkpoint_desc, m);
+}

@@ -1,0 +1,75 @@
+/* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is going to happen. */
+#include "diag/diag.h"
+#include "optim/optim.h"
+#include "train/logger.h"
+#include "train/train_int.h"
+
+xt_status train_module(xt_trainer *t, const xt_task *task) {
+    if (task->module) {
+        t->net = task->module;
+        t->net_fn = NULL;
+        return NULL;
+    }
+    if (t->net && (!task->net || t->net_fn == task->net)) return NULL;
+    if (!task->net) return status_new(XT_INVALID_ARGUMENT, NULL, "the task has no .net and no .module");
+    t->net = xt_module_new(task->net, task->user);
+    t->net_fn = task->net;
+    return t->net ? NULL : status_clone(xt_error());
+}
+
+static xt_status make_optimizer(xt_trainer *t) {
+    if (!t->opt || t->opt->net != t->net) t->opt = t->task->configure_optimizers(t->net, t->task->user);
+    if (xt_error()) return status_clone(xt_error());
+    if (!t->opt) return status_new(XT_INVALID_ARGUMENT, NULL, "configure_optimizers gave NULL; it must return an optimizer");
+    if (t->o.gradient_clip_val > 0) t->opt->clip_norm = t->o.gradient_clip_val;
+    return NULL;
+}
+
+static bool keeps_checkpoints(const xt_trainer *t) {
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return true;
+    return t->o.checkpointing != XT_OFF;
+}
+
+static xt_status open_run(xt_trainer *t) {
+    bool logs = t->o.logger != XT_OFF;
+    if (world_get()->rank != 0 || t->n_sinks) return NULL;
+    if (!t->run_dir && (logs || keeps_checkpoints(t))) XT_TRY(run_dir_make(train_runs_dir(t), train_run_name(t), &t->run_dir));
+    if (!logs) return NULL;
+    XT_TRY(loggers_open(t->o.loggers ? t->o.loggers : "csv,tensorboard", t->run_dir, t->sinks, BASE_COUNT(t->sinks) - 1, &t->n_sinks));
+    t->history = history_new();
+    if (!t->history) return status_oom(64, "the loss curve");
+    t->sinks[t->n_sinks] = history_sink(t->history);
+    log_add_sink(&t->sinks[t->n_sinks++]);
+    return NULL;
+}
+
+static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
+
+static void say_header(const xt_trainer *t) {
+    str text = STR_INIT;
+    int64_t micro = xt_loader_batch_size(t->train), k = t->o.accumulate_grad_batches;
+    int ranks = world_get()->size;
+    diag_run_header(&text);
+    str_printf(&text, " | precision %s\n", t->o.precision ? t->o.precision : "fp32");
+    str_printf(&text, "micro-batch %lld x accumulate %lld x ranks %d = effective batch %lld; a row every %lld step%s = %lld batch%s", (long long)micro, (long long)k, ranks, (long long)(micro * k * ranks),
+               (long long)t->every.steps, plural(t->every.steps), (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
+    if (t->run_dir) str_printf(&text, "\nwriting to %s", t->run_dir);
+    log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
+    str_free(&text);
+}
+
+xt_status train_begin(xt_trainer *t, const xt_src *src) {
+    device_client *client;
+    XT_TRY(status_at(lazy_device(&client), src));
+    if (t->o.seed) xt_seed(t->o.seed);
+    XT_TRY(train_module(t, t->task));
+    XT_TRY(make_optimizer(t));
+    XT_TRY(callbacks_built_in(t));
+    if (t->o.resume && t->global_step == 0) XT_TRY(checkpoint_load(t, t->o.resume));
+    if (t->global_step > 0) xt_zero_grad_at(src, t->opt); /* of a window that a stop cut short */
+    XT_TRY(open_run(t));
+    if (world_get()->rank == 0) say_header(t);
+    if (t->val) xt_loader_set_epoch(t->val, 0, 0);
+    return NULL;
+}

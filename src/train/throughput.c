@@ -1,0 +1,164 @@
+/* The throughput monitor: time between completions of micro-batches on the device (lazy_when_step_done), over a window; a row with every row of logs.
+ * Nothing waits: a row holds what has completed when it is due. Validation stops the clock. FLOPs are the compiled programs' own counts. */
+#include <math.h>
+
+#include "train/throughput_peak.h"
+#include "train/throughput_window.h"
+#include "train/train_int.h"
+
+typedef struct ticket { /* a batch under way; one a place in the ring, so none is allocated in the loop */
+    struct monitor *of;
+    int64_t seq;
+} ticket;
+typedef struct monitor {
+    xt_throughput_opts o;
+    thr_window w;
+    ticket *tickets;
+    double peak;
+    bool ready;
+} monitor;
+
+/* The event of an execution comes on the thread that recorded it, before the next batch is recorded. */
+static __thread ticket *expecting;
+
+static void on_event(void *user, const lazy_event *e) {
+    (void)user;
+    if (!expecting || e->forced || (e->cause != LAZY_LOADER && e->cause != LAZY_STEP_END)) return;
+    if (e->stats.flops > 0) thr_flops(&expecting->of->w, expecting->seq, e->stats.flops);
+    expecting = NULL;
+}
+
+static void train_done(void *user, int64_t step, int64_t finished_ns) {
+    ticket *k = user;
+    (void)step;
+    thr_done(&k->of->w, k->seq, finished_ns);
+}
+
+static void other_done(void *user, int64_t step, int64_t finished_ns) {
+    monitor *m = user;
+    (void)step;
+    thr_resume(&m->w, finished_ns);
+}
+
+static xt_status fit_start(xt_trainer *t, void *user) {
+    static bool listening;
+    monitor *m = user;
+    size_t cap = (size_t)m->o.window * (size_t)t->o.accumulate_grad_batches;
+    if (m->ready) thr_deinit(&m->w);
+    m->ready = false;
+    base_free(m->tickets);
+    m->tickets = base_calloc(cap + 8, sizeof *m->tickets);
+    if (!m->tickets) return status_oom(cap * sizeof *m->tickets, "the throughput window");
+    XT_TRY(thr_init(&m->w, cap + 8)); /* a few more places than the window: batches under way are in the ring too */
+    m->ready = true;
+    if (!listening) lazy_on_event(on_event, NULL);
+    listening = true;
+    const char *source = "given";
+    m->peak = m->o.peak_flops;
+    if (m->peak == 0) XT_TRY(throughput_peak(&m->peak, &source));
+    if (world_get()->rank == 0) {
+        if (m->peak > 0) log_msg(XT_SEV_INFO, "throughput: window of %d steps; MFU against %.4g TFLOP/s a device (%s)", m->o.window, m->peak / 1e12, source);
+        else log_msg(XT_SEV_INFO, "throughput: window of %d steps; no MFU, for the device's peak is unknown (.peak_flops sets it)", m->o.window);
+    }
+    return NULL;
+}
+
+static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
+    monitor *m = user;
+    (void)t;
+    if (xt_error()) return;
+    int64_t seq = thr_begin(&m->w, b->size);
+    ticket *k = &m->tickets[(size_t)seq % m->w.cap];
+    *k = (ticket){m, seq};
+    expecting = k;
+    lazy_when_step_done(train_done, k);
+}
+
+static void validation_start(xt_trainer *t, void *user) {
+    (void)t;
+    (void)user;
+    expecting = NULL;
+}
+
+static void validation_batch_end(xt_trainer *t, const xt_batch *b, void *user) {
+    (void)t;
+    (void)b;
+    lazy_when_step_done(other_done, user);
+}
+
+static void epoch_start(xt_trainer *t, void *user) {
+    (void)t;
+    thr_resume(&((monitor *)user)->w, clock_ns());
+}
+
+static void validation_end(xt_trainer *t, void *user) { epoch_start(t, user); }
+
+static void row(xt_trainer *t, void *user) {
+    monitor *m = user;
+    thr_stats s;
+    if (!thr_get(&m->w, &s)) return;
+    double ranks = world_get()->size;
+    const char *names[16];
+    double values[16];
+    int n = 0;
+#define VALUE(name, v) (names[n] = "throughput/" name, values[n++] = (v))
+    VALUE("batch_ms_mean", 1e3 * s.mean_s);
+    VALUE("batch_ms_p50", 1e3 * s.p50_s);
+    VALUE("batch_ms_p95", 1e3 * s.p95_s);
+    VALUE("batches_per_sec", ranks * s.batches_per_s);
+    VALUE("samples_per_sec", ranks * s.samples_per_s);
+    VALUE("device/batches_per_sec", s.batches_per_s);
+    VALUE("device/samples_per_sec", s.samples_per_s);
+    if (m->o.items_per_sample) {
+        VALUE("items_per_sec", ranks * s.samples_per_s * (double)m->o.items_per_sample);
+        VALUE("device/items_per_sec", s.samples_per_s * (double)m->o.items_per_sample);
+    }
+    if (s.flops_per_s > 0) {
+        VALUE("flops_per_sec", ranks * s.flops_per_s);
+        VALUE("device/flops_per_sec", s.flops_per_s);
+    }
+    if (s.flops_per_s > 0 && m->peak > 0) VALUE("mfu", t->mfu = s.flops_per_s / m->peak);
+#undef VALUE
+    xt_trainer_log_host(t, n, names, values);
+}
+
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    monitor *m = user;
+    thr_stats s;
+    expecting = NULL;
+    if (!m->ready || !thr_get(&m->w, &s)) return;
+    if (s.flops_per_s > 0 && m->peak > 0) t->result.mfu = t->mfu = s.flops_per_s / m->peak;
+    if (ok && world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.4g samples/s%s", s.n, 1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s,
+                (double)world_get()->size * s.samples_per_s, world_get()->size > 1 ? " over all ranks" : "");
+}
+
+static void free_monitor(void *user) {
+    monitor *m = user;
+    lazy_drain(); /* completions point into it */
+    if (m->ready) thr_deinit(&m->w);
+    base_free(m->tickets);
+    base_free(m);
+}
+
+const xt_callback_desc throughput_desc = {
+    .struct_size = sizeof(xt_callback_desc), .name = "throughput", .fit_start = fit_start, .epoch_start = epoch_start, .batch_end = batch_end, .row = row,
+    .validation_start = validation_start, .validation_batch_end = validation_batch_end, .validation_end = validation_end, .fit_end = fit_end, .free_user = free_monitor,
+};
+
+static const option_row rows[] = {
+    {"window", "optimizer steps the rates are over", OPTION_INT, offsetof(xt_throughput_opts, window), 100, 1, 1e6, NULL},
+    {"peak_flops", "peak of one device, for MFU", OPTION_DOUBLE, offsetof(xt_throughput_opts, peak_flops), 0, 0, 1e20, NULL},
+    {"items_per_sample", "tokens of a sequence", OPTION_I64, offsetof(xt_throughput_opts, items_per_sample), 0, 0, 1e12, NULL},
+};
+
+xt_callback *xt_throughput_monitor_opt(xt_throughput_opts o) {
+    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_throughput_monitor");
+    monitor *m = s ? NULL : base_calloc(1, sizeof *m);
+    if (!m) {
+        lazy_fail(s ? s : status_oom(sizeof *m, "a callback"));
+        return NULL;
+    }
+    m->o = o;
+    return callback_make(&throughput_desc, m);
+}
