@@ -65,19 +65,24 @@ static bool add(boundary *b, ir_value *v, int32_t alias, uint32_t slot, size_t r
            VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
 }
 
+/* States first, then what was kept, then gradients: gradients come and go, and the order of the results, which is in the key, must not depend on
+ * whether states (of the optimizer, of logs) were made before or after the gradients of this window. */
+static int rank_of(const lazy_slot *s) { return s->role == LAZY_GRADIENT ? 2 : !s->is_state; }
+
 static xt_status collect(lazy_ctx *c, boundary *b) {
     bool *taken = base_calloc(c->n_leaves + 1, 1);
     bool ok = taken != NULL;
-    for (size_t k = 0; k < c->n_persistent && ok; k++) {
-        lazy_slot *s = &c->slots[c->persistent[k]];
-        if (!s->value || s->failed) continue;
+    for (size_t k = 0; k < 3 * c->n_persistent && ok; k++) {
+        uint32_t index = c->persistent[k % c->n_persistent];
+        lazy_slot *s = &c->slots[index];
+        if (rank_of(s) != (int)(k / c->n_persistent) || !s->value || s->failed) continue;
         int32_t alias = -1;
         if (s->leaf && s->leaf->type == s->value->type && !taken[s->leaf->index]) {
             alias = (int32_t)s->leaf->index;
             taken[alias] = true;
         } else if (!s->leaf)
             alias = orphan_of_type(c, s->value->type, taken);
-        ok = add(b, s->value, alias, c->persistent[k], SIZE_MAX);
+        ok = add(b, s->value, alias, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++)
         if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, UINT32_MAX, k);

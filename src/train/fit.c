@@ -91,8 +91,11 @@ static void settle(loop *l, bool ok) {
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
     if (row_due(l)) {
+        lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
+        *at = (lazy_position){next.batch_size, t->epoch_batches - 1, t->epoch, t->position.samples};
         log_emit(LOG_TRAIN, false, t->global_step);
         TRAIN_CALL(t, row, t);
+        *at = next;
     }
     TRAIN_CALL(t, step_end, t);
 }
