@@ -64,7 +64,7 @@ static bool line_stands;
 static void make_way(const char *text, size_t n) {
     static const char erase[] = "\r\x1b[K";
     if (line_stands && n && text[0] != '\r') write_all(erase, sizeof erase - 1);
-    line_stands = n && text[0] == '\r' && text[n - 1] != '\n';
+    line_stands = n && text[0] == '\r' && text[n - 1] != '\n' && isatty(STDERR_FILENO);
 }
 
 static void write_stderr(xt_severity sev, const char *text, size_t n) {
