@@ -60,7 +60,7 @@ static void one_program(void **state) {
     xt_module *m = xt_module_new(net, NULL);
     train(m, xt_sgd(m, .lr = 0.1, .momentum = 0.9), data(32, 0), 4, NULL, NULL);
     assert_null(xt_error());
-    assert_int_equal(count("compiles") - compiles, 2); /* the first step drops no earlier loss: its buffer is taken over in the others */
+    assert_int_equal(count("compiles") - compiles, 1); /* the order of results does not depend on what was made before what */
     assert_int_equal(count("executions") - execs, 12);
     assert_int_equal(count("host_reads") - reads, 0);
     nothing_left();
