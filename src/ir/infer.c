@@ -255,7 +255,8 @@ static xt_status check_counts(const ir_op *op, const ir_op_info *info) {
         return infer_fail(op, 0, "%u regions given, expected %d", op->n_regions, info->n_regions);
     if (info->n_out >= 0 && op->n_out && op->n_out != (uint32_t)info->n_out)
         return infer_fail(op, 0, "%u results stated, expected %d", op->n_out, info->n_out);
-    if (info->cls != IR_CLASS_CONTROL && info->cls != IR_CLASS_COLLECTIVE) return infer_tensors(op, 0, op->n_in);
+    bool takes_tokens = info->cls == IR_CLASS_CONTROL || info->cls == IR_CLASS_COLLECTIVE || op->code == OP_interpreter_run_parallel;
+    if (!takes_tokens) return infer_tensors(op, 0, op->n_in);
     return NULL;
 }
 

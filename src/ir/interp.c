@@ -668,7 +668,7 @@ static const interp_fn functions[OP_COUNT] = {
     [OP_outfeed] = interp_host_transfer, [OP_send] = interp_host_transfer, [OP_recv] = interp_host_transfer,
     [OP_async_start] = interp_async_start, [OP_async_done] = interp_get_tuple_element,
     [OP_check_expect_eq] = interp_check, [OP_check_expect_eq_const] = interp_check, [OP_check_expect_almost_eq] = interp_check,
-    [OP_check_expect_almost_eq_const] = interp_check, [OP_check_expect_close] = interp_check, [OP_interpreter_print] = interp_check,
+    [OP_check_expect_almost_eq_const] = interp_check, [OP_check_expect_close] = interp_check, [OP_interpreter_print] = interp_check, [OP_interpreter_run_parallel] = interp_run_parallel,
 };
 
 bool interp_knows(ir_opcode code) {

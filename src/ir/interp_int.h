@@ -130,7 +130,7 @@ INTERP_FN(batch_norm_training) INTERP_FN(batch_norm_grad) INTERP_FN(batch_norm_i
 INTERP_FN(rng) INTERP_FN(rng_bit_generator)
 INTERP_FN(cholesky) INTERP_FN(triangular_solve) INTERP_FN(fft)
 INTERP_FN(tuple) INTERP_FN(get_tuple_element) INTERP_FN(identity) INTERP_FN(token) INTERP_FN(custom_call)
-INTERP_FN(collective) INTERP_FN(host_transfer) INTERP_FN(async_start) INTERP_FN(check)
+INTERP_FN(collective) INTERP_FN(host_transfer) INTERP_FN(async_start) INTERP_FN(check) INTERP_FN(run_parallel)
 #undef INTERP_FN
 
 #endif

@@ -52,6 +52,56 @@ static void control(void **state) {
     run_rows(rows, BASE_COUNT(rows));
 }
 
+#define V2 "tensor<2xi32>"
+#define V4 "tensor<4xi32>"
+#define SUM "({\n^bb0(%a: " I32 ", %b: " I32 "):\n%s = stablehlo.add %a, %b : " I32 "\nstablehlo.return %s : " I32 "\n})"
+/* Two processes run @f on [1, 2] and [30, 40]. */
+#define TWO(result, body, programs, checks)                                                                    \
+    "module {\nfunc.func @f(%x: " V2 ") -> " result " {\n" body "\nreturn %y : " result "\n}\nfunc.func @main() {\n"   \
+    "%p = stablehlo.constant dense<[1, 2]> : " V2 "\n%q = stablehlo.constant dense<[30, 40]> : " V2 "\n"               \
+    "%r:2 = \"interpreter.run_parallel\"(%p, %q) {programs = " programs "} : (" V2 ", " V2 ") -> (" result ", " result ")\n" checks "\nreturn\n}\n}"
+#define REPLICAS "[[@f], [@f]]"
+#define PARTITIONS "[[@f, @f]]"
+#define BOTH(type, v) "check.expect_eq_const %r#0, dense<" v "> : " type "\ncheck.expect_eq_const %r#1, dense<" v "> : " type
+#define EACH(type, v, w) "check.expect_eq_const %r#0, dense<" v "> : " type "\ncheck.expect_eq_const %r#1, dense<" w "> : " type
+#define GROUP "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>"
+#define CHANNEL ", channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>"
+
+static void processes(void **state) {
+    (void)state;
+    static const interp_row rows[] = {
+        {"all_reduce of replicas", TWO(V2, "%y = \"stablehlo.all_reduce\"(%x) " SUM " {" GROUP "} : (" V2 ") -> " V2, REPLICAS, BOTH(V2, "[31, 42]"))},
+        {"all_reduce of partitions", TWO(V2, "%y = \"stablehlo.all_reduce\"(%x) " SUM " {" GROUP CHANNEL ", use_global_device_ids} : (" V2 ") -> " V2, PARTITIONS,
+                                         BOTH(V2, "[31, 42]"))},
+        {"twice in a row", TWO(V2, "%t = \"stablehlo.all_reduce\"(%x) " SUM " {" GROUP "} : (" V2 ") -> " V2 "\n%y = \"stablehlo.all_reduce\"(%t) " SUM " {" GROUP "} : ("
+                               V2 ") -> " V2, REPLICAS, BOTH(V2, "[62, 84]"))},
+        {"groups of one", TWO(V2, "%y = \"stablehlo.all_reduce\"(%x) " SUM " {replica_groups = dense<[[1], [0]]> : tensor<2x1xi64>} : (" V2 ") -> " V2, REPLICAS,
+                              EACH(V2, "[1, 2]", "[30, 40]"))},
+        {"all_gather", TWO(V4, "%y = \"stablehlo.all_gather\"(%x) {all_gather_dim = 0 : i64, " GROUP "} : (" V2 ") -> " V4, REPLICAS, BOTH(V4, "[1, 2, 30, 40]"))},
+        {"reduce_scatter", TWO("tensor<1xi32>", "%y = \"stablehlo.reduce_scatter\"(%x) " SUM " {scatter_dimension = 0 : i64, " GROUP "} : (" V2 ") -> tensor<1xi32>", REPLICAS,
+                               EACH("tensor<1xi32>", "[31]", "[42]"))},
+        {"all_to_all", TWO(V2, "%y = \"stablehlo.all_to_all\"(%x) {split_dimension = 0 : i64, concat_dimension = 0 : i64, split_count = 2 : i64, " GROUP "} : (" V2 ") -> " V2,
+                           REPLICAS, EACH(V2, "[1, 30]", "[2, 40]"))},
+        {"collective_permute", TWO(V2, "%y = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (" V2 ") -> " V2, REPLICAS,
+                                   EACH(V2, "[0, 0]", "[1, 2]"))},
+        {"collective_broadcast", TWO(V2, "%y = \"stablehlo.collective_broadcast\"(%x) {replica_groups = dense<[[1, 0]]> : tensor<1x2xi64>} : (" V2 ") -> " V2, REPLICAS,
+                                     BOTH(V2, "[30, 40]"))},
+        {"ids", TWO("tensor<ui32>", "%y = stablehlo.replica_id : tensor<ui32>", REPLICAS, EACH("tensor<ui32>", "0", "1"))},
+        {"a process fails and the other does not wait", TWO(V2, "%i = stablehlo.replica_id : tensor<ui32>\n%z = stablehlo.constant dense<0> : tensor<ui32>\n"
+            "check.expect_eq %i, %z : tensor<ui32>\n%y = \"stablehlo.all_reduce\"(%x) " SUM " {" GROUP "} : (" V2 ") -> " V2, REPLICAS, ""), "expected 0"},
+        {"messages keep their order", "module {\nfunc.func @put(%t: !stablehlo.token) -> !stablehlo.token {\n%a = stablehlo.constant dense<1> : " I32 "\n%b = stablehlo.constant dense<2> : "
+            I32 "\n%u = \"stablehlo.send\"(%a, %t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (" I32 ", !stablehlo.token) -> !stablehlo.token\n"
+            "%v = \"stablehlo.send\"(%b, %u) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (" I32 ", !stablehlo.token) -> !stablehlo.token\n"
+            "return %v : !stablehlo.token\n}\nfunc.func @get(%t: !stablehlo.token) -> (" I32 ", " I32 ") {\n"
+            "%a, %u = \"stablehlo.recv\"(%t) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (!stablehlo.token) -> (" I32 ", !stablehlo.token)\n"
+            "%b, %v = \"stablehlo.recv\"(%u) {channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>} : (!stablehlo.token) -> (" I32 ", !stablehlo.token)\n"
+            "return %a, %b : " I32 ", " I32 "\n}\nfunc.func @main() {\n%t = stablehlo.after_all : !stablehlo.token\n"
+            "%r:3 = \"interpreter.run_parallel\"(%t, %t) {programs = [[@put], [@get]]} : (!stablehlo.token, !stablehlo.token) -> (!stablehlo.token, " I32 ", " I32 ")\n"
+            "check.expect_eq_const %r#1, dense<1> : " I32 "\ncheck.expect_eq_const %r#2, dense<2> : " I32 "\nreturn\n}\n}"},
+    };
+    run_rows(rows, BASE_COUNT(rows));
+}
+
 static const char loop_text[] =
     "func.func @main(%n: tensor<i32>, %x: tensor<1000xf32>) -> tensor<1000xf32> {\n%z = stablehlo.constant dense<0> : tensor<i32>\n"
     "%one = stablehlo.constant dense<1> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %y = %x) : tensor<i32>, tensor<1000xf32> cond {\n"
@@ -176,7 +226,7 @@ static void one_op_alone(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(control), cmocka_unit_test(loops_do_not_grow), cmocka_unit_test(failing_allocations), cmocka_unit_test(hooks), cmocka_unit_test(one_op_alone),
+        cmocka_unit_test(control), cmocka_unit_test(processes), cmocka_unit_test(loops_do_not_grow), cmocka_unit_test(failing_allocations), cmocka_unit_test(hooks), cmocka_unit_test(one_op_alone),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
