@@ -3,6 +3,8 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 static ir_module *parse(const char *text) {
@@ -244,6 +246,35 @@ static void optimize_fails_cleanly_at_each_allocation(void **state) {
     }
 }
 
+/* XT_DUMP gets the text before the first pass and after each that changed something. */
+static void stages_are_dumped(void **state) {
+    (void)state;
+    char folder[] = "/tmp/xt_dump_XXXXXX", file[128];
+    assert_non_null(mkdtemp(folder));
+    setenv("XT_DUMP", folder, 1);
+    ir_module *m = parse("module @net {\nfunc.func public @main(%x: tensor<f32>) -> tensor<f32> {\n %a = stablehlo.negate %x : tensor<f32>\n"
+                         " %b = stablehlo.negate %a : tensor<f32>\n return %b : tensor<f32>\n}\n}\n");
+    pass_ctx c = PASS_CTX_INIT;
+    assert_null(pass_optimize(&c, m));
+    unsetenv("XT_DUMP");
+    const struct {
+        const char *stage;
+        bool negates;
+    } want[] = {{"00.input", true}, {"04.opt_simplify", true}, {"07.opt_dce", false}};
+    for (size_t i = 0; i < BASE_COUNT(want); i++) {
+        char *text;
+        size_t n;
+        snprintf(file, sizeof file, "%s/net.%04d.%s.mlir", folder, c.program, want[i].stage);
+        if (!file_exists(file)) fail_msg("no %s", file);
+        assert_null(file_read_all(file, &text, &n));
+        assert_int_equal(strstr(text, "negate") != NULL, want[i].negates);
+        base_free(text);
+        unlink(file);
+    }
+    assert_int_equal(rmdir(folder), 0); /* nothing else was written */
+    ir_module_free(m);
+}
+
 static int nothing_is_left(void **state) {
     (void)state;
     return live_get(LIVE_graph) == 0 && live_get(LIVE_status) == 0 ? 0 : -1;
@@ -266,6 +297,7 @@ int main(void) {
         cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
         cmocka_unit_test(inlining_has_a_budget),
+        cmocka_unit_test(stages_are_dumped),
         cmocka_unit_test(optimize_fails_cleanly_at_each_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, nothing_is_left);
