@@ -95,8 +95,12 @@ xt_status build_prepare(cpu_builder *b, const ir_value *v) {
     if (!i) return status_oom(sizeof *i, "a buffer plan");
     if (i->has_ref || cpu_build_splat(b, v)) return NULL;
     if (i->state == VALUE_LAZY && v->def->code == OP_iota) return NULL;
-    if (i->state == VALUE_LAZY && is_window(v->def)) return build_prepare(b, v->def->in[0]);
     cpu_ref ignored;
+    if (i->state == VALUE_LAZY && is_window(v->def)) {
+        const ir_value *of = v->def->in[0];
+        bool iota = of->def && of->def->code == OP_iota; /* counted on the fly when read as it is, but a window needs memory to look at */
+        return iota ? cpu_build_dense(b, of, &ignored) : build_prepare(b, of);
+    }
     return cpu_build_dense(b, v, &ignored);
 }
 

@@ -147,6 +147,12 @@ static const row rows[] = {
     {"calls are inlined", "func.func @main(%a: tensor<3xf32>) -> tensor<3xf32> {\n%0 = call @f(%a) : (tensor<3xf32>) -> tensor<3xf32>\n%1 = call @f(%0) : (tensor<3xf32>) -> tensor<3xf32>\nreturn %1 : tensor<3xf32>\n}\n"
         "func.func private @f(%x: tensor<3xf32>) -> tensor<3xf32> {\n%0 = stablehlo.add %x, %x : tensor<3xf32>\n%1 = call @g(%0) : (tensor<3xf32>) -> tensor<3xf32>\nreturn %1 : tensor<3xf32>\n}\n"
         "func.func private @g(%x: tensor<3xf32>) -> tensor<3xf32> {\n%0 = stablehlo.negate %x : tensor<3xf32>\nreturn %0 : tensor<3xf32>\n}\n", 0},
+    {"windows of iota", F("%a: tensor<6xi32>", "tensor<6x5xf32>, tensor<3xi32>",
+        "%0 = stablehlo.broadcast_in_dim %a, dims = [0] : (tensor<6xi32>) -> tensor<6x5xi32>\n%1 = stablehlo.iota dim = 1 : tensor<1x5xi32>\n"
+        "%2 = stablehlo.broadcast_in_dim %1, dims = [0, 1] : (tensor<1x5xi32>) -> tensor<6x5xi32>\n"
+        "%3 = stablehlo.compare EQ, %0, %2, SIGNED : (tensor<6x5xi32>, tensor<6x5xi32>) -> tensor<6x5xi1>\n%4 = stablehlo.convert %3 : (tensor<6x5xi1>) -> tensor<6x5xf32>\n"
+        "%5 = stablehlo.iota dim = 0 : tensor<9xi32>\n%6 = stablehlo.slice %5 [2:8:2] : (tensor<9xi32>) -> tensor<3xi32>\n"
+        "return %4, %6 : tensor<6x5xf32>, tensor<3xi32>\n"), 0},
     {"empty arrays", F("%a: tensor<0x4xf32>, %b: tensor<4x3xf32>", "tensor<0x3xf32>, tensor<4xf32>, tensor<0x4xf32>",
         "%z = stablehlo.constant dense<0.0> : tensor<f32>\n%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<0x4xf32>, tensor<4x3xf32>) -> tensor<0x3xf32>\n"
         "%1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<0x4xf32>, tensor<f32>) -> tensor<4xf32>\n%2 = stablehlo.add %a, %a : tensor<0x4xf32>\n"
