@@ -1,4 +1,4 @@
-/* Devices and their one memory space each: what they are called, and the account of the memory their values use. */
+/* Devices and their one memory space each: what they are called, and what they tell of themselves. The account of their memory is in memory.c. */
 #include <unistd.h>
 
 #include "pjrt/face.h"
@@ -23,47 +23,11 @@ void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t proces
 }
 
 void face_device_deinit(PJRT_Device *d) {
+    face_memory_trim(d);
     xt_status_free(d->start_error);
     pthread_cond_destroy(&d->wake);
     pthread_mutex_destroy(&d->lock);
     pthread_mutex_destroy(&d->account);
-}
-
-/* --- memory ---------------------------------------------------------------------------------------------------------------------------- */
-static xt_status over_limit(const PJRT_Device *d, size_t n) {
-    return status_new(XT_RESOURCE_EXHAUSTED, NULL,
-                      "out of device memory: %.1f MiB are needed, %.1f of the %.1f MiB allowed by XT_MEMORY_LIMIT are in use", (double)n / 1048576,
-                      (double)d->in_use / 1048576, (double)d->limit / 1048576);
-}
-
-xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
-    *out = NULL;
-    xt_status s = NULL;
-    pthread_mutex_lock(&d->account);
-    if (d->limit > 0 && (n > (uint64_t)d->limit || d->in_use > d->limit - (int64_t)n))
-        s = over_limit(d, n);
-    else {
-        d->in_use += (int64_t)n;
-        d->n_allocs++;
-        if (d->in_use > d->peak) d->peak = d->in_use;
-        if ((int64_t)n > d->largest) d->largest = (int64_t)n;
-    }
-    pthread_mutex_unlock(&d->account);
-    if (s) return s;
-    *out = base_aligned(64, n ? n : 1);
-    if (*out) return NULL;
-    pthread_mutex_lock(&d->account);
-    d->in_use -= (int64_t)n;
-    pthread_mutex_unlock(&d->account);
-    return status_oom(n, "device memory");
-}
-
-void face_free(PJRT_Device *d, void *p, size_t n) {
-    if (!p) return;
-    base_free(p);
-    pthread_mutex_lock(&d->account);
-    d->in_use -= (int64_t)n;
-    pthread_mutex_unlock(&d->account);
 }
 
 xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out) {

@@ -66,7 +66,7 @@ xt_status face_event_then(face_event *e, face_event_fn fn, void *user);
 /* An event that is set already; takes s over. */
 xt_status face_event_done(xt_status s, face_event **out);
 
-/* --- device.c: devices, their memory account ----------------------------------------------------------------------------------------------------- */
+/* --- device.c: devices; memory.c: their memory account ----------------------------------------------------------------------------------------------------- */
 struct PJRT_DeviceDescription {
     int32_t id, process;
     char text[64];
@@ -77,6 +77,7 @@ struct PJRT_Memory {
     char text[64];
 };
 typedef struct face_task face_task;
+typedef struct face_block face_block;
 struct PJRT_Device {
     PJRT_DeviceDescription description;
     PJRT_Memory memory;
@@ -87,6 +88,9 @@ struct PJRT_Device {
 
     pthread_mutex_t account;
     int64_t in_use, peak, limit, n_allocs, largest; /* limit 0 = none */
+    face_block *kept[8]; /* free large blocks, oldest first */
+    size_t n_kept;
+    int64_t kept_bytes;
 
     pthread_t executor;
     bool started;
@@ -101,7 +105,8 @@ struct PJRT_Device {
 void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit);
 void face_device_deinit(PJRT_Device *d);
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out); /* 64-byte aligned; RESOURCE_EXHAUSTED beyond the limit */
-void face_free(PJRT_Device *d, void *p, size_t n);
+void face_free(PJRT_Device *d, void *p, size_t n); /* n as it was asked for */
+void face_memory_trim(PJRT_Device *d); /* gives kept blocks back to the system */
 xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out); /* both may be NULL: the first */
 
 /* --- executor.c: one thread per addressable device ------------------------------------------------------------------------------------------------ */

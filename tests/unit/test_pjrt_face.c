@@ -494,6 +494,48 @@ static void test_memory_limit(void **state) {
     client = usual;
 }
 
+static uintptr_t upload_bytes(size_t n, PJRT_Buffer **out) {
+    char *data = base_calloc(n, 1);
+    int64_t dim = (int64_t)n;
+    PJRT_Client_BufferFromHostBuffer_Args a =
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_PRED, .dims = &dim, .num_dims = 1);
+    assert_int_equal(code_of(upload_error(&a, out), NULL), PJRT_OK);
+    base_free(data);
+    CALL(Buffer_UnsafePointer, .buffer = *out);
+    assert_int_equal(Buffer_UnsafePointer.buffer_pointer % 64, 0);
+    return Buffer_UnsafePointer.buffer_pointer;
+}
+
+/* Large blocks are used again, but never beyond the limit or the peak. */
+static void test_block_reuse(void **state) {
+    (void)state;
+    setenv("XT_MEMORY_LIMIT", "4000000", 1);
+    PJRT_Client *c = create(NULL, 0), *usual = client;
+    unsetenv("XT_MEMORY_LIMIT");
+    client = c;
+    PJRT_Buffer *b[12];
+    uintptr_t first = upload_bytes(3 << 20, &b[0]);
+    destroy(b[0]);
+    assert_int_equal(upload_bytes((3 << 20) - 5000, &b[0]), first); /* fits with little left over */
+    destroy(b[0]);
+    assert_int_not_equal(upload_bytes(3500000, &b[0]), 0); /* too large for it: the kept block makes room */
+    destroy(b[0]);
+    for (int i = 0; i < 3; i++) upload_bytes((1 << 20) + i, &b[i]);
+    CALL(Client_AddressableDevices, .client = c);
+    CALL(Device_MemoryStats, .device = Client_AddressableDevices.addressable_devices[0]);
+    assert_int_equal(Device_MemoryStats.bytes_in_use, (3 << 20) + 3);
+    assert_int_equal(Device_MemoryStats.peak_bytes_in_use, 3500000);
+    for (int i = 0; i < 3; i++) destroy(b[i]);
+    for (int round = 0; round < 3; round++) { /* more blocks than are kept */
+        for (int i = 0; i < 3; i++) upload_bytes((size_t)(1 << 20) + (size_t)(i * 100000 * (round + 1)) / 3, &b[i]);
+        for (int i = 0; i < 3; i++) destroy(b[i]);
+    }
+    assert_null(api->Device_MemoryStats(&Device_MemoryStats));
+    assert_int_equal(Device_MemoryStats.bytes_in_use, 0);
+    CALL(Client_Destroy, .client = c);
+    client = usual;
+}
+
 static void test_two_devices(void **state) {
     (void)state;
     PJRT_NamedValue two = int_value("cpu_device_count", 2);
@@ -685,6 +727,7 @@ int main(void) {
         cmocka_unit_test(test_compile_options),
         cmocka_unit_test(test_executable),
         cmocka_unit_test(test_memory_limit),
+        cmocka_unit_test(test_block_reuse),
         cmocka_unit_test(test_two_devices),
         cmocka_unit_test(test_two_replicas),
         cmocka_unit_test(test_out_of_host_memory),
