@@ -1,0 +1,55 @@
+#!/bin/bash
+# Ranks that train and fail together: a user's mistake on one rank, a rank that leaves early, hangs, or is killed. The message names rank and line.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+cat >"$tmp/fail.c" <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+static xt_tensor line(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
+static int train(int rank, void *arg) {
+    const char *mode = arg;
+    xt_module *net = xt_module_new(line, NULL);
+    xt_optimizer *sgd = xt_sgd(net, .lr = 0.1);
+    for (int i = 0; i < 50; i++) {
+        float x[8][2] = {{1}}, y[8][1] = {{1}};
+        xt_tensor in = xt_from_array(x, XT_F32, 8, 2);
+        if (rank == 1 && i == 20) {
+            if (mode[0] == 's') in = xt_reshape(in, 3, 3);
+            if (mode[0] == 'e') return 0;
+            if (mode[0] == 'h') sleep(30);
+            if (mode[0] == 'k') raise(SIGKILL);
+        }
+        xt_backward(xt_mse_loss(xt_forward(net, in), xt_from_array(y, XT_F32, 8, 1)));
+        xt_optimizer_step(sgd);
+        if (!xt_mark_step()) break;
+    }
+    return xt_finish();
+}
+int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
+C
+# shellcheck disable=SC2086
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/fail.c" -o "$tmp/fail" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+check "the program builds" [ $? = 0 ]
+export CPU_NUM_DEVICES=3 XT_TIMEOUT=3 XT_SUMMARY=off
+attempt() { timeout 30 "$tmp/fail" "$1" >"$tmp/out" 2>&1 </dev/null; }
+attempt good
+check "all is well" [ $? = 0 ]
+attempt shape
+check "a mistake on one rank" [ $? = 1 ]
+check "comes first, with its line" [ "$(sed -n 1p "$tmp/out" | sed "s|$tmp/||")" = "[rank 1] fail.c:14: xt_reshape: [8,2] has 16 elements, [3,3] has 9" ]
+check "and ends the others" grep -q 'rank 1 (pid [0-9]*) ended with exit code 1' "$tmp/out"
+attempt exit
+check "a rank that leaves early" [ $? = 1 ]
+check "is named to those that wait" grep -qE 'fail.c:[0-9]+: .*all_reduce.*: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
+check "and is told to finish" grep -q '^\[rank 1\] the program ended without xt_finish()' "$tmp/out"
+attempt hang
+check "a rank that does not come" [ $? = 1 ]
+check "is named at the time limit" grep -qE 'since 3\.0 s; did not come: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
+attempt kill
+check "a killed rank" [ $? = 137 ]
+check "with where it was" grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19\)' "$tmp/out"
+check "no shared memory is left" [ -z "$(ls /dev/shm | grep '^xtrain-' | grep -v test-word)" ]
+finish
