@@ -4,7 +4,9 @@
 
 enum { ALIGN = 64 };
 
-static bool is_pack(const ir_type *t) { return t->kind == IR_TUPLE || t->kind == IR_FUTURE; }
+static bool is_pack(const ir_type *t) {
+    return t->kind == IR_TUPLE || t->kind == IR_FUTURE;
+}
 
 static xt_status make(const ir_type *type, bool zero, array *out) {
     *out = (array){type, NULL};
@@ -34,8 +36,12 @@ static xt_status make(const ir_type *type, bool zero, array *out) {
     return NULL;
 }
 
-xt_status array_new(const ir_type *type, array *out) { return make(type, true, out); }
-xt_status array_new_raw(const ir_type *type, array *out) { return make(type, false, out); }
+xt_status array_new(const ir_type *type, array *out) {
+    return make(type, true, out);
+}
+xt_status array_new_raw(const ir_type *type, array *out) {
+    return make(type, false, out);
+}
 
 void array_free(array *a) {
     if (!a || !a->data) return;

@@ -8,7 +8,7 @@
  *  2. An owned operand that dies at a step may give its memory to the step's result (in-place elementwise ops, reshape, loop state).
  *  3. After a block has run, every value defined in it is gone; a loop's memory does not grow with its trip count.
  * Memory of dead values goes to a pool of the run and is reused by size, since fresh pages cost more than most ops. */
-#include "ir/interp_int.h"
+#include "ir/interp_plan.h"
 
 /* --- The pool: memory of dead values, newest first -------------------------------------------------------------------------------- */
 enum { POOL_SLOTS = 64 };
@@ -67,216 +67,12 @@ static void pool_free(interp_pool *p) {
     base_free(p);
 }
 
-/* --- Plans -------------------------------------------------------------------------------------------------------------------------- */
-typedef struct step {
-    const ir_op *op;
-    uint32_t *in, *out;
-    uint32_t *dead; /* slots that nobody reads after this step */
-    uint32_t n_dead;
-    block_plan **regions; /* of control flow; NULL otherwise */
-} step;
-typedef struct slot_entry {
-    const ir_value *value;
-    uint32_t slot;
-} slot_entry;
-typedef struct captured {
-    const ir_value *value;
-    uint32_t slot;
-} captured;
-/* The numbering, shared by a function's plan and the plans of its regions. */
-typedef struct numbering {
-    slot_entry *table; /* open addressing; value NULL = empty */
-    size_t mask, used;
-    captured *captured; /* values of blocks outside the root plan */
-    size_t n_captured, cap_captured;
-    uint32_t n_slots;
-} numbering;
-typedef struct slot {
-    array a;
-    bool owned;
-    bool pinned; /* captured from outside the plan: stays for the whole run, whichever block asked for it first */
-} slot;
-struct block_plan {
-    const ir_block *block;
-    block_plan *root; /* holds the numbering and the frame */
-    step *steps;
-    size_t n_steps;
-    uint32_t *args, *results;
-    size_t n_args, n_results;
-    uint32_t slot_lo, slot_hi; /* slots defined by this block and the ones inside it */
-    arena *mem;                /* of the root: everything above but itself */
-    numbering num;             /* of the root */
-    slot *frame;               /* of the root: kept between runs */
-    bool busy;                 /* the root's frame is in use (recursion takes another) */
-};
 /* Plans of the functions called in a run. */
 struct interp_plans {
     struct interp_plans *next;
     const ir_func *func;
     block_plan *plan;
 };
-
-static size_t slot_hash(const ir_value *v) { return (size_t)(((uintptr_t)v >> 4) * 0x9E3779B97F4A7C15u >> 20); }
-
-static slot_entry *slot_probe(const numbering *n, const ir_value *v) {
-    for (size_t i = slot_hash(v) & n->mask;; i = (i + 1) & n->mask)
-        if (!n->table[i].value || n->table[i].value == v) return &n->table[i];
-}
-
-static bool number_value(numbering *n, const ir_value *v, uint32_t *out) {
-    if (!n->table || 2 * (n->used + 1) > n->mask) {
-        numbering bigger = *n;
-        size_t slots = n->table ? 2 * (n->mask + 1) : 64;
-        bigger.table = base_calloc(slots, sizeof *bigger.table);
-        if (!bigger.table) return false;
-        bigger.mask = slots - 1;
-        for (size_t i = 0; n->table && i <= n->mask; i++)
-            if (n->table[i].value) *slot_probe(&bigger, n->table[i].value) = n->table[i];
-        base_free(n->table);
-        *n = bigger;
-    }
-    *out = n->n_slots++;
-    *slot_probe(n, v) = (slot_entry){v, *out};
-    n->used++;
-    return true;
-}
-
-static bool slot_of(const numbering *n, const ir_value *v, uint32_t *out) {
-    if (!n->table) return false;
-    const slot_entry *e = slot_probe(n, v);
-    *out = e->slot;
-    return e->value != NULL;
-}
-
-static xt_status plan_oom(void) { return status_oom(sizeof(step), "the plan of a function"); }
-
-/* The slot an operand reads; a value that no block of the plan defines is captured from outside. */
-static xt_status use_value(block_plan *root, const ir_value *v, uint32_t *out) {
-    numbering *n = &root->num;
-    if (slot_of(n, v, out)) return NULL;
-    if (!number_value(n, v, out)) return plan_oom();
-    captured c = {v, *out};
-    return VEC_PUSH(n->captured, n->n_captured, n->cap_captured, c) ? NULL : plan_oom();
-}
-
-static bool is_control(ir_opcode code) { return code == OP_while || code == OP_if || code == OP_case; }
-
-static xt_status plan_block(block_plan *root, const ir_block *b, block_plan **out);
-
-static xt_status plan_step(block_plan *root, const ir_op *op, step *st) {
-    arena *m = root->mem;
-    st->op = op;
-    st->in = arena_alloc(m, (op->n_in + 1) * sizeof *st->in);
-    st->out = arena_alloc(m, (op->n_out + 1) * sizeof *st->out);
-    if (!st->in || !st->out) return plan_oom();
-    for (uint32_t j = 0; j < op->n_in; j++) XT_TRY(use_value(root, op->in[j], &st->in[j]));
-    if (is_control(op->code)) {
-        st->regions = arena_alloc(m, op->n_regions * sizeof *st->regions);
-        if (!st->regions) return plan_oom();
-        for (uint32_t k = 0; k < op->n_regions; k++) XT_TRY(plan_block(root, op->regions[k].block, &st->regions[k]));
-    }
-    for (uint32_t j = 0; j < op->n_out; j++)
-        if (!number_value(&root->num, &op->out[j], &st->out[j])) return plan_oom();
-    return NULL;
-}
-
-/* Marks every value an op reads, those read inside its regions included, as last read by step `index`. */
-static void note_reads(const block_plan *root, const ir_op *op, uint32_t *last, uint32_t index) {
-    uint32_t s;
-    for (uint32_t j = 0; j < op->n_in; j++)
-        if (slot_of(&root->num, op->in[j], &s)) last[s] = index;
-    for (uint32_t k = 0; k < op->n_regions; k++)
-        for (const ir_op *inner = op->regions[k].block ? op->regions[k].block->first : NULL; inner; inner = inner->next)
-            note_reads(root, inner, last, index);
-}
-
-/* Who dies where: only values this block defines, the returned ones excepted. */
-static xt_status plan_deaths(block_plan *root, block_plan *p) {
-    const uint32_t never = UINT32_MAX;
-    uint32_t n = root->num.n_slots;
-    uint32_t *last = base_malloc((n + 1) * sizeof *last), *count = base_calloc(p->n_steps + 1, sizeof *count);
-    xt_status s = last && count ? NULL : plan_oom();
-    if (s) goto done;
-    for (uint32_t i = 0; i < n; i++) last[i] = never;
-    for (size_t i = 0; i < p->n_steps; i++) {
-        for (uint32_t j = 0; j < p->steps[i].op->n_out; j++) last[p->steps[i].out[j]] = (uint32_t)i; /* dies at once unless read */
-        note_reads(root, p->steps[i].op, last, (uint32_t)i);
-    }
-    for (size_t j = 0; j < p->n_results; j++) last[p->results[j]] = never;
-    /* Slots of this block only: its arguments and its steps' results. */
-    for (int fill = 0; fill < 2; fill++) {
-        for (size_t i = 0; i < p->n_steps && fill; i++) {
-            step *st = &p->steps[i];
-            st->dead = arena_alloc(root->mem, (count[i] + 1) * sizeof *st->dead);
-            if (!st->dead) {
-                s = plan_oom();
-                goto done;
-            }
-        }
-        for (size_t k = 0; k < p->n_args + p->n_steps; k++) {
-            const uint32_t *slots = k < p->n_args ? &p->args[k] : p->steps[k - p->n_args].out;
-            uint32_t n_here = k < p->n_args ? 1 : p->steps[k - p->n_args].op->n_out;
-            for (uint32_t j = 0; j < n_here; j++) {
-                uint32_t at = last[slots[j]];
-                if (at == never) continue;
-                if (!fill) count[at]++;
-                else p->steps[at].dead[p->steps[at].n_dead++] = slots[j];
-            }
-        }
-    }
-done:
-    base_free(last);
-    base_free(count);
-    return s;
-}
-
-static xt_status plan_into(block_plan *root, block_plan *p, const ir_block *b) {
-    p->block = b;
-    p->root = root;
-    p->slot_lo = root->num.n_slots;
-    p->n_args = b->n_args;
-    p->args = arena_alloc(root->mem, (b->n_args + 1) * sizeof *p->args);
-    size_t n = 0;
-    for (const ir_op *op = b->first; op; op = op->next) n++;
-    p->steps = arena_alloc(root->mem, (n + 1) * sizeof *p->steps);
-    if (!p->args || !p->steps) return plan_oom();
-    for (size_t j = 0; j < b->n_args; j++)
-        if (!number_value(&root->num, b->args[j], &p->args[j])) return plan_oom();
-    const ir_op *ret = NULL;
-    for (const ir_op *op = b->first; op; op = op->next) {
-        if (ir_op_infos[op->code].flags & IR_TERMINATOR) ret = op;
-        else XT_TRY(plan_step(root, op, &p->steps[p->n_steps++]));
-    }
-    p->n_results = ret ? ret->n_in : 0;
-    p->results = arena_alloc(root->mem, (p->n_results + 1) * sizeof *p->results);
-    if (!p->results) return plan_oom();
-    for (size_t j = 0; j < p->n_results; j++) XT_TRY(use_value(root, ret->in[j], &p->results[j]));
-    p->slot_hi = root->num.n_slots;
-    return plan_deaths(root, p);
-}
-
-static xt_status plan_block(block_plan *root, const ir_block *b, block_plan **out) {
-    block_plan *p = *out = arena_alloc(root->mem, sizeof *p);
-    return p ? plan_into(root, p, b) : plan_oom();
-}
-
-xt_status interp_block_plan(interp *c, const ir_block *b, block_plan **out) {
-    (void)c;
-    block_plan *root = *out = base_calloc(1, sizeof *root);
-    if (!root || !(root->mem = arena_new())) return plan_oom();
-    XT_TRY(plan_into(root, root, b));
-    root->frame = base_calloc(root->num.n_slots + 1, sizeof *root->frame);
-    return root->frame ? NULL : plan_oom();
-}
-
-void interp_block_plan_free(block_plan *p) {
-    if (!p) return;
-    if (p->mem) arena_free(p->mem);
-    base_free(p->num.table);
-    base_free(p->num.captured);
-    base_free(p->frame);
-    base_free(p);
-}
 
 /* --- Running ------------------------------------------------------------------------------------------------------------------------- */
 typedef struct frame {
@@ -289,7 +85,7 @@ typedef struct frame {
 static const array *frame_lookup(void *env, const ir_value *v) {
     const frame *f = env;
     uint32_t s;
-    if (slot_of(&f->root->num, v, &s) && f->slots[s].a.type) return &f->slots[s].a;
+    if (plan_slot_of(&f->root->num, v, &s) && f->slots[s].a.type) return &f->slots[s].a;
     return f->up->outer ? f->up->outer(f->up->env, v) : NULL;
 }
 
@@ -422,9 +218,13 @@ static xt_status run_call(frame *f, const step *st) {
 /* Ops whose results are their operands: no copy when an operand dies here. */
 static bool is_identity(const ir_op *op) {
     switch (op->code) {
-    case OP_reshape: case OP_dynamic_reshape: case OP_optimization_barrier: case OP_sdy_sharding_constraint: case OP_set_dimension_size:
-        return true;
-    case OP_convert: case OP_broadcast_in_dim: return op->in[0]->type == op->out[0].type;
+    case OP_reshape:
+    case OP_dynamic_reshape:
+    case OP_optimization_barrier:
+    case OP_sdy_sharding_constraint:
+    case OP_set_dimension_size: return true;
+    case OP_convert:
+    case OP_broadcast_in_dim: return op->in[0]->type == op->out[0].type;
     case OP_bitcast_convert:
         return op->in[0]->type->kind == IR_TENSOR && ir_type_bytes(op->in[0]->type) == ir_type_bytes(op->out[0].type) &&
                !dtype_is_subbyte(op->in[0]->type->dtype) && !dtype_is_subbyte(op->out[0].type->dtype);
@@ -495,8 +295,10 @@ static bool run_constant(frame *f, const step *st) {
 static xt_status run_step(frame *f, const step *st) {
     switch (st->op->code) {
     case OP_while: return run_while(f, st);
-    case OP_if: case OP_case: return run_branch(f, st);
-    case OP_call: case OP_composite: return run_call(f, st);
+    case OP_if:
+    case OP_case: return run_branch(f, st);
+    case OP_call:
+    case OP_composite: return run_call(f, st);
     default: break;
     }
     if (run_constant(f, st)) return NULL;
@@ -515,7 +317,8 @@ static xt_status run_steps(frame *f, const block_plan *p) {
 
 xt_status interp_block_run(interp *c, block_plan *p, size_t n_in, const array *in, size_t n_out, array *out) {
     if (n_in != p->n_args || n_out != p->n_results)
-        return status_new(XT_INTERNAL, NULL, "a block of %zu arguments and %zu results was run with %zu and %zu", p->n_args, p->n_results, n_in, n_out);
+        return status_new(XT_INTERNAL, NULL, "a block of %zu arguments and %zu results was run with %zu and %zu", p->n_args, p->n_results, n_in,
+                          n_out);
     bool own_frame = p->busy;
     slot *slots = own_frame ? base_calloc(p->num.n_slots + 1, sizeof *slots) : p->frame;
     if (!slots) return status_oom(p->num.n_slots * sizeof *slots, "a frame");
@@ -526,20 +329,25 @@ xt_status interp_block_run(interp *c, block_plan *p, size_t n_in, const array *i
     xt_status s = NULL;
     for (size_t j = 0; j < p->num.n_captured && !s; j++) {
         const array *a = c->outer ? c->outer(c->env, p->num.captured[j].value) : NULL;
-        if (a) slots[p->num.captured[j].slot] = (slot){.a = *a, .pinned = true};
-        else s = status_new(XT_INTERNAL, NULL, "a region reads a value that its surroundings do not have");
+        if (a)
+            slots[p->num.captured[j].slot] = (slot){.a = *a, .pinned = true};
+        else
+            s = status_new(XT_INTERNAL, NULL, "a region reads a value that its surroundings do not have");
     }
     if (!s) s = run_region(&f, p, (array *)(uintptr_t)in, false, out);
     c->plans = f.c.plans; /* functions planned on the way stay known */
     for (uint32_t k = 0; k < p->num.n_slots; k++) drop(&f, k);
-    if (own_frame) base_free(slots);
-    else p->busy = false;
+    if (own_frame)
+        base_free(slots);
+    else
+        p->busy = false;
     return s;
 }
 
 xt_status interp_func(interp *c, const ir_func *fn, size_t n_in, const array *in, size_t n_out, array *out) {
     if (c->depth >= INTERP_MAX_DEPTH)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "@%s is called through more than %d calls; StableHLO has no recursion", fn->name, INTERP_MAX_DEPTH);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "@%s is called through more than %d calls; StableHLO has no recursion", fn->name,
+                          INTERP_MAX_DEPTH);
     struct interp_plans *known = c->plans;
     while (known && known->func != fn) known = known->next;
     if (!known) {
@@ -583,8 +391,7 @@ xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *
     if (!entry) entry = "main";
     const ir_func *f = ir_func_find(m, entry);
     if (!f || !f->body) return status_new(XT_NOT_FOUND, NULL, "the module has no function @%s with a body", entry);
-    if (f->body->n_args != n_in)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "@%s takes %zu inputs, %zu were given", entry, f->body->n_args, n_in);
+    if (f->body->n_args != n_in) return status_new(XT_INVALID_ARGUMENT, NULL, "@%s takes %zu inputs, %zu were given", entry, f->body->n_args, n_in);
     for (size_t j = 0; j < n_in; j++)
         if (in[j].type != f->body->args[j]->type) return wrong_input(entry, j, f->body->args[j]->type, in[j].type);
     const ir_op *ret = ir_block_return(f->body);
@@ -616,8 +423,10 @@ static xt_status control_alone(interp *c, const ir_op *op, const array *in, arra
         const captured *v = &root->num.captured[j];
         if (slots[v->slot].a.type) continue; /* the op's own operands count as captured too */
         const array *a = c->outer ? c->outer(c->env, v->value) : NULL;
-        if (a) slots[v->slot] = (slot){.a = *a, .pinned = true};
-        else s = status_new(XT_INTERNAL, NULL, "a region of %s reads a value that its surroundings do not have", ir_op_infos[op->code].name);
+        if (a)
+            slots[v->slot] = (slot){.a = *a, .pinned = true};
+        else
+            s = status_new(XT_INTERNAL, NULL, "a region of %s reads a value that its surroundings do not have", ir_op_infos[op->code].name);
     }
     if (!s) s = run_step(&f, &st);
     for (uint32_t j = 0; !s && j < op->n_out; j++) {
@@ -634,41 +443,92 @@ static xt_status control_alone(interp *c, const ir_op *op, const array *in, arra
 xt_status interp_op(const ir_module *m, const ir_op *op, const interp_hooks *hooks, const array *in, array *out, interp_lookup outer, void *env) {
     interp c = {.m = m, .hooks = hooks, .outer = outer, .env = env};
     xt_status s;
-    if (is_control(op->code) || op->code == OP_call || op->code == OP_composite) s = control_alone(&c, op, in, out);
-    else s = interp_dispatch(&c, op, in, out);
+    if (is_control(op->code) || op->code == OP_call || op->code == OP_composite)
+        s = control_alone(&c, op, in, out);
+    else
+        s = interp_dispatch(&c, op, in, out);
     plans_free(c.plans);
     return s && op->src ? status_at(s, src_get(op->src)) : s;
 }
 
 /* --- The table -------------------------------------------------------------------------------------------------------------------------- */
 static const interp_fn functions[OP_COUNT] = {
-    [OP_select] = interp_select, [OP_clamp] = interp_clamp, [OP_bitcast_convert] = interp_bitcast_convert, [OP_map] = interp_map,
-    [OP_constant] = interp_constant, [OP_chlo_constant] = interp_constant, [OP_iota] = interp_iota, [OP_dynamic_iota] = interp_iota,
-    [OP_reshape] = interp_identity, [OP_dynamic_reshape] = interp_identity, [OP_broadcast] = interp_broadcast,
-    [OP_broadcast_in_dim] = interp_broadcast_in_dim, [OP_dynamic_broadcast_in_dim] = interp_broadcast_in_dim, [OP_transpose] = interp_transpose,
-    [OP_slice] = interp_slice, [OP_real_dynamic_slice] = interp_slice, [OP_pad] = interp_pad, [OP_dynamic_pad] = interp_pad,
-    [OP_concatenate] = interp_concatenate, [OP_reverse] = interp_reverse, [OP_get_dimension_size] = interp_get_dimension_size,
+    [OP_select] = interp_select,
+    [OP_clamp] = interp_clamp,
+    [OP_bitcast_convert] = interp_bitcast_convert,
+    [OP_map] = interp_map,
+    [OP_constant] = interp_constant,
+    [OP_chlo_constant] = interp_constant,
+    [OP_iota] = interp_iota,
+    [OP_dynamic_iota] = interp_iota,
+    [OP_reshape] = interp_identity,
+    [OP_dynamic_reshape] = interp_identity,
+    [OP_broadcast] = interp_broadcast,
+    [OP_broadcast_in_dim] = interp_broadcast_in_dim,
+    [OP_dynamic_broadcast_in_dim] = interp_broadcast_in_dim,
+    [OP_transpose] = interp_transpose,
+    [OP_slice] = interp_slice,
+    [OP_real_dynamic_slice] = interp_slice,
+    [OP_pad] = interp_pad,
+    [OP_dynamic_pad] = interp_pad,
+    [OP_concatenate] = interp_concatenate,
+    [OP_reverse] = interp_reverse,
+    [OP_get_dimension_size] = interp_get_dimension_size,
     [OP_set_dimension_size] = interp_identity,
-    [OP_reduce] = interp_reduce, [OP_reduce_window] = interp_reduce_window, [OP_select_and_scatter] = interp_select_and_scatter,
-    [OP_sort] = interp_sort, [OP_chlo_top_k] = interp_top_k,
-    [OP_dot_general] = interp_dot_general, [OP_dot] = interp_dot_general, [OP_einsum] = interp_einsum, [OP_unary_einsum] = interp_einsum,
-    [OP_convolution] = interp_convolution, [OP_dynamic_conv] = interp_convolution,
-    [OP_gather] = interp_gather, [OP_dynamic_gather] = interp_gather, [OP_torch_index_select] = interp_torch_index_select,
-    [OP_scatter] = interp_scatter, [OP_dynamic_slice] = interp_dynamic_slice, [OP_dynamic_update_slice] = interp_dynamic_update_slice,
-    [OP_batch_norm_training] = interp_batch_norm_training, [OP_batch_norm_grad] = interp_batch_norm_grad,
+    [OP_reduce] = interp_reduce,
+    [OP_reduce_window] = interp_reduce_window,
+    [OP_select_and_scatter] = interp_select_and_scatter,
+    [OP_sort] = interp_sort,
+    [OP_chlo_top_k] = interp_top_k,
+    [OP_dot_general] = interp_dot_general,
+    [OP_dot] = interp_dot_general,
+    [OP_einsum] = interp_einsum,
+    [OP_unary_einsum] = interp_einsum,
+    [OP_convolution] = interp_convolution,
+    [OP_dynamic_conv] = interp_convolution,
+    [OP_gather] = interp_gather,
+    [OP_dynamic_gather] = interp_gather,
+    [OP_torch_index_select] = interp_torch_index_select,
+    [OP_scatter] = interp_scatter,
+    [OP_dynamic_slice] = interp_dynamic_slice,
+    [OP_dynamic_update_slice] = interp_dynamic_update_slice,
+    [OP_batch_norm_training] = interp_batch_norm_training,
+    [OP_batch_norm_grad] = interp_batch_norm_grad,
     [OP_batch_norm_inference] = interp_batch_norm_inference,
-    [OP_rng] = interp_rng, [OP_rng_bit_generator] = interp_rng_bit_generator,
-    [OP_cholesky] = interp_cholesky, [OP_triangular_solve] = interp_triangular_solve, [OP_fft] = interp_fft,
-    [OP_optimization_barrier] = interp_identity, [OP_sdy_sharding_constraint] = interp_identity, [OP_tuple] = interp_tuple,
-    [OP_get_tuple_element] = interp_get_tuple_element, [OP_after_all] = interp_token, [OP_create_token] = interp_token,
+    [OP_rng] = interp_rng,
+    [OP_rng_bit_generator] = interp_rng_bit_generator,
+    [OP_cholesky] = interp_cholesky,
+    [OP_triangular_solve] = interp_triangular_solve,
+    [OP_fft] = interp_fft,
+    [OP_optimization_barrier] = interp_identity,
+    [OP_sdy_sharding_constraint] = interp_identity,
+    [OP_tuple] = interp_tuple,
+    [OP_get_tuple_element] = interp_get_tuple_element,
+    [OP_after_all] = interp_token,
+    [OP_create_token] = interp_token,
     [OP_custom_call] = interp_custom_call,
-    [OP_all_gather] = interp_collective, [OP_all_reduce] = interp_collective, [OP_all_to_all] = interp_collective,
-    [OP_collective_broadcast] = interp_collective, [OP_collective_reduce] = interp_collective, [OP_collective_permute] = interp_collective, [OP_reduce_scatter] = interp_collective,
-    [OP_partition_id] = interp_collective, [OP_replica_id] = interp_collective, [OP_infeed] = interp_host_transfer,
-    [OP_outfeed] = interp_host_transfer, [OP_send] = interp_host_transfer, [OP_recv] = interp_host_transfer,
-    [OP_async_start] = interp_async_start, [OP_async_done] = interp_get_tuple_element,
-    [OP_check_expect_eq] = interp_check, [OP_check_expect_eq_const] = interp_check, [OP_check_expect_almost_eq] = interp_check,
-    [OP_check_expect_almost_eq_const] = interp_check, [OP_check_expect_close] = interp_check, [OP_interpreter_print] = interp_check, [OP_interpreter_run_parallel] = interp_run_parallel,
+    [OP_all_gather] = interp_collective,
+    [OP_all_reduce] = interp_collective,
+    [OP_all_to_all] = interp_collective,
+    [OP_collective_broadcast] = interp_collective,
+    [OP_collective_reduce] = interp_collective,
+    [OP_collective_permute] = interp_collective,
+    [OP_reduce_scatter] = interp_collective,
+    [OP_partition_id] = interp_collective,
+    [OP_replica_id] = interp_collective,
+    [OP_infeed] = interp_host_transfer,
+    [OP_outfeed] = interp_host_transfer,
+    [OP_send] = interp_host_transfer,
+    [OP_recv] = interp_host_transfer,
+    [OP_async_start] = interp_async_start,
+    [OP_async_done] = interp_get_tuple_element,
+    [OP_check_expect_eq] = interp_check,
+    [OP_check_expect_eq_const] = interp_check,
+    [OP_check_expect_almost_eq] = interp_check,
+    [OP_check_expect_almost_eq_const] = interp_check,
+    [OP_check_expect_close] = interp_check,
+    [OP_interpreter_print] = interp_check,
+    [OP_interpreter_run_parallel] = interp_run_parallel,
 };
 
 bool interp_knows(ir_opcode code) {

@@ -12,7 +12,7 @@ typedef struct array {
 } array;
 xt_status array_new(const ir_type *type, array *out); /* zeroed; array_free */
 void array_free(array *a);
-double array_get(const array *a, int64_t i);          /* element as double (complex: real part); exact for ints up to 2^53 */
+double array_get(const array *a, int64_t i); /* element as double (complex: real part); exact for ints up to 2^53 */
 void array_set(array *a, int64_t i, double v);
 
 /* What crosses processes or prints: NULL members mean a single process. */

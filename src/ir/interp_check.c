@@ -152,8 +152,10 @@ xt_status interp_check(interp *c, const ir_op *op, const array *in, array *out) 
     if (op->n_in != 1 || !lit) return interp_unsupported(op, "a check of one value without a literal");
     array want;
     XT_TRY(array_new_raw(lit->type, &want));
-    if (lit->splat) fill_elems(want.data, lit->type->count, lit->data, xt_dtype_size(lit->type->dtype));
-    else memcpy(want.data, lit->data, ir_type_bytes(lit->type));
+    if (lit->splat)
+        fill_elems(want.data, lit->type->count, lit->data, xt_dtype_size(lit->type->dtype));
+    else
+        memcpy(want.data, lit->data, ir_type_bytes(lit->type));
     xt_status s = compare_arrays(what, op, mode, &in[0], &want);
     array_free(&want);
     (void)c;

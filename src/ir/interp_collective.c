@@ -8,7 +8,9 @@ typedef enum strategy { CROSS_REPLICA, CROSS_PARTITION, CROSS_BOTH, FLATTENED } 
 static strategy strategy_of(const ir_op *op) {
     bool channel = ir_get_int(op, IR_A_channel_id, 0) > 0;
     switch (op->code) {
-    case OP_all_reduce: case OP_all_gather: case OP_reduce_scatter:
+    case OP_all_reduce:
+    case OP_all_gather:
+    case OP_reduce_scatter:
         if (!channel) return CROSS_REPLICA;
         return ir_get_bool(op, IR_A_use_global_device_ids, false) ? FLATTENED : CROSS_BOTH;
     default: return channel ? CROSS_PARTITION : CROSS_REPLICA;
@@ -94,8 +96,8 @@ static void copy_box(const array *src, int64_t src_at, array *dst, int64_t dst_a
     size_t size = xt_dtype_size(src->type->dtype);
     strides_of(src->type->rank, src->type->dims, from);
     strides_of(dst->type->rank, dst->type->dims, to);
-    copy_strided(src->type->rank, dims, (char *)dst->data + (size_t)(dst_at * to[d]) * size, to, (const char *)src->data + (size_t)(src_at * from[d]) * size,
-                 from, size);
+    copy_strided(src->type->rank, dims, (char *)dst->data + (size_t)(dst_at * to[d]) * size, to,
+                 (const char *)src->data + (size_t)(src_at * from[d]) * size, from, size);
 }
 
 static void gather_all(const ir_op *op, size_t n, const array *const *in, uint32_t j, array *out) {
@@ -129,7 +131,9 @@ static xt_status reduce_scatter(interp *c, const ir_op *op, size_t n, const arra
     return s;
 }
 
-static void zero(array *out) { memset(out->data, 0, ir_type_bytes(out->type)); }
+static void zero(array *out) {
+    memset(out->data, 0, ir_type_bytes(out->type));
+}
 
 /* The operand of the pair that has this process as its target; zeros when there is none. Members are a whole line of the grid. */
 static void permute(const ir_op *op, size_t n, const array *const *in, uint32_t j, size_t me, array *out) {
@@ -162,8 +166,10 @@ xt_status collective_compute(interp *c, const ir_op *op, size_t n, const array *
         switch (op->code) {
         case OP_all_reduce: XT_TRY(combine(c, op, n, in, j, &out[j])); break;
         case OP_collective_reduce:
-            if (me == root) XT_TRY(combine(c, op, n, in, j, &out[j]));
-            else zero(&out[j]);
+            if (me == root)
+                XT_TRY(combine(c, op, n, in, j, &out[j]));
+            else
+                zero(&out[j]);
             break;
         case OP_reduce_scatter: XT_TRY(reduce_scatter(c, op, n, in, j, me, &out[j])); break;
         case OP_all_gather: gather_all(op, n, in, j, &out[j]); break;

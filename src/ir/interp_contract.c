@@ -14,71 +14,72 @@ typedef double complex c128;
 enum { TILE_M = 4, DEPTH = 256 };
 
 /* A tile row is two vectors of 16 bytes, the least every machine has: 4 x 2 sums stay in registers. */
-#define ROWS(T)                                                                                                        \
-    typedef T T##_vec __attribute__((vector_size(16)));                                                                \
-    typedef struct T##_row {                                                                                           \
-        T##_vec lo, hi;                                                                                                \
-    } T##_row;                                                                                                         \
-    static void tile_##T(int64_t rows, int64_t k, const T *a, int64_t lda, const T##_row *panel, T##_row *sum) {       \
-        if (rows == TILE_M) {                                                                                          \
-            const T *a0 = a, *a1 = a + lda, *a2 = a + 2 * lda, *a3 = a + 3 * lda;                                      \
-            T##_vec l0 = {0}, l1 = {0}, l2 = {0}, l3 = {0}, h0 = {0}, h1 = {0}, h2 = {0}, h3 = {0};                    \
-            for (int64_t p = 0; p < k; p++) {                                                                          \
-                T##_vec lo = panel[p].lo, hi = panel[p].hi;                                                            \
-                l0 += a0[p] * lo, h0 += a0[p] * hi;                                                                    \
-                l1 += a1[p] * lo, h1 += a1[p] * hi;                                                                    \
-                l2 += a2[p] * lo, h2 += a2[p] * hi;                                                                    \
-                l3 += a3[p] * lo, h3 += a3[p] * hi;                                                                    \
-            }                                                                                                          \
-            sum[0] = (T##_row){l0, h0}, sum[1] = (T##_row){l1, h1};                                                    \
-            sum[2] = (T##_row){l2, h2}, sum[3] = (T##_row){l3, h3};                                                    \
-            return;                                                                                                    \
-        }                                                                                                              \
-        for (int64_t i = 0; i < rows; i++) {                                                                           \
-            T##_vec lo = {0}, hi = {0};                                                                                \
-            for (int64_t p = 0; p < k; p++) lo += a[i * lda + p] * panel[p].lo, hi += a[i * lda + p] * panel[p].hi;    \
-            sum[i] = (T##_row){lo, hi};                                                                                \
-        }                                                                                                              \
+#define ROWS(T)                                                                                                                                      \
+    typedef T T##_vec __attribute__((vector_size(16)));                                                                                              \
+    typedef struct T##_row {                                                                                                                         \
+        T##_vec lo, hi;                                                                                                                              \
+    } T##_row;                                                                                                                                       \
+    static void tile_##T(int64_t rows, int64_t k, const T *a, int64_t lda, const T##_row *panel, T##_row *sum) {                                     \
+        if (rows == TILE_M) {                                                                                                                        \
+            const T *a0 = a, *a1 = a + lda, *a2 = a + 2 * lda, *a3 = a + 3 * lda;                                                                    \
+            T##_vec l0 = {0}, l1 = {0}, l2 = {0}, l3 = {0}, h0 = {0}, h1 = {0}, h2 = {0}, h3 = {0};                                                  \
+            for (int64_t p = 0; p < k; p++) {                                                                                                        \
+                T##_vec lo = panel[p].lo, hi = panel[p].hi;                                                                                          \
+                l0 += a0[p] * lo, h0 += a0[p] * hi;                                                                                                  \
+                l1 += a1[p] * lo, h1 += a1[p] * hi;                                                                                                  \
+                l2 += a2[p] * lo, h2 += a2[p] * hi;                                                                                                  \
+                l3 += a3[p] * lo, h3 += a3[p] * hi;                                                                                                  \
+            }                                                                                                                                        \
+            sum[0] = (T##_row){l0, h0}, sum[1] = (T##_row){l1, h1};                                                                                  \
+            sum[2] = (T##_row){l2, h2}, sum[3] = (T##_row){l3, h3};                                                                                  \
+            return;                                                                                                                                  \
+        }                                                                                                                                            \
+        for (int64_t i = 0; i < rows; i++) {                                                                                                         \
+            T##_vec lo = {0}, hi = {0};                                                                                                              \
+            for (int64_t p = 0; p < k; p++) lo += a[i * lda + p] * panel[p].lo, hi += a[i * lda + p] * panel[p].hi;                                  \
+            sum[i] = (T##_row){lo, hi};                                                                                                              \
+        }                                                                                                                                            \
     }
-#define COMPLEX_ROWS(T)                                                                                                \
-    typedef struct T##_row {                                                                                           \
-        T v[2];                                                                                                        \
-    } T##_row;                                                                                                         \
-    static void tile_##T(int64_t rows, int64_t k, const T *a, int64_t lda, const T##_row *panel, T##_row *sum) {       \
-        for (int64_t i = 0; i < rows; i++)                                                                             \
-            for (int j = 0; j < 2; j++) {                                                                              \
-                T s = 0;                                                                                               \
-                for (int64_t p = 0; p < k; p++) s += a[i * lda + p] * panel[p].v[j];                                   \
-                sum[i].v[j] = s;                                                                                       \
-            }                                                                                                          \
+#define COMPLEX_ROWS(T)                                                                                                                              \
+    typedef struct T##_row {                                                                                                                         \
+        T v[2];                                                                                                                                      \
+    } T##_row;                                                                                                                                       \
+    static void tile_##T(int64_t rows, int64_t k, const T *a, int64_t lda, const T##_row *panel, T##_row *sum) {                                     \
+        for (int64_t i = 0; i < rows; i++)                                                                                                           \
+            for (int j = 0; j < 2; j++) {                                                                                                            \
+                T s = 0;                                                                                                                             \
+                for (int64_t p = 0; p < k; p++) s += a[i * lda + p] * panel[p].v[j];                                                                 \
+                sum[i].v[j] = s;                                                                                                                     \
+            }                                                                                                                                        \
     }
-#define GEMM(T)                                                                                                        \
-    static void gemm_##T(int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const T *b, int64_t ldb, T *c, int64_t ldc) { \
-        enum { TILE_N = sizeof(T##_row) / sizeof(T) };                                                                 \
-        T##_row panel[DEPTH], sum[TILE_M];                                                                             \
-        for (int64_t p0 = 0; p0 < k; p0 += DEPTH) {                                                                    \
-            int64_t depth = k - p0 < DEPTH ? k - p0 : DEPTH;                                                           \
-            for (int64_t j0 = 0; j0 < n; j0 += TILE_N) {                                                               \
-                size_t cols = (size_t)(n - j0 < TILE_N ? n - j0 : TILE_N);                                             \
-                if (cols < TILE_N) memset(panel, 0, sizeof panel);                                                     \
-                for (int64_t p = 0; p < depth; p++) memcpy(&panel[p], b + (p0 + p) * ldb + j0, cols * sizeof(T));      \
-                for (int64_t i0 = 0; i0 < m; i0 += TILE_M) {                                                           \
-                    int64_t rows = m - i0 < TILE_M ? m - i0 : TILE_M;                                                  \
-                    tile_##T(rows, depth, a + i0 * lda + p0, lda, panel, sum);                                         \
-                    for (int64_t i = 0; i < rows; i++) {                                                               \
-                        T part[TILE_N], *to = c + (i0 + i) * ldc + j0;                                                 \
-                        memcpy(part, &sum[i], sizeof part);                                                            \
-                        for (size_t j = 0; j < cols; j++) to[j] += part[j];                                            \
-                    }                                                                                                  \
-                }                                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+#define GEMM(T)                                                                                                                                      \
+    static void gemm_##T(int64_t m, int64_t n, int64_t k, const T *a, int64_t lda, const T *b, int64_t ldb, T *c, int64_t ldc) {                     \
+        enum { TILE_N = sizeof(T##_row) / sizeof(T) };                                                                                               \
+        T##_row panel[DEPTH], sum[TILE_M];                                                                                                           \
+        for (int64_t p0 = 0; p0 < k; p0 += DEPTH) {                                                                                                  \
+            int64_t depth = k - p0 < DEPTH ? k - p0 : DEPTH;                                                                                         \
+            for (int64_t j0 = 0; j0 < n; j0 += TILE_N) {                                                                                             \
+                size_t cols = (size_t)(n - j0 < TILE_N ? n - j0 : TILE_N);                                                                           \
+                if (cols < TILE_N) memset(panel, 0, sizeof panel);                                                                                   \
+                for (int64_t p = 0; p < depth; p++) memcpy(&panel[p], b + (p0 + p) * ldb + j0, cols * sizeof(T));                                    \
+                for (int64_t i0 = 0; i0 < m; i0 += TILE_M) {                                                                                         \
+                    int64_t rows = m - i0 < TILE_M ? m - i0 : TILE_M;                                                                                \
+                    tile_##T(rows, depth, a + i0 * lda + p0, lda, panel, sum);                                                                       \
+                    for (int64_t i = 0; i < rows; i++) {                                                                                             \
+                        T part[TILE_N], *to = c + (i0 + i) * ldc + j0;                                                                               \
+                        memcpy(part, &sum[i], sizeof part);                                                                                          \
+                        for (size_t j = 0; j < cols; j++) to[j] += part[j];                                                                          \
+                    }                                                                                                                                \
+                }                                                                                                                                    \
+            }                                                                                                                                        \
+        }                                                                                                                                            \
     }
 /* Integers wrap, so they are calculated unsigned. */
-ROWS(float) ROWS(double) ROWS(uint32_t) ROWS(uint64_t) COMPLEX_ROWS(c64) COMPLEX_ROWS(c128)
-GEMM(float) GEMM(double) GEMM(uint32_t) GEMM(uint64_t) GEMM(c64) GEMM(c128)
+ROWS(float)
+ROWS(double)
+ROWS(uint32_t) ROWS(uint64_t) COMPLEX_ROWS(c64) COMPLEX_ROWS(c128) GEMM(float) GEMM(double) GEMM(uint32_t) GEMM(uint64_t) GEMM(c64) GEMM(c128)
 
-void gemm(xt_dtype t, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc) {
+    void gemm(xt_dtype t, int64_t m, int64_t n, int64_t k, const void *a, int64_t lda, const void *b, int64_t ldb, void *c, int64_t ldc) {
     switch (t) {
     case XT_F32: gemm_float(m, n, k, a, lda, b, ldb, c, ldc); break;
     case XT_F64: gemm_double(m, n, k, a, lda, b, ldb, c, ldc); break;
@@ -112,8 +113,10 @@ xt_status gemm_pack(const array *src, const int64_t *perm, xt_dtype t, void *out
     if (!s && st->count) copy_strided(st->rank, dims, moved ? moved : packed, dst, src->data, stride, size);
     if (!s && moved) convert_elems(st->count, st->dtype, moved, t, packed);
     base_free(moved);
-    if (s) base_free(packed);
-    else memcpy(out_ptr, &packed, sizeof packed);
+    if (s)
+        base_free(packed);
+    else
+        memcpy(out_ptr, &packed, sizeof packed);
     return s;
 }
 

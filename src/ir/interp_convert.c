@@ -16,10 +16,10 @@
 /* --- Formats below 32 bits --------------------------------------------------------------------------------------------------- */
 typedef struct small_float {
     int mantissa, bias;
-    unsigned inf, nan;    /* bit patterns without sign; 0 = the format has none */
-    unsigned max;         /* bits of the largest finite value */
-    unsigned sign;        /* 0 = unsigned format */
-    bool fnuz;            /* the pattern of -0 is the only NaN */
+    unsigned inf, nan; /* bit patterns without sign; 0 = the format has none */
+    unsigned max; /* bits of the largest finite value */
+    unsigned sign; /* 0 = unsigned format */
+    bool fnuz; /* the pattern of -0 is the only NaN */
 } small_float;
 
 static const small_float *small_format(xt_dtype t) {
@@ -67,9 +67,12 @@ static unsigned small_encode(const small_float *f, double v) {
         mag = ((unsigned)(e - least) << f->mantissa) + (unsigned)rint(ldexp(a, f->mantissa - e));
     }
     if (mag > f->max) {
-        if (f->inf) mag = f->inf;
-        else if (f->fnuz) return f->nan;
-        else mag = f->nan ? f->nan : f->max;
+        if (f->inf)
+            mag = f->inf;
+        else if (f->fnuz)
+            return f->nan;
+        else
+            mag = f->nan ? f->nan : f->max;
     }
     if (f->fnuz && mag == 0) return 0;
     return mag | sign;
@@ -131,7 +134,6 @@ static double odd_double(uint64_t v) {
     return ldexp((double)(kept | (lost != 0)), shift);
 }
 
-
 /* f8E8M0FNU: a power of two, 0xff for NaN; no zero and no sign. */
 static uint8_t e8m0_of(double v) {
     if (isnan(v) || v < 0) return 0xff;
@@ -155,10 +157,16 @@ double round_to_precision(double v, int exponent_bits, int mantissa_bits) {
 /* --- Integers of less than a byte ----------------------------------------------------------------------------------------------- */
 int dtype_bits(xt_dtype t) {
     switch (t) {
-    case XT_BOOL: case XT_I1: case XT_U1: return 1;
-    case XT_I2: case XT_U2: return 2;
-    case XT_I4: case XT_U4: case XT_F4E2M1FN: return 4;
-    case XT_F6E2M3FN: case XT_F6E3M2FN: return 6;
+    case XT_BOOL:
+    case XT_I1:
+    case XT_U1: return 1;
+    case XT_I2:
+    case XT_U2: return 2;
+    case XT_I4:
+    case XT_U4:
+    case XT_F4E2M1FN: return 4;
+    case XT_F6E2M3FN:
+    case XT_F6E3M2FN: return 6;
     default: return 8 * (int)xt_dtype_size(t);
     }
 }
@@ -182,48 +190,60 @@ xt_dtype dtype_compute(xt_dtype t) {
 /* --- Between the types the machine has ------------------------------------------------------------------------------------------- */
 typedef void (*convert_fn)(int64_t n, const void *src, void *dst);
 
-#define LOOP(name, S, D, expr)                                                                                         \
-    static void name(int64_t n, const void *src, void *dst) {                                                          \
-        const S *s = src;                                                                                              \
-        D *d = dst;                                                                                                    \
-        INTERP_IVDEP                                                                                                   \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            S a = s[i];                                                                                                \
-            d[i] = (D)(expr);                                                                                          \
-        }                                                                                                              \
+#define LOOP(name, S, D, expr)                                                                                                                       \
+    static void name(int64_t n, const void *src, void *dst) {                                                                                        \
+        const S *s = src;                                                                                                                            \
+        D *d = dst;                                                                                                                                  \
+        INTERP_IVDEP                                                                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                                                                            \
+            S a = s[i];                                                                                                                              \
+            d[i] = (D)(expr);                                                                                                                        \
+        }                                                                                                                                            \
     }
 #define PLAIN(S, s, D, d) LOOP(s##_to_##d, S, D, a)
 #define NONZERO(S, s) LOOP(s##_to_pred, S, uint8_t, a != 0)
 #define SATURATE(S, s, D, d, low, high_excl, high) LOOP(s##_to_##d, S, D, a != a ? 0 : a <= (S)(low) ? low : a >= (S)(high_excl) ? high : (D)a)
 
-#define TO_INTS(S, s)                                                                                                  \
-    PLAIN(S, s, int8_t, i8) PLAIN(S, s, int16_t, i16) PLAIN(S, s, int32_t, i32) PLAIN(S, s, int64_t, i64)              \
-    PLAIN(S, s, uint8_t, u8) PLAIN(S, s, uint16_t, u16) PLAIN(S, s, uint32_t, u32) PLAIN(S, s, uint64_t, u64)
-#define TO_INTS_SATURATED(S, s)                                                                                        \
-    SATURATE(S, s, int8_t, i8, INT8_MIN, 0x1p7, INT8_MAX) SATURATE(S, s, int16_t, i16, INT16_MIN, 0x1p15, INT16_MAX)   \
-    SATURATE(S, s, int32_t, i32, INT32_MIN, 0x1p31, INT32_MAX) SATURATE(S, s, int64_t, i64, INT64_MIN, 0x1p63, INT64_MAX) \
-    SATURATE(S, s, uint8_t, u8, 0, 0x1p8, UINT8_MAX) SATURATE(S, s, uint16_t, u16, 0, 0x1p16, UINT16_MAX)              \
-    SATURATE(S, s, uint32_t, u32, 0, 0x1p32, UINT32_MAX) SATURATE(S, s, uint64_t, u64, 0, 0x1p64, UINT64_MAX)
+#define TO_INTS(S, s)                                                                                                                                \
+    PLAIN(S, s, int8_t, i8)                                                                                                                          \
+    PLAIN(S, s, int16_t, i16)                                                                                                                        \
+    PLAIN(S, s, int32_t, i32) PLAIN(S, s, int64_t, i64) PLAIN(S, s, uint8_t, u8) PLAIN(S, s, uint16_t, u16) PLAIN(S, s, uint32_t, u32)               \
+        PLAIN(S, s, uint64_t, u64)
+#define TO_INTS_SATURATED(S, s)                                                                                                                      \
+    SATURATE(S, s, int8_t, i8, INT8_MIN, 0x1p7, INT8_MAX)                                                                                            \
+    SATURATE(S, s, int16_t, i16, INT16_MIN, 0x1p15, INT16_MAX)                                                                                       \
+    SATURATE(S, s, int32_t, i32, INT32_MIN, 0x1p31, INT32_MAX) SATURATE(S, s, int64_t, i64, INT64_MIN, 0x1p63, INT64_MAX)                            \
+        SATURATE(S, s, uint8_t, u8, 0, 0x1p8, UINT8_MAX) SATURATE(S, s, uint16_t, u16, 0, 0x1p16, UINT16_MAX)                                        \
+            SATURATE(S, s, uint32_t, u32, 0, 0x1p32, UINT32_MAX) SATURATE(S, s, uint64_t, u64, 0, 0x1p64, UINT64_MAX)
 #define FROM_INT(S, s) NONZERO(S, s) TO_INTS(S, s) PLAIN(S, s, float, f32) PLAIN(S, s, double, f64)
-FROM_INT(int8_t, i8) FROM_INT(int16_t, i16) FROM_INT(int32_t, i32) FROM_INT(int64_t, i64)
-FROM_INT(uint8_t, u8) FROM_INT(uint16_t, u16) FROM_INT(uint32_t, u32) FROM_INT(uint64_t, u64)
-TO_INTS(uint8_t, pred) PLAIN(uint8_t, pred, float, f32) PLAIN(uint8_t, pred, double, f64) NONZERO(uint8_t, pred)
-NONZERO(float, f32) TO_INTS_SATURATED(float, f32) PLAIN(float, f32, float, f32) PLAIN(float, f32, double, f64)
-NONZERO(double, f64) TO_INTS_SATURATED(double, f64) PLAIN(double, f64, float, f32) PLAIN(double, f64, double, f64)
-/* Small floats that are frequent enough for loops of their own. */
-LOOP(bf16_to_f32, uint16_t, float, bits_float((uint32_t)a << 16))
-LOOP(f32_to_bf16, float, uint16_t, bf16_of(a))
-LOOP(f16_to_f32, uint16_t, float, f16_to_float(a))
-LOOP(f32_to_f16, float, uint16_t, f16_of(a))
+FROM_INT(int8_t, i8)
+FROM_INT(int16_t, i16)
+FROM_INT(int32_t, i32) FROM_INT(int64_t, i64) FROM_INT(uint8_t, u8) FROM_INT(uint16_t, u16) FROM_INT(uint32_t, u32) FROM_INT(uint64_t, u64)
+    TO_INTS(uint8_t, pred) PLAIN(uint8_t, pred, float, f32) PLAIN(uint8_t, pred, double, f64) NONZERO(uint8_t, pred) NONZERO(float, f32)
+        TO_INTS_SATURATED(float, f32) PLAIN(float, f32, float, f32) PLAIN(float, f32, double, f64) NONZERO(double, f64) TO_INTS_SATURATED(double, f64)
+            PLAIN(double, f64, float, f32) PLAIN(double, f64, double, f64)
+    /* Small floats that are frequent enough for loops of their own. */
+    LOOP(bf16_to_f32, uint16_t, float, bits_float((uint32_t)a << 16)) LOOP(f32_to_bf16, float, uint16_t, bf16_of(a))
+        LOOP(f16_to_f32, uint16_t, float, f16_to_float(a)) LOOP(f32_to_f16, float, uint16_t, f16_of(a))
 
-static convert_fn native_convert(xt_dtype from, xt_dtype to) {
-#define ROW(T, s)                                                                                                      \
-    [T] = {[XT_BOOL] = s##_to_pred, [XT_I8] = s##_to_i8, [XT_I16] = s##_to_i16, [XT_I32] = s##_to_i32, [XT_I64] = s##_to_i64, \
-           [XT_U8] = s##_to_u8, [XT_U16] = s##_to_u16, [XT_U32] = s##_to_u32, [XT_U64] = s##_to_u64, [XT_F32] = s##_to_f32, \
-           [XT_F64] = s##_to_f64}
+            static convert_fn native_convert(xt_dtype from, xt_dtype to) {
+#define ROW(T, s)                                                                                                                                    \
+    [T] = {                                                                                                                                          \
+        [XT_BOOL] = s##_to_pred,                                                                                                                     \
+        [XT_I8] = s##_to_i8,                                                                                                                         \
+        [XT_I16] = s##_to_i16,                                                                                                                       \
+        [XT_I32] = s##_to_i32,                                                                                                                       \
+        [XT_I64] = s##_to_i64,                                                                                                                       \
+        [XT_U8] = s##_to_u8,                                                                                                                         \
+        [XT_U16] = s##_to_u16,                                                                                                                       \
+        [XT_U32] = s##_to_u32,                                                                                                                       \
+        [XT_U64] = s##_to_u64,                                                                                                                       \
+        [XT_F32] = s##_to_f32,                                                                                                                       \
+        [XT_F64] = s##_to_f64                                                                                                                        \
+    }
     static const convert_fn fns[XT_DTYPE_COUNT][XT_DTYPE_COUNT] = {
-        ROW(XT_BOOL, pred), ROW(XT_I8, i8), ROW(XT_I16, i16), ROW(XT_I32, i32), ROW(XT_I64, i64), ROW(XT_U8, u8),
-        ROW(XT_U16, u16), ROW(XT_U32, u32), ROW(XT_U64, u64), ROW(XT_F32, f32), ROW(XT_F64, f64),
+        ROW(XT_BOOL, pred), ROW(XT_I8, i8),   ROW(XT_I16, i16), ROW(XT_I32, i32), ROW(XT_I64, i64), ROW(XT_U8, u8),
+        ROW(XT_U16, u16),   ROW(XT_U32, u32), ROW(XT_U64, u64), ROW(XT_F32, f32), ROW(XT_F64, f64),
     };
     return fns[from][to];
 }
@@ -233,8 +253,10 @@ static convert_fn native_convert(xt_dtype from, xt_dtype to) {
 static xt_dtype load_native(int64_t n, xt_dtype t, const void *src, void *tmp) {
     const uint8_t *bytes = src;
     const small_float *f = small_format(t);
-    if (t == XT_F16) f16_to_f32(n, src, tmp);
-    else if (t == XT_BF16) bf16_to_f32(n, src, tmp);
+    if (t == XT_F16)
+        f16_to_f32(n, src, tmp);
+    else if (t == XT_BF16)
+        bf16_to_f32(n, src, tmp);
     else if (f)
         for (int64_t i = 0; i < n; i++) ((float *)tmp)[i] = (float)small_decode(f, bytes[i]);
     else if (t == XT_F8E8M0FNU)
@@ -243,7 +265,8 @@ static xt_dtype load_native(int64_t n, xt_dtype t, const void *src, void *tmp) {
         for (int64_t i = 0; i < n; i++) ((float *)tmp)[i] = ((const float *)src)[2 * i];
     else if (t == XT_C128)
         for (int64_t i = 0; i < n; i++) ((double *)tmp)[i] = ((const double *)src)[2 * i];
-    else memcpy(tmp, src, (size_t)n * xt_dtype_size(t));
+    else
+        memcpy(tmp, src, (size_t)n * xt_dtype_size(t));
     if (f || t == XT_F8E8M0FNU || t == XT_C64) return XT_F32;
     if (t == XT_C128) return XT_F64;
     return dtype_compute(t);
@@ -268,12 +291,16 @@ static void store_small(int64_t n, xt_dtype from, const void *src, xt_dtype to, 
         }
     else if (from == XT_U64)
         for (int64_t i = 0; i < n; i++) wide[i] = odd_double(((const uint64_t *)src)[i]);
-    else native_convert(from, XT_F64)(n, src, wide);
+    else
+        native_convert(from, XT_F64)(n, src, wide);
     const small_float *f = small_format(to);
     for (int64_t i = 0; i < n; i++) {
-        if (to == XT_BF16) ((uint16_t *)dst)[i] = bf16_of(odd_float(wide[i]));
-        else if (to == XT_F16) ((uint16_t *)dst)[i] = f16_of(odd_float(wide[i]));
-        else ((uint8_t *)dst)[i] = f ? (uint8_t)small_encode(f, wide[i]) : e8m0_of(wide[i]);
+        if (to == XT_BF16)
+            ((uint16_t *)dst)[i] = bf16_of(odd_float(wide[i]));
+        else if (to == XT_F16)
+            ((uint16_t *)dst)[i] = f16_of(odd_float(wide[i]));
+        else
+            ((uint8_t *)dst)[i] = f ? (uint8_t)small_encode(f, wide[i]) : e8m0_of(wide[i]);
     }
 }
 
@@ -310,8 +337,10 @@ static void store_native(int64_t n, xt_dtype from, const void *src, xt_dtype to,
 }
 
 static void complex_to_complex(int64_t n, xt_dtype from, const void *src, void *dst) {
-    if (from == XT_C64) f32_to_f64(2 * n, src, dst);
-    else f64_to_f32(2 * n, src, dst);
+    if (from == XT_C64)
+        f32_to_f64(2 * n, src, dst);
+    else
+        f64_to_f32(2 * n, src, dst);
 }
 
 void convert_elems(int64_t n, xt_dtype from, const void *src, xt_dtype to, void *dst) {

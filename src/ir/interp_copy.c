@@ -18,21 +18,21 @@ typedef struct space {
     int64_t dims[INTERP_MAX_RANK], dst[INTERP_MAX_RANK], src[INTERP_MAX_RANK];
 } space;
 
-#define BY_SIZE(size, M)                                                                                               \
-    switch (size) {                                                                                                    \
-    case 1: M(uint8_t); break;                                                                                         \
-    case 2: M(uint16_t); break;                                                                                        \
-    case 4: M(uint32_t); break;                                                                                        \
-    case 8: M(uint64_t); break;                                                                                        \
-    default: M(elem16); break;                                                                                         \
+#define BY_SIZE(size, M)                                                                                                                             \
+    switch (size) {                                                                                                                                  \
+    case 1: M(uint8_t); break;                                                                                                                       \
+    case 2: M(uint16_t); break;                                                                                                                      \
+    case 4: M(uint32_t); break;                                                                                                                      \
+    case 8: M(uint64_t); break;                                                                                                                      \
+    default: M(elem16); break;                                                                                                                       \
     }
 
 void fill_elems(void *dst, int64_t n, const void *value, size_t size) {
-#define FILL(T)                                                                                                        \
-    do {                                                                                                               \
-        T v, *d = dst;                                                                                                 \
-        memcpy(&v, value, sizeof v);                                                                                   \
-        for (int64_t i = 0; i < n; i++) d[i] = v;                                                                      \
+#define FILL(T)                                                                                                                                      \
+    do {                                                                                                                                             \
+        T v, *d = dst;                                                                                                                               \
+        memcpy(&v, value, sizeof v);                                                                                                                 \
+        for (int64_t i = 0; i < n; i++) d[i] = v;                                                                                                    \
     } while (0)
     BY_SIZE(size, FILL)
 }
@@ -46,14 +46,14 @@ static void copy_row(int64_t n, void *dst, int64_t ds, const void *src, int64_t 
         fill_elems(dst, n, src, size);
         return;
     }
-#define ROW(T)                                                                                                         \
-    do {                                                                                                               \
-        T *d = dst;                                                                                                    \
-        const T *s = src;                                                                                              \
-        if (ds == 1 && ss == 2)                                                                                        \
-            for (int64_t i = 0; i < n; i++) d[i] = s[2 * i];                                                           \
-        else                                                                                                           \
-            for (int64_t i = 0; i < n; i++) d[i * ds] = s[i * ss];                                                     \
+#define ROW(T)                                                                                                                                       \
+    do {                                                                                                                                             \
+        T *d = dst;                                                                                                                                  \
+        const T *s = src;                                                                                                                            \
+        if (ds == 1 && ss == 2)                                                                                                                      \
+            for (int64_t i = 0; i < n; i++) d[i] = s[2 * i];                                                                                         \
+        else                                                                                                                                         \
+            for (int64_t i = 0; i < n; i++) d[i * ds] = s[i * ss];                                                                                   \
     } while (0)
     BY_SIZE(size, ROW)
 }
@@ -61,16 +61,16 @@ static void copy_row(int64_t n, void *dst, int64_t ds, const void *src, int64_t 
 /* [n0, n1] with dst contiguous along 1 and src contiguous along 0. */
 static void copy_tiles(int64_t n0, int64_t n1, void *dst, int64_t ds0, const void *src, int64_t ss1, size_t size) {
     enum { TILE = 16 };
-#define TILES(T)                                                                                                       \
-    do {                                                                                                               \
-        T *d = dst;                                                                                                    \
-        const T *s = src;                                                                                              \
-        for (int64_t i0 = 0; i0 < n0; i0 += TILE)                                                                      \
-            for (int64_t j0 = 0; j0 < n1; j0 += TILE) {                                                                \
-                int64_t i1 = i0 + TILE < n0 ? i0 + TILE : n0, j1 = j0 + TILE < n1 ? j0 + TILE : n1;                    \
-                for (int64_t i = i0; i < i1; i++)                                                                      \
-                    for (int64_t j = j0; j < j1; j++) d[i * ds0 + j] = s[i + j * ss1];                                 \
-            }                                                                                                          \
+#define TILES(T)                                                                                                                                     \
+    do {                                                                                                                                             \
+        T *d = dst;                                                                                                                                  \
+        const T *s = src;                                                                                                                            \
+        for (int64_t i0 = 0; i0 < n0; i0 += TILE)                                                                                                    \
+            for (int64_t j0 = 0; j0 < n1; j0 += TILE) {                                                                                              \
+                int64_t i1 = i0 + TILE < n0 ? i0 + TILE : n0, j1 = j0 + TILE < n1 ? j0 + TILE : n1;                                                  \
+                for (int64_t i = i0; i < i1; i++)                                                                                                    \
+                    for (int64_t j = j0; j < j1; j++) d[i * ds0 + j] = s[i + j * ss1];                                                               \
+            }                                                                                                                                        \
     } while (0)
     BY_SIZE(size, TILES)
 }
@@ -124,8 +124,10 @@ void copy_strided(size_t rank, const int64_t *dims, void *dst, const int64_t *ds
     for (;;) {
         char *d = (char *)dst + d_at * (int64_t)size;
         const char *s = (const char *)src + s_at * (int64_t)size;
-        if (tiles) copy_tiles(p.dims[outer], p.dims[inner], d, p.dst[outer], s, p.src[inner], size);
-        else copy_row(p.dims[inner], d, p.dst[inner], s, p.src[inner], size);
+        if (tiles)
+            copy_tiles(p.dims[outer], p.dims[inner], d, p.dst[outer], s, p.src[inner], size);
+        else
+            copy_row(p.dims[inner], d, p.dst[inner], s, p.src[inner], size);
         size_t k = outer;
         for (;; k--) {
             if (k == 0) return;

@@ -48,7 +48,9 @@ static void through_byte(const ew *e, int64_t n, const void *const *in, void *ou
     }
 }
 
-static void run_convert(const ew *e, int64_t n, const void *const *in, void *out) { convert_elems(n, e->in[0], in[0], e->out, out); }
+static void run_convert(const ew *e, int64_t n, const void *const *in, void *out) {
+    convert_elems(n, e->in[0], in[0], e->out, out);
+}
 static void run_copy(const ew *e, int64_t n, const void *const *in, void *out) {
     if (in[0] != out) memmove(out, in[0], (size_t)n * xt_dtype_size(e->out));
 }
@@ -61,28 +63,30 @@ static void run_zero(const ew *e, int64_t n, const void *const *in, void *out) {
 typedef struct elem16 {
     uint64_t a, b;
 } elem16;
-#define SELECT(T)                                                                                                      \
-    static void select_##T(const ew *e, int64_t n, const void *const *in, void *out) {                                 \
-        (void)e;                                                                                                       \
-        const uint8_t *p = in[0];                                                                                      \
-        const T *x = in[1], *y = in[2];                                                                                \
-        T *r = out;                                                                                                    \
-        INTERP_IVDEP                                                                                                   \
-        for (int64_t i = 0; i < n; i++) {                                                                              \
-            T a = x[i], b = y[i];                                                                                      \
-            r[i] = p[i] ? a : b;                                                                                       \
-        }                                                                                                              \
+#define SELECT(T)                                                                                                                                    \
+    static void select_##T(const ew *e, int64_t n, const void *const *in, void *out) {                                                               \
+        (void)e;                                                                                                                                     \
+        const uint8_t *p = in[0];                                                                                                                    \
+        const T *x = in[1], *y = in[2];                                                                                                              \
+        T *r = out;                                                                                                                                  \
+        INTERP_IVDEP                                                                                                                                 \
+        for (int64_t i = 0; i < n; i++) {                                                                                                            \
+            T a = x[i], b = y[i];                                                                                                                    \
+            r[i] = p[i] ? a : b;                                                                                                                     \
+        }                                                                                                                                            \
     }
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC push_options
 #pragma GCC optimize("O3")
 #endif
-SELECT(uint8_t) SELECT(uint16_t) SELECT(uint32_t) SELECT(uint64_t) SELECT(elem16)
+SELECT(uint8_t)
+SELECT(uint16_t)
+SELECT(uint32_t) SELECT(uint64_t) SELECT(elem16)
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC pop_options
 #endif
 
-static ew_fn select_by_size(size_t size) {
+    static ew_fn select_by_size(size_t size) {
     switch (size) {
     case 1: return select_uint8_t;
     case 2: return select_uint16_t;
@@ -122,7 +126,8 @@ bool ew_init(ew *e, const ir_op *op) {
     switch (op->code) {
     case OP_convert: e->fn = run_convert; return true;
     case OP_bitcast_convert: e->fn = same_bits(e->in[0], e->out) ? run_copy : NULL; return e->fn != NULL;
-    case OP_real: case OP_chlo_conj:
+    case OP_real:
+    case OP_chlo_conj:
         if (ir_dtype_is_complex(e->in[0])) break;
         e->fn = run_copy;
         return true;
@@ -190,7 +195,9 @@ xt_status interp_clamp(interp *c, const ir_op *op, const array *in, array *out) 
 }
 
 /* Element i of a packed string of `bits`-wide values, lowest bits first. */
-static unsigned bits_at(const uint8_t *p, int64_t i, int bits) { return p[i * bits / 8] >> (i * bits % 8) & ((1u << bits) - 1); }
+static unsigned bits_at(const uint8_t *p, int64_t i, int bits) {
+    return p[i * bits / 8] >> (i * bits % 8) & ((1u << bits) - 1);
+}
 
 /* Same memory under another type, but for types stored with unused bits: those pass through a packed copy. */
 xt_status interp_bitcast_convert(interp *c, const ir_op *op, const array *in, array *out) {
@@ -221,7 +228,8 @@ xt_status interp_bitcast_convert(interp *c, const ir_op *op, const array *in, ar
         int64_t ratio = from_bits > to_bits ? from_bits / to_bits : to_bits / from_bits;
         for (int64_t i = 0; i < out->type->count; i++) {
             unsigned v = 0;
-            if (from_bits > to_bits) v = src[i / ratio] >> (i % ratio * to_bits);
+            if (from_bits > to_bits)
+                v = src[i / ratio] >> (i % ratio * to_bits);
             else
                 for (int64_t k = 0; k < ratio; k++) v |= (src[i * ratio + k] & ((1u << from_bits) - 1)) << (k * from_bits);
             v &= (1u << to_bits) - 1;

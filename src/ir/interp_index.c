@@ -6,18 +6,18 @@
 /* What gather and scatter share, in gather's words: `operand` is indexed, `result` (scatter: updates) has batch and window dims. */
 typedef struct indexing {
     const ir_type *operand, *result, *indices;
-    int64_t *index;                       /* the index tensor as int64 */
+    int64_t *index; /* the index tensor as int64 */
     int64_t operand_stride[INTERP_MAX_RANK];
-    size_t n_batch;                       /* batch dims of the result, in order */
+    size_t n_batch; /* batch dims of the result, in order */
     int64_t batch_dims[INTERP_MAX_RANK], batch_out[INTERP_MAX_RANK], batch_index[INTERP_MAX_RANK];
     int64_t batch_operand[INTERP_MAX_RANK]; /* operand dim that a batch dim also indexes, or -1 */
-    size_t n_window;                      /* window dims, in order */
+    size_t n_window; /* window dims, in order */
     int64_t window[INTERP_MAX_RANK], window_in[INTERP_MAX_RANK], window_out[INTERP_MAX_RANK];
-    int64_t extent[INTERP_MAX_RANK];      /* per operand dim: window size, 1 for dims without */
+    int64_t extent[INTERP_MAX_RANK]; /* per operand dim: window size, 1 for dims without */
     size_t n_map;
     const int64_t *map;
-    int64_t vector_stride;                /* between the components of an index vector */
-    int64_t run;                          /* elements of the window when contiguous on both sides, else 0 */
+    int64_t vector_stride; /* between the components of an index vector */
+    int64_t run; /* elements of the window when contiguous on both sides, else 0 */
 } indexing;
 
 static bool has(const int64_t *list, size_t n, int64_t v) {
@@ -138,8 +138,10 @@ xt_status interp_gather(interp *c, const ir_op *op, const array *in, array *out)
         bool inside;
         const char *src = (const char *)in->data + (size_t)position(&x, batch, true, start, &inside) * size;
         char *dst = (char *)out->data + (size_t)batch_at(&x, batch) * size;
-        if (x.run) memcpy(dst, src, (size_t)x.run * size);
-        else copy_strided(x.n_window, x.window, dst, x.window_out, src, x.window_in, size);
+        if (x.run)
+            memcpy(dst, src, (size_t)x.run * size);
+        else
+            copy_strided(x.n_window, x.window, dst, x.window_out, src, x.window_in, size);
     } while (index_next(x.n_batch, x.batch_dims, batch));
     base_free(x.index);
     return NULL;
@@ -173,11 +175,11 @@ xt_status interp_torch_index_select(interp *c, const ir_op *op, const array *in,
 /* --- scatter ------------------------------------------------------------------------------------------------------------------------- */
 typedef struct scatter {
     indexing x;
-    size_t n;          /* operands */
+    size_t n; /* operands */
     array *out;
     const array *updates;
     region_eval *combine;
-    bool replace;      /* the region returns the update */
+    bool replace; /* the region returns the update */
     const void **args; /* results, then updates */
 } scatter;
 
@@ -190,8 +192,10 @@ static xt_status combine_run(scatter *s, int64_t at, int64_t from, int64_t count
             s->args[j] = (char *)s->out[j].data + (size_t)(at + done) * size;
             s->args[s->n + j] = (const char *)s->updates[j].data + (size_t)(from + done) * size;
         }
-        if (s->replace) memcpy((void *)(uintptr_t)s->args[0], s->args[1], (size_t)m * xt_dtype_size(s->out[0].type->dtype));
-        else XT_TRY(region_eval_run(s->combine, m, s->args, (void *const *)s->args));
+        if (s->replace)
+            memcpy((void *)(uintptr_t)s->args[0], s->args[1], (size_t)m * xt_dtype_size(s->out[0].type->dtype));
+        else
+            XT_TRY(region_eval_run(s->combine, m, s->args, (void *const *)s->args));
     }
     return NULL;
 }
@@ -279,8 +283,10 @@ static int64_t box_offset(const ir_type *t, const int64_t *dims, const array *st
     int64_t at = 0;
     for (uint32_t d = 0; d < t->rank; d++) {
         int64_t v, most = t->dims[d] - dims[d];
-        if (start[d].type->dtype == XT_U64 && *(const uint64_t *)start[d].data > INT64_MAX) v = most;
-        else convert_elems(1, start[d].type->dtype, start[d].data, XT_I64, &v);
+        if (start[d].type->dtype == XT_U64 && *(const uint64_t *)start[d].data > INT64_MAX)
+            v = most;
+        else
+            convert_elems(1, start[d].type->dtype, start[d].data, XT_I64, &v);
         at += (v < 0 ? 0 : v > most ? most : v) * stride[d];
     }
     return at;
@@ -295,7 +301,8 @@ xt_status interp_dynamic_slice(interp *c, const ir_op *op, const array *in, arra
     if (out->type->count == 0) return NULL;
     strides_of(t->rank, t->dims, src);
     strides_of(t->rank, out->type->dims, dst);
-    copy_strided(t->rank, out->type->dims, out->data, dst, (const char *)in->data + (size_t)box_offset(t, out->type->dims, in + 1, src) * size, src, size);
+    copy_strided(t->rank, out->type->dims, out->data, dst, (const char *)in->data + (size_t)box_offset(t, out->type->dims, in + 1, src) * size, src,
+                 size);
     return NULL;
 }
 

@@ -32,8 +32,8 @@ typedef struct interp {
     const interp_hooks *hooks;
     interp_lookup outer; /* values captured by the op's regions; NULL when there are none */
     void *env;
-    int depth;           /* of nested calls */
-    interp_pool *pool;   /* buffers of dead values, for reuse; NULL outside interp_run */
+    int depth; /* of nested calls */
+    interp_pool *pool; /* buffers of dead values, for reuse; NULL outside interp_run */
     struct interp_plans *plans;
 } interp;
 typedef xt_status (*interp_fn)(interp *c, const ir_op *op, const array *in, array *out);
@@ -59,8 +59,8 @@ xt_dtype dtype_compute(xt_dtype t);
 typedef struct ew ew;
 typedef void (*ew_fn)(const ew *e, int64_t n, const void *const *in, void *out);
 struct ew {
-    ew_fn fn;        /* call this one */
-    ew_fn inner;     /* of kernels that convert on the way */
+    ew_fn fn; /* call this one */
+    ew_fn inner; /* of kernels that convert on the way */
     ir_opcode code;
     xt_dtype in[3], out;
     int n_in;
@@ -70,7 +70,9 @@ struct ew {
 bool ew_init(ew *e, const ir_op *op);
 /* The kernel of a binary op x,x -> x. */
 bool ew_init_binary(ew *e, ir_opcode code, xt_dtype t);
-static inline void ew_run(const ew *e, int64_t n, const void *const *in, void *out) { e->fn(e, n, in, out); }
+static inline void ew_run(const ew *e, int64_t n, const void *const *in, void *out) {
+    e->fn(e, n, in, out);
+}
 /* Tables by family; NULL when the op has no meaning for the dtype. `cmp` is an ir_cmp_dir, -1 for ops other than compare. */
 ew_fn ew_float(ir_opcode code, xt_dtype t, int cmp, bool total_order);
 ew_fn ew_int(ir_opcode code, xt_dtype t, int cmp);
@@ -109,8 +111,7 @@ void copy_strided(size_t rank, const int64_t *dims, void *dst, const int64_t *ds
 void fill_elems(void *dst, int64_t n, const void *value, size_t size);
 void strides_of(size_t rank, const int64_t *dims, int64_t *out); /* row-major, in elements */
 /* Steps `index` through dims in row-major order; false after the last. */
-static inline bool index_next(size_t rank, const int64_t *dims, int64_t *index)
-{
+static inline bool index_next(size_t rank, const int64_t *dims, int64_t *index) {
     for (size_t d = rank; d-- > 0;) {
         if (++index[d] < dims[d]) return true;
         index[d] = 0;
@@ -120,17 +121,16 @@ static inline bool index_next(size_t rank, const int64_t *dims, int64_t *index)
 
 /* --- the families' op functions, by file ---------------------------------------------------------------------------------------- */
 #define INTERP_FN(name) xt_status interp_##name(interp *c, const ir_op *op, const array *in, array *out);
-INTERP_FN(elementwise) INTERP_FN(select) INTERP_FN(clamp) INTERP_FN(bitcast_convert) INTERP_FN(map)
-INTERP_FN(constant) INTERP_FN(iota) INTERP_FN(broadcast) INTERP_FN(broadcast_in_dim) INTERP_FN(transpose) INTERP_FN(slice) INTERP_FN(pad)
-INTERP_FN(concatenate) INTERP_FN(reverse) INTERP_FN(get_dimension_size)
-INTERP_FN(reduce) INTERP_FN(reduce_window) INTERP_FN(select_and_scatter) INTERP_FN(sort) INTERP_FN(top_k)
-INTERP_FN(dot_general) INTERP_FN(einsum) INTERP_FN(convolution)
-INTERP_FN(gather) INTERP_FN(torch_index_select) INTERP_FN(scatter) INTERP_FN(dynamic_slice) INTERP_FN(dynamic_update_slice)
-INTERP_FN(batch_norm_training) INTERP_FN(batch_norm_grad) INTERP_FN(batch_norm_inference)
-INTERP_FN(rng) INTERP_FN(rng_bit_generator)
-INTERP_FN(cholesky) INTERP_FN(triangular_solve) INTERP_FN(fft)
-INTERP_FN(tuple) INTERP_FN(get_tuple_element) INTERP_FN(identity) INTERP_FN(token) INTERP_FN(custom_call)
-INTERP_FN(collective) INTERP_FN(host_transfer) INTERP_FN(async_start) INTERP_FN(check) INTERP_FN(run_parallel)
+INTERP_FN(elementwise)
+INTERP_FN(select)
+INTERP_FN(clamp) INTERP_FN(bitcast_convert) INTERP_FN(map) INTERP_FN(constant) INTERP_FN(iota) INTERP_FN(broadcast) INTERP_FN(broadcast_in_dim)
+    INTERP_FN(transpose) INTERP_FN(slice) INTERP_FN(pad) INTERP_FN(concatenate) INTERP_FN(reverse) INTERP_FN(get_dimension_size) INTERP_FN(reduce)
+        INTERP_FN(reduce_window) INTERP_FN(select_and_scatter) INTERP_FN(sort) INTERP_FN(top_k) INTERP_FN(dot_general) INTERP_FN(einsum)
+            INTERP_FN(convolution) INTERP_FN(gather) INTERP_FN(torch_index_select) INTERP_FN(scatter) INTERP_FN(dynamic_slice)
+                INTERP_FN(dynamic_update_slice) INTERP_FN(batch_norm_training) INTERP_FN(batch_norm_grad) INTERP_FN(batch_norm_inference)
+                    INTERP_FN(rng) INTERP_FN(rng_bit_generator) INTERP_FN(cholesky) INTERP_FN(triangular_solve) INTERP_FN(fft) INTERP_FN(tuple)
+                        INTERP_FN(get_tuple_element) INTERP_FN(identity) INTERP_FN(token) INTERP_FN(custom_call) INTERP_FN(collective)
+                            INTERP_FN(host_transfer) INTERP_FN(async_start) INTERP_FN(check) INTERP_FN(run_parallel)
 #undef INTERP_FN
 
 #endif

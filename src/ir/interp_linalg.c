@@ -86,7 +86,8 @@ xt_status interp_triangular_solve(interp *c, const ir_op *op, const array *in, a
     cplx *a, *b = NULL;
     XT_TRY(load_complex(&in[0], &a));
     xt_status s = load_complex(&in[1], &b);
-    triangle t = {a, n, ir_get_bool(op, IR_A_lower, true), ir_get_bool(op, IR_A_unit_diagonal, false), ir_get_int(op, IR_A_transpose_a, NO_TRANSPOSE)};
+    triangle t = {a, n, ir_get_bool(op, IR_A_lower, true), ir_get_bool(op, IR_A_unit_diagonal, false),
+                  ir_get_int(op, IR_A_transpose_a, NO_TRANSPOSE)};
     for (int64_t k = 0; !s && k < bt->count; k += rows * cols, t.a += n * n) {
         /* x op(a) = b is op(a)^T x^T = b^T, a row of b at a time. */
         for (int64_t i = 0; i < (left ? cols : rows); i++) solve(&t, !left, left ? b + k + i : b + k + i * cols, left ? cols : 1);

@@ -47,8 +47,15 @@ xt_status interp_async_start(interp *c, const ir_op *op, const array *in, array 
 /* --- Custom calls ---------------------------------------------------------------------------------------------------------------------- */
 /* Annotations for a partitioner or a layout pass: on one device they pass their operand on. */
 static bool is_annotation(const char *target) {
-    static const char *const names[] = {"Sharding", "SPMDFullToShardShape", "SPMDShardToFullShape", "LayoutConstraint", "annotate_device_placement",
-                                        "MoveToHost", "MoveToDevice", "Pin", "Unpin"};
+    static const char *const names[] = {"Sharding",
+                                        "SPMDFullToShardShape",
+                                        "SPMDShardToFullShape",
+                                        "LayoutConstraint",
+                                        "annotate_device_placement",
+                                        "MoveToHost",
+                                        "MoveToDevice",
+                                        "Pin",
+                                        "Unpin"};
     for (size_t i = 0; i < BASE_COUNT(names); i++)
         if (strcmp(target, names[i]) == 0) return true;
     return false;
@@ -87,8 +94,9 @@ xt_status interp_collective(interp *c, const ir_op *op, const array *in, array *
         const int64_t *pairs = ir_get_ints(op, IR_A_source_target_pairs, &n);
         bool to_self = false;
         for (size_t i = 0; i + 1 < n; i += 2) {
-            if (pairs[i + 1] == 0 && pairs[i] != 0) return status_new(XT_FAILED_PRECONDITION, NULL, "collective_permute receives from device %lld, but this run has one device",
-                                                                      (long long)pairs[i]);
+            if (pairs[i + 1] == 0 && pairs[i] != 0)
+                return status_new(XT_FAILED_PRECONDITION, NULL, "collective_permute receives from device %lld, but this run has one device",
+                                  (long long)pairs[i]);
             to_self = to_self || (pairs[i] == 0 && pairs[i + 1] == 0);
         }
         if (to_self) return interp_identity(c, op, in, out);
@@ -96,8 +104,8 @@ xt_status interp_collective(interp *c, const ir_op *op, const array *in, array *
         return NULL;
     }
     if (group_size(op) != 1)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "%s over a group of %lld devices needs that many ranks; this run has one", ir_op_infos[op->code].name,
-                          (long long)group_size(op));
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s over a group of %lld devices needs that many ranks; this run has one",
+                          ir_op_infos[op->code].name, (long long)group_size(op));
     return interp_identity(c, op, in, out);
 }
 

@@ -25,68 +25,69 @@ static layout layout_of(const ir_op *op, const ir_type *t) {
 enum { LANES = 8 };
 
 /* sums[c] += expr over the elements e of each channel c. Rows of one channel are summed in lanes, so that no add waits for the one before. */
-#define SUMS(name, T, expr)                                                                                            \
-    static void name(layout l, const T *x, const T *g, const double *mean, double *sums) {                             \
-        (void)x, (void)g, (void)mean;                                                                                  \
-        for (int64_t o = 0; o < l.outer; o++) {                                                                        \
-            for (int64_t c = 0; c < l.channels && l.inner == 1; c++) {                                                 \
-                int64_t e = o * l.channels + c;                                                                        \
-                sums[c] += expr;                                                                                       \
-            }                                                                                                          \
-            for (int64_t c = 0; c < l.channels && l.inner > 1; c++) {                                                  \
-                int64_t at = (o * l.channels + c) * l.inner, end = at + l.inner;                                       \
-                double lane[LANES] = {0}, total = 0;                                                                   \
-                for (; at + LANES <= end; at += LANES)                                                                 \
-                    for (int k = 0; k < LANES; k++) {                                                                  \
-                        int64_t e = at + k;                                                                            \
-                        lane[k] += expr;                                                                               \
-                    }                                                                                                  \
-                for (int64_t e = at; e < end; e++) total += expr;                                                      \
-                for (int k = 0; k < LANES; k++) total += lane[k];                                                      \
-                sums[c] += total;                                                                                      \
-            }                                                                                                          \
-        }                                                                                                              \
+#define SUMS(name, T, expr)                                                                                                                          \
+    static void name(layout l, const T *x, const T *g, const double *mean, double *sums) {                                                           \
+        (void)x, (void)g, (void)mean;                                                                                                                \
+        for (int64_t o = 0; o < l.outer; o++) {                                                                                                      \
+            for (int64_t c = 0; c < l.channels && l.inner == 1; c++) {                                                                               \
+                int64_t e = o * l.channels + c;                                                                                                      \
+                sums[c] += expr;                                                                                                                     \
+            }                                                                                                                                        \
+            for (int64_t c = 0; c < l.channels && l.inner > 1; c++) {                                                                                \
+                int64_t at = (o * l.channels + c) * l.inner, end = at + l.inner;                                                                     \
+                double lane[LANES] = {0}, total = 0;                                                                                                 \
+                for (; at + LANES <= end; at += LANES)                                                                                               \
+                    for (int k = 0; k < LANES; k++) {                                                                                                \
+                        int64_t e = at + k;                                                                                                          \
+                        lane[k] += expr;                                                                                                             \
+                    }                                                                                                                                \
+                for (int64_t e = at; e < end; e++) total += expr;                                                                                    \
+                for (int k = 0; k < LANES; k++) total += lane[k];                                                                                    \
+                sums[c] += total;                                                                                                                    \
+            }                                                                                                                                        \
+        }                                                                                                                                            \
     }
 /* y[e] = expr over all elements, by four numbers per channel: p, q, r, s. */
-#define MAP(name, T, expr)                                                                                             \
-    static void name(layout l, const T *x, const T *g, const T *coef, T *y) {                                          \
-        const T *ps = coef, *qs = coef + l.channels, *rs = coef + 2 * l.channels, *ss = coef + 3 * l.channels;         \
-        (void)g, (void)ss;                                                                                             \
-        for (int64_t o = 0; o < l.outer; o++) {                                                                        \
-            if (l.inner == 1) {                                                                                        \
-                INTERP_IVDEP                                                                                           \
-                for (int64_t c = 0; c < l.channels; c++) {                                                             \
-                    int64_t e = o * l.channels + c;                                                                    \
-                    T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                      \
-                    (void)s;                                                                                           \
-                    y[e] = expr;                                                                                       \
-                }                                                                                                      \
-                continue;                                                                                              \
-            }                                                                                                          \
-            for (int64_t c = 0; c < l.channels; c++) {                                                                 \
-                T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                          \
-                (void)s;                                                                                               \
-                int64_t at = (o * l.channels + c) * l.inner;                                                           \
-                INTERP_IVDEP                                                                                           \
-                for (int64_t e = at; e < at + l.inner; e++) y[e] = expr;                                               \
-            }                                                                                                          \
-        }                                                                                                              \
+#define MAP(name, T, expr)                                                                                                                           \
+    static void name(layout l, const T *x, const T *g, const T *coef, T *y) {                                                                        \
+        const T *ps = coef, *qs = coef + l.channels, *rs = coef + 2 * l.channels, *ss = coef + 3 * l.channels;                                       \
+        (void)g, (void)ss;                                                                                                                           \
+        for (int64_t o = 0; o < l.outer; o++) {                                                                                                      \
+            if (l.inner == 1) {                                                                                                                      \
+                INTERP_IVDEP                                                                                                                         \
+                for (int64_t c = 0; c < l.channels; c++) {                                                                                           \
+                    int64_t e = o * l.channels + c;                                                                                                  \
+                    T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                                                    \
+                    (void)s;                                                                                                                         \
+                    y[e] = expr;                                                                                                                     \
+                }                                                                                                                                    \
+                continue;                                                                                                                            \
+            }                                                                                                                                        \
+            for (int64_t c = 0; c < l.channels; c++) {                                                                                               \
+                T p = ps[c], q = qs[c], r = rs[c], s = ss[c];                                                                                        \
+                (void)s;                                                                                                                             \
+                int64_t at = (o * l.channels + c) * l.inner;                                                                                         \
+                INTERP_IVDEP                                                                                                                         \
+                for (int64_t e = at; e < at + l.inner; e++) y[e] = expr;                                                                             \
+            }                                                                                                                                        \
+        }                                                                                                                                            \
     }
 
-#define NORM(T)                                                                                                        \
-    SUMS(sum_##T, T, (double)x[e])                                                                                     \
-    SUMS(sum_square_##T, T, ((double)x[e] - mean[c]) * ((double)x[e] - mean[c]))                                       \
-    SUMS(sum_product_##T, T, ((double)x[e] - mean[c]) * (double)g[e])                                                  \
-    MAP(affine_##T, T, (x[e] - p) * q + r)                                                                             \
+#define NORM(T)                                                                                                                                      \
+    SUMS(sum_##T, T, (double)x[e])                                                                                                                   \
+    SUMS(sum_square_##T, T, ((double)x[e] - mean[c]) * ((double)x[e] - mean[c]))                                                                     \
+    SUMS(sum_product_##T, T, ((double)x[e] - mean[c]) * (double)g[e])                                                                                \
+    MAP(affine_##T, T, (x[e] - p) * q + r)                                                                                                           \
     MAP(grad_##T, T, p *g[e] - q - (x[e] - s) * r)
-NORM(float) NORM(double)
+NORM(float)
+NORM(double)
 
 /* Operands in the type that is computed in, per-channel numbers in f64. */
 typedef struct norm {
     layout l;
     xt_dtype t, compute;
     double epsilon, per_channel; /* elements of one channel */
-    void *x, *g, *y, *coef;      /* in the compute type; x, g, y are the arrays themselves when that is their type */
+    void *x, *g, *y, *coef; /* in the compute type; x, g, y are the arrays themselves when that is their type */
     double *mean, *var, *scale, *offset, *sum_g, *sum_gx;
     void *scratch[4];
 } norm;
@@ -127,12 +128,18 @@ static xt_status norm_init(norm *n, const ir_op *op, const array *x, const array
     return in_compute_type(n, y, 2, false, &n->y);
 }
 
-static void load_channels(const array *a, double *out) { convert_elems(a->type->count, a->type->dtype, a->data, XT_F64, out); }
-static void store_channels(const double *v, array *out) { convert_elems(out->type->count, XT_F64, v, out->type->dtype, out->data); }
+static void load_channels(const array *a, double *out) {
+    convert_elems(a->type->count, a->type->dtype, a->data, XT_F64, out);
+}
+static void store_channels(const double *v, array *out) {
+    convert_elems(out->type->count, XT_F64, v, out->type->dtype, out->data);
+}
 static void set_coef(norm *n, int k, int64_t c, double v) {
     int64_t at = k * n->l.channels + c;
-    if (n->compute == XT_F64) ((double *)n->coef)[at] = v;
-    else ((float *)n->coef)[at] = (float)v;
+    if (n->compute == XT_F64)
+        ((double *)n->coef)[at] = v;
+    else
+        ((float *)n->coef)[at] = (float)v;
 }
 static void store_elements(const norm *n, array *out) {
     if (n->y != out->data) convert_elems(out->type->count, n->compute, n->y, n->t, out->data);
@@ -146,8 +153,10 @@ static void normalise(norm *n) {
         set_coef(n, 2, c, n->offset[c]);
         set_coef(n, 3, c, 0);
     }
-    if (n->compute == XT_F64) affine_double(n->l, n->x, NULL, n->coef, n->y);
-    else affine_float(n->l, n->x, NULL, n->coef, n->y);
+    if (n->compute == XT_F64)
+        affine_double(n->l, n->x, NULL, n->coef, n->y);
+    else
+        affine_float(n->l, n->x, NULL, n->coef, n->y);
 }
 
 xt_status interp_batch_norm_training(interp *c, const ir_op *op, const array *in, array *out) {
@@ -157,11 +166,15 @@ xt_status interp_batch_norm_training(interp *c, const ir_op *op, const array *in
     if (!s) {
         load_channels(&in[1], n.scale);
         load_channels(&in[2], n.offset);
-        if (n.compute == XT_F64) sum_double(n.l, n.x, NULL, NULL, n.mean);
-        else sum_float(n.l, n.x, NULL, NULL, n.mean);
+        if (n.compute == XT_F64)
+            sum_double(n.l, n.x, NULL, NULL, n.mean);
+        else
+            sum_float(n.l, n.x, NULL, NULL, n.mean);
         for (int64_t k = 0; k < n.l.channels; k++) n.mean[k] /= n.per_channel;
-        if (n.compute == XT_F64) sum_square_double(n.l, n.x, NULL, n.mean, n.var);
-        else sum_square_float(n.l, n.x, NULL, n.mean, n.var);
+        if (n.compute == XT_F64)
+            sum_square_double(n.l, n.x, NULL, n.mean, n.var);
+        else
+            sum_square_float(n.l, n.x, NULL, n.mean, n.var);
         for (int64_t k = 0; k < n.l.channels; k++) n.var[k] /= n.per_channel;
         normalise(&n);
         store_elements(&n, &out[0]);
@@ -213,8 +226,10 @@ xt_status interp_batch_norm_grad(interp *c, const ir_op *op, const array *in, ar
             set_coef(&n, 3, k, n.mean[k]);
             n.sum_gx[k] *= d;
         }
-        if (n.compute == XT_F64) grad_double(n.l, n.x, n.g, n.coef, n.y);
-        else grad_float(n.l, n.x, n.g, n.coef, n.y);
+        if (n.compute == XT_F64)
+            grad_double(n.l, n.x, n.g, n.coef, n.y);
+        else
+            grad_float(n.l, n.x, n.g, n.coef, n.y);
         store_elements(&n, &out[0]);
         store_channels(n.sum_gx, &out[1]);
         store_channels(n.sum_g, &out[2]);

@@ -16,7 +16,7 @@ typedef struct meeting {
     hash128 key; /* the op and the members */
     const array **in;
     size_t arrived, left;
-    bool full;       /* all are here, and not all have left */
+    bool full; /* all are here, and not all have left */
     uint64_t rounds; /* completed ones */
 } meeting;
 typedef struct message {
@@ -152,7 +152,8 @@ static xt_status run_send(process *p, const ir_op *op, const array *in) {
 
 static xt_status copy_values(const array *from, size_t n, array *out) {
     for (size_t j = 0; j < n; j++) {
-        if (from[j].type != out[j].type) return status_new(XT_INVALID_ARGUMENT, NULL, "value %zu arrives with another type than the program expects", j);
+        if (from[j].type != out[j].type)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "value %zu arrives with another type than the program expects", j);
         memcpy(out[j].data, from[j].data, ir_type_bytes(out[j].type));
     }
     return NULL;
@@ -171,8 +172,10 @@ static xt_status run_recv(process *p, const ir_op *op, array *out) {
         message **at = &w->messages;
         while (*at && (*at)->channel != channel) at = &(*at)->next;
         got = *at;
-        if (got) *at = got->next;
-        else late = pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT;
+        if (got)
+            *at = got->next;
+        else
+            late = pthread_cond_timedwait(&w->changed, &w->lock, &until) == ETIMEDOUT;
     }
     pthread_mutex_unlock(&w->lock);
     if (!got) return status_new(XT_ABORTED, NULL, "recv on channel %lld: nobody sent", (long long)channel);
@@ -187,7 +190,8 @@ static xt_status run_infeed(process *p, const ir_op *op, array *out) {
     pthread_mutex_lock(&w->lock);
     size_t k = w->infeed_at++;
     pthread_mutex_unlock(&w->lock);
-    if (!w->infeed || k >= w->infeed->n) return status_new(XT_OUT_OF_RANGE, NULL, "infeed: the program reads more than the %zu values it was given", k);
+    if (!w->infeed || k >= w->infeed->n)
+        return status_new(XT_OUT_OF_RANGE, NULL, "infeed: the program reads more than the %zu values it was given", k);
     size_t n = op->n_out - 1;
     array *values = base_calloc(n + 1, sizeof *values);
     if (!values) return status_oom(n * sizeof *values, "an infeed");
@@ -242,15 +246,23 @@ static xt_status lay_out(world_run *w, const ir_op *op, const array *in, array *
         const ir_attr *row = &programs->v.list[k / w->grid.partitions];
         const ir_attr *name = row->kind == IR_AK_ARRAY && (int64_t)row->n == w->grid.partitions ? &row->v.list[k % w->grid.partitions] : NULL;
         const ir_func *f = name && (name->kind == IR_AK_SYMBOL || name->kind == IR_AK_STRING) ? ir_func_find(w->c->m, name->v.s) : NULL;
-        if (!f || !f->body) return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel: process %lld has no program of that name in the module", (long long)k);
+        if (!f || !f->body)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel: process %lld has no program of that name in the module", (long long)k);
         const ir_op *ret = ir_block_return(f->body);
-        ps[k] = (process){.w = w, .number = k, .program = f->name, .n_in = f->body->n_args, .n_out = ret ? ret->n_in : 0, .in = in + in_at, .out = results + out_at};
+        ps[k] = (process){.w = w,
+                          .number = k,
+                          .program = f->name,
+                          .n_in = f->body->n_args,
+                          .n_out = ret ? ret->n_in : 0,
+                          .in = in + in_at,
+                          .out = results + out_at};
         in_at += ps[k].n_in;
         out_at += ps[k].n_out;
         if (in_at > op->n_in || out_at > op->n_out) break;
     }
     if (in_at != op->n_in || out_at != op->n_out)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel has %u operands and %u results, its programs do not add up to that", op->n_in, op->n_out);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel has %u operands and %u results, its programs do not add up to that", op->n_in,
+                          op->n_out);
     return NULL;
 }
 
@@ -261,8 +273,10 @@ static xt_status first_failure(process *ps, int64_t n) {
         if (!ps[k].status) continue;
         bool better = !cause || (xt_status_code(cause) == XT_ABORTED && xt_status_code(ps[k].status) != XT_ABORTED);
         if (better) xt_status_free(cause);
-        if (better) cause = status_context(ps[k].status, "process %lld", (long long)k);
-        else xt_status_free(ps[k].status);
+        if (better)
+            cause = status_context(ps[k].status, "process %lld", (long long)k);
+        else
+            xt_status_free(ps[k].status);
     }
     return cause;
 }
@@ -288,11 +302,15 @@ xt_status interp_run_parallel(interp *c, const ir_op *op, const array *in, array
         }
     for (int64_t k = 0; k < started; k++) pthread_join(threads[k], NULL);
     xt_status cause = first_failure(ps, started);
-    if (s) xt_status_free(cause);
-    else s = cause;
+    if (s)
+        xt_status_free(cause);
+    else
+        s = cause;
     for (uint32_t j = 0; j < op->n_out && !s; j++) {
-        if (results[j].type != out[j].type) s = status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel: result %u of the programs has another type than the op states", j);
-        else if (out[j].type->kind == IR_TENSOR) memcpy(out[j].data, results[j].data, ir_type_bytes(out[j].type));
+        if (results[j].type != out[j].type)
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "run_parallel: result %u of the programs has another type than the op states", j);
+        else if (out[j].type->kind == IR_TENSOR)
+            memcpy(out[j].data, results[j].data, ir_type_bytes(out[j].type));
     }
     for (uint32_t j = 0; results && j < op->n_out; j++) array_free(&results[j]);
     while (w.messages) {

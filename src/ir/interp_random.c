@@ -93,8 +93,10 @@ xt_status interp_rng_bit_generator(interp *c, const ir_op *op, const array *in, 
     uint64_t state[3];
     memcpy(state, in->data, (n_state < 3 ? n_state : 3) * sizeof *state);
     if (out[0].data != in->data) memcpy(out[0].data, in->data, ir_type_bytes(in->type));
-    if (algorithm == RNG_THREE_FRY) three_fry_fill(state, &out[0], &out[1]);
-    else philox(state, n_state, &out[0], &out[1]);
+    if (algorithm == RNG_THREE_FRY)
+        three_fry_fill(state, &out[0], &out[1]);
+    else
+        philox(state, n_state, &out[0], &out[1]);
     if (dtype_is_subbyte(out[1].type->dtype))
         for (int64_t i = 0; i < out[1].type->count; i++) ((int8_t *)out[1].data)[i] = wrap_subbyte(out[1].type->dtype, ((int8_t *)out[1].data)[i]);
     if (out[1].type->dtype == XT_BOOL)

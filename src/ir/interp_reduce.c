@@ -18,62 +18,69 @@
 enum { LANES = 16 };
 
 /* fold: n elements into *acc. fold_rows: element i into acc[i]. */
-#define FOLDS(name, T, A, a_op_b)                                                                                      \
-    static inline A name##_op(A a, A b) { return (A)(a_op_b); }                                                        \
-    static void name##_fold(int64_t n, const void *src, void *acc) {                                                   \
-        const T *x = src;                                                                                              \
-        A total = *(A *)acc;                                                                                           \
-        int64_t i = 0;                                                                                                 \
-        if (n >= 2 * LANES) {                                                                                          \
-            A lane[LANES];                                                                                             \
-            for (int k = 0; k < LANES; k++) lane[k] = (A)x[k];                                                         \
-            for (i = LANES; i + LANES <= n; i += LANES)                                                                \
-                for (int k = 0; k < LANES; k++) lane[k] = name##_op(lane[k], (A)x[i + k]);                             \
-            for (int k = 0; k < LANES; k++) total = name##_op(total, lane[k]);                                         \
-        }                                                                                                              \
-        for (; i < n; i++) total = name##_op(total, (A)x[i]);                                                          \
-        *(A *)acc = total;                                                                                             \
-    }                                                                                                                  \
-    static void name##_rows(int64_t n, const void *src, void *acc) {                                                   \
-        const T *x = src;                                                                                              \
-        A *r = acc;                                                                                                    \
-        INTERP_IVDEP                                                                                                   \
-        for (int64_t i = 0; i < n; i++) r[i] = name##_op(r[i], (A)x[i]);                                               \
+#define FOLDS(name, T, A, a_op_b)                                                                                                                    \
+    static inline A name##_op(A a, A b) {                                                                                                            \
+        return (A)(a_op_b);                                                                                                                          \
+    }                                                                                                                                                \
+    static void name##_fold(int64_t n, const void *src, void *acc) {                                                                                 \
+        const T *x = src;                                                                                                                            \
+        A total = *(A *)acc;                                                                                                                         \
+        int64_t i = 0;                                                                                                                               \
+        if (n >= 2 * LANES) {                                                                                                                        \
+            A lane[LANES];                                                                                                                           \
+            for (int k = 0; k < LANES; k++) lane[k] = (A)x[k];                                                                                       \
+            for (i = LANES; i + LANES <= n; i += LANES)                                                                                              \
+                for (int k = 0; k < LANES; k++) lane[k] = name##_op(lane[k], (A)x[i + k]);                                                           \
+            for (int k = 0; k < LANES; k++) total = name##_op(total, lane[k]);                                                                       \
+        }                                                                                                                                            \
+        for (; i < n; i++) total = name##_op(total, (A)x[i]);                                                                                        \
+        *(A *)acc = total;                                                                                                                           \
+    }                                                                                                                                                \
+    static void name##_rows(int64_t n, const void *src, void *acc) {                                                                                 \
+        const T *x = src;                                                                                                                            \
+        A *r = acc;                                                                                                                                  \
+        INTERP_IVDEP                                                                                                                                 \
+        for (int64_t i = 0; i < n; i++) r[i] = name##_op(r[i], (A)x[i]);                                                                             \
     }
-#define INT_FOLDS(T)                                                                                                   \
-    FOLDS(add_##T, T, T, (uint64_t)a + (uint64_t)b)                                                                    \
-    FOLDS(multiply_##T, T, T, (uint64_t)a *(uint64_t)b)                                                                \
-    FOLDS(maximum_##T, T, T, a > b ? a : b)                                                                            \
-    FOLDS(minimum_##T, T, T, a < b ? a : b)                                                                            \
-    FOLDS(and_##T, T, T, a &b)                                                                                         \
-    FOLDS(or_##T, T, T, a | b)                                                                                         \
+#define INT_FOLDS(T)                                                                                                                                 \
+    FOLDS(add_##T, T, T, (uint64_t)a + (uint64_t)b)                                                                                                  \
+    FOLDS(multiply_##T, T, T, (uint64_t)a *(uint64_t)b)                                                                                              \
+    FOLDS(maximum_##T, T, T, a > b ? a : b)                                                                                                          \
+    FOLDS(minimum_##T, T, T, a < b ? a : b)                                                                                                          \
+    FOLDS(and_##T, T, T, a &b)                                                                                                                       \
+    FOLDS(or_##T, T, T, a | b)                                                                                                                       \
     FOLDS(xor_##T, T, T, a ^ b)
-INT_FOLDS(int8_t) INT_FOLDS(int16_t) INT_FOLDS(int32_t) INT_FOLDS(int64_t)
-INT_FOLDS(uint8_t) INT_FOLDS(uint16_t) INT_FOLDS(uint32_t) INT_FOLDS(uint64_t)
-FOLDS(add_f32, f32, f64, a + b)
-FOLDS(multiply_f32, f32, f64, a *b)
-FOLDS(maximum_f32, f32, f32, max_f32(a, b))
-FOLDS(minimum_f32, f32, f32, min_f32(a, b))
-FOLDS(add_f64, f64, f64, a + b)
-FOLDS(multiply_f64, f64, f64, a *b)
-FOLDS(maximum_f64, f64, f64, max_f64(a, b))
-FOLDS(minimum_f64, f64, f64, min_f64(a, b))
+INT_FOLDS(int8_t)
+INT_FOLDS(int16_t)
+INT_FOLDS(int32_t) INT_FOLDS(int64_t) INT_FOLDS(uint8_t) INT_FOLDS(uint16_t) INT_FOLDS(uint32_t) INT_FOLDS(uint64_t) FOLDS(add_f32, f32, f64, a + b)
+    FOLDS(multiply_f32, f32, f64, a *b) FOLDS(maximum_f32, f32, f32, max_f32(a, b)) FOLDS(minimum_f32, f32, f32, min_f32(a, b))
+        FOLDS(add_f64, f64, f64, a + b) FOLDS(multiply_f64, f64, f64, a *b) FOLDS(maximum_f64, f64, f64, max_f64(a, b))
+            FOLDS(minimum_f64, f64, f64, min_f64(a, b))
 
-bool fold_kernel_find(ir_opcode code, xt_dtype t, fold_kernel *out) {
-#define PAIR(name) {name##_fold, name##_rows}
-#define INT_ROW(T)                                                                                                     \
-    {PAIR(add_##T), PAIR(multiply_##T), PAIR(maximum_##T), PAIR(minimum_##T), PAIR(and_##T), PAIR(or_##T), PAIR(xor_##T)}
+                bool fold_kernel_find(ir_opcode code, xt_dtype t, fold_kernel *out) {
+#define PAIR(name)                                                                                                                                   \
+    { name##_fold, name##_rows }
+#define INT_ROW(T)                                                                                                                                   \
+    { PAIR(add_##T), PAIR(multiply_##T), PAIR(maximum_##T), PAIR(minimum_##T), PAIR(and_##T), PAIR(or_##T), PAIR(xor_##T) }
     static const struct {
         fold_fn fold, rows;
     } fns[XT_F64 + 1][7] = {
         /* bool: sum and maximum are or, product and minimum are and. */
-        [XT_BOOL] = {PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t), PAIR(xor_uint8_t)},
-        [XT_I8] = INT_ROW(int8_t), [XT_I16] = INT_ROW(int16_t), [XT_I32] = INT_ROW(int32_t), [XT_I64] = INT_ROW(int64_t),
-        [XT_U8] = INT_ROW(uint8_t), [XT_U16] = INT_ROW(uint16_t), [XT_U32] = INT_ROW(uint32_t), [XT_U64] = INT_ROW(uint64_t),
+        [XT_BOOL] = {PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t), PAIR(and_uint8_t), PAIR(and_uint8_t), PAIR(or_uint8_t),
+                     PAIR(xor_uint8_t)},
+        [XT_I8] = INT_ROW(int8_t),
+        [XT_I16] = INT_ROW(int16_t),
+        [XT_I32] = INT_ROW(int32_t),
+        [XT_I64] = INT_ROW(int64_t),
+        [XT_U8] = INT_ROW(uint8_t),
+        [XT_U16] = INT_ROW(uint16_t),
+        [XT_U32] = INT_ROW(uint32_t),
+        [XT_U64] = INT_ROW(uint64_t),
         [XT_F32] = {PAIR(add_f32), PAIR(multiply_f32), PAIR(maximum_f32), PAIR(minimum_f32)},
         [XT_F64] = {PAIR(add_f64), PAIR(multiply_f64), PAIR(maximum_f64), PAIR(minimum_f64)},
     };
-    static const int column[OP_COUNT] = {[OP_add] = 1, [OP_multiply] = 2, [OP_maximum] = 3, [OP_minimum] = 4, [OP_and] = 5, [OP_or] = 6, [OP_xor] = 7};
+    static const int column[OP_COUNT] = {
+        [OP_add] = 1, [OP_multiply] = 2, [OP_maximum] = 3, [OP_minimum] = 4, [OP_and] = 5, [OP_or] = 6, [OP_xor] = 7};
     xt_dtype compute = dtype_is_subbyte(t) ? XT_DTYPE_NONE : dtype_compute(t);
     int k = column[code] - 1;
     if (k < 0 || compute > XT_F64 || !fns[compute][k].fold) return false;
@@ -119,8 +126,10 @@ static void fold_row(const fold_kernel *k, bool reduced, int64_t n, xt_dtype t, 
     for (int64_t at = 0; at < n; at += INTERP_CHUNK) {
         int64_t m = n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK;
         convert_elems(m, t, x + (size_t)at * size, XT_F32, piece);
-        if (reduced) k->fold(m, piece, acc);
-        else k->rows(m, piece, acc + (size_t)at * acc_size);
+        if (reduced)
+            k->fold(m, piece, acc);
+        else
+            k->rows(m, piece, acc + (size_t)at * acc_size);
     }
 }
 
@@ -154,26 +163,36 @@ static xt_status reduce_known(const fold_kernel *k, const array *in, const array
 /* --- Any region ------------------------------------------------------------------------------------------------------------------------ */
 typedef struct general {
     region_eval *r;
-    size_t n;                    /* inputs */
+    size_t n; /* inputs */
     const array *in, *init;
     array *out;
     int64_t n_red, n_out;
-    int64_t *red_offset;         /* of each reduced element from the first one, in order */
+    int64_t *red_offset; /* of each reduced element from the first one, in order */
     int64_t kept_dims[INTERP_MAX_RANK], kept_stride[INTERP_MAX_RANK];
     size_t n_kept;
-    char **acc, **row, **half;   /* per input: INTERP_CHUNK elements */
+    char **acc, **row, **half; /* per input: INTERP_CHUNK elements */
     const void **args;
     void **results;
 } general;
 
-static size_t size_of(const general *g, size_t j) { return xt_dtype_size(g->in[j].type->dtype); }
+static size_t size_of(const general *g, size_t j) {
+    return xt_dtype_size(g->in[j].type->dtype);
+}
 
 static void gather_row(void *dst, const void *src, const int64_t *offsets, int64_t base, int64_t n, size_t size) {
     switch (size) {
-    case 1: for (int64_t i = 0; i < n; i++) ((uint8_t *)dst)[i] = ((const uint8_t *)src)[base + offsets[i]]; break;
-    case 2: for (int64_t i = 0; i < n; i++) ((uint16_t *)dst)[i] = ((const uint16_t *)src)[base + offsets[i]]; break;
-    case 4: for (int64_t i = 0; i < n; i++) ((uint32_t *)dst)[i] = ((const uint32_t *)src)[base + offsets[i]]; break;
-    case 8: for (int64_t i = 0; i < n; i++) ((uint64_t *)dst)[i] = ((const uint64_t *)src)[base + offsets[i]]; break;
+    case 1:
+        for (int64_t i = 0; i < n; i++) ((uint8_t *)dst)[i] = ((const uint8_t *)src)[base + offsets[i]];
+        break;
+    case 2:
+        for (int64_t i = 0; i < n; i++) ((uint16_t *)dst)[i] = ((const uint16_t *)src)[base + offsets[i]];
+        break;
+    case 4:
+        for (int64_t i = 0; i < n; i++) ((uint32_t *)dst)[i] = ((const uint32_t *)src)[base + offsets[i]];
+        break;
+    case 8:
+        for (int64_t i = 0; i < n; i++) ((uint64_t *)dst)[i] = ((const uint64_t *)src)[base + offsets[i]];
+        break;
     default:
         for (int64_t i = 0; i < n; i++) memcpy((char *)dst + (size_t)i * size, (const char *)src + (size_t)(base + offsets[i]) * size, size);
     }
@@ -345,7 +364,8 @@ xt_status interp_reduce(interp *c, const ir_op *op, const array *in, array *out)
     fold_kernel k;
     if (!s && n == 1 && region_is_binary(&op->regions[0], &code) && fold_kernel_find(code, out->type->dtype, &k))
         s = reduce_known(&k, &ops[0], &ops[1], reduced, out);
-    else if (!s) s = reduce_general(c, &op->regions[0], n, ops, ops + n, reduced, out);
+    else if (!s)
+        s = reduce_general(c, &op->regions[0], n, ops, ops + n, reduced, out);
     promote_free(tmp);
     base_free(ops);
     return s;

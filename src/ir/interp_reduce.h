@@ -6,10 +6,10 @@
 
 typedef void (*fold_fn)(int64_t n, const void *src, void *acc);
 typedef struct fold_kernel {
-    fold_fn fold;     /* n elements of `compute` into one accumulator */
-    fold_fn rows;     /* element i into accumulator i */
+    fold_fn fold; /* n elements of `compute` into one accumulator */
+    fold_fn rows; /* element i into accumulator i */
     xt_dtype compute; /* what the elements are read as: f32 for the narrow floats */
-    xt_dtype acc;     /* the accumulators' type: f64 for sums and products of f32 and narrower */
+    xt_dtype acc; /* the accumulators' type: f64 for sums and products of f32 and narrower */
 } fold_kernel;
 /* False when the op or dtype has none. */
 bool fold_kernel_find(ir_opcode code, xt_dtype t, fold_kernel *out);

@@ -10,7 +10,7 @@ typedef struct lift_step {
     uint32_t in[3], out;
 } lift_step;
 typedef struct lift_slot {
-    void *row;    /* owned; NULL for an argument */
+    void *row; /* owned; NULL for an argument */
     uint32_t arg; /* which, when row is NULL */
     xt_dtype dtype;
 } lift_slot;
@@ -57,7 +57,9 @@ static int bind(region_eval *r, const ir_value *v, uint32_t slot) {
     return VEC_PUSH(r->env, r->n_env, r->cap_env, b) ? LIFT_OK : LIFT_OOM;
 }
 
-static bool is_scalar(const ir_type *t) { return t->kind == IR_TENSOR && t->rank == 0; }
+static bool is_scalar(const ir_type *t) {
+    return t->kind == IR_TENSOR && t->rank == 0;
+}
 
 /* The slot of a value: the innermost binding, or a captured scalar as a filled row. */
 static int find_slot(region_eval *r, const ir_value *v, uint32_t *out) {
@@ -107,11 +109,15 @@ static int lift_op(region_eval *r, const ir_op *op, int depth) {
         fill_elems(r->slots[slot].row, INTERP_CHUNK, lit->data, xt_dtype_size(op->out[0].type->dtype));
         return bind(r, &op->out[0], slot);
     }
-    case OP_reshape: case OP_broadcast_in_dim: case OP_optimization_barrier: case OP_transpose:
+    case OP_reshape:
+    case OP_broadcast_in_dim:
+    case OP_optimization_barrier:
+    case OP_transpose:
         for (uint32_t j = 0; j < op->n_out; j++)
             if ((k = find_slot(r, op->in[j], &slot)) != LIFT_OK || (k = bind(r, &op->out[j], slot)) != LIFT_OK) return k;
         return LIFT_OK;
-    case OP_call: case OP_composite: return lift_call(r, op, depth);
+    case OP_call:
+    case OP_composite: return lift_call(r, op, depth);
     default: break;
     }
     lift_step st = {.out = 0};
@@ -127,7 +133,8 @@ static int lift_block(region_eval *r, const ir_block *b, const uint32_t *args, i
     int k = LIFT_OK;
     for (size_t j = 0; j < b->n_args && k == LIFT_OK; j++) k = is_scalar(b->args[j]->type) ? bind(r, b->args[j], args[j]) : LIFT_NO;
     for (const ir_op *op = b->first; op && k == LIFT_OK; op = op->next) {
-        if (!(ir_op_infos[op->code].flags & IR_TERMINATOR)) k = lift_op(r, op, depth);
+        if (!(ir_op_infos[op->code].flags & IR_TERMINATOR))
+            k = lift_op(r, op, depth);
         else
             for (uint32_t j = 0; results && j < op->n_in && k == LIFT_OK; j++) k = find_slot(r, op->in[j], &results[j]);
     }
@@ -216,7 +223,9 @@ void region_eval_free(region_eval *r) {
     base_free(r);
 }
 
-bool region_eval_is_lifted(const region_eval *r) { return r->lifted; }
+bool region_eval_is_lifted(const region_eval *r) {
+    return r->lifted;
+}
 
 static const void *slot_row(const region_eval *r, uint32_t slot, const void *const *args) {
     const lift_slot *s = &r->slots[slot];
@@ -229,8 +238,10 @@ static void run_lifted(region_eval *r, int64_t n, const void *const *args, void 
         const void *in[3];
         for (int j = 0; j < st->e.n_in; j++) in[j] = slot_row(r, st->in[j], args);
         void *out = r->one_step ? results[0] : r->slots[st->out].row;
-        if (st->e.fn) ew_run(&st->e, n, in, out);
-        else memcpy(out, in[0], (size_t)n * xt_dtype_size(st->e.out));
+        if (st->e.fn)
+            ew_run(&st->e, n, in, out);
+        else
+            memcpy(out, in[0], (size_t)n * xt_dtype_size(st->e.out));
     }
     if (r->one_step) return;
     for (size_t j = 0; j < r->n_results; j++) {

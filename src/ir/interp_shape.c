@@ -2,8 +2,12 @@
  * The forms with shapes given as tensors come here too: their result type says the shape. */
 #include "ir/interp_int.h"
 
-static size_t elem_size(const array *a) { return xt_dtype_size(a->type->dtype); }
-static char *elem_at(const array *a, int64_t i) { return (char *)a->data + i * (int64_t)elem_size(a); }
+static size_t elem_size(const array *a) {
+    return xt_dtype_size(a->type->dtype);
+}
+static char *elem_at(const array *a, int64_t i) {
+    return (char *)a->data + i * (int64_t)elem_size(a);
+}
 
 /* Whole `src` into `out` from element `at` on, by given strides of out. */
 static void copy_all(const array *src, const array *out, int64_t at, const int64_t *out_strides) {
@@ -17,8 +21,10 @@ xt_status interp_constant(interp *c, const ir_op *op, const array *in, array *ou
     (void)in;
     const ir_literal *lit = ir_get_literal(op);
     if (!lit) return interp_unsupported(op, "a constant without a value");
-    if (lit->splat) fill_elems(out->data, out->type->count, lit->data, elem_size(out));
-    else memcpy(out->data, lit->data, ir_type_bytes(out->type));
+    if (lit->splat)
+        fill_elems(out->data, out->type->count, lit->data, elem_size(out));
+    else
+        memcpy(out->data, lit->data, ir_type_bytes(out->type));
     return NULL;
 }
 
@@ -86,7 +92,9 @@ xt_status interp_transpose(interp *c, const ir_op *op, const array *in, array *o
 }
 
 /* A 1-D integer operand as int64 numbers; for ops whose attributes arrive as tensors. */
-static void read_ints(const array *a, int64_t *out) { convert_elems(a->type->count, a->type->dtype, a->data, XT_I64, out); }
+static void read_ints(const array *a, int64_t *out) {
+    convert_elems(a->type->count, a->type->dtype, a->data, XT_I64, out);
+}
 
 xt_status interp_slice(interp *c, const ir_op *op, const array *in, array *out) {
     (void)c;
@@ -131,8 +139,8 @@ xt_status interp_pad(interp *c, const ir_op *op, const array *in, array *out) {
     strides_of(t->rank, out->type->dims, dst);
     for (uint32_t k = 0; k < t->rank; k++) {
         int64_t step = (interior ? interior[k] : 0) + 1, lo = low ? low[k] : 0;
-        int64_t first = lo < 0 ? (-lo + step - 1) / step : 0;                               /* first operand element at a place >= 0 */
-        int64_t room = out->type->dims[k] - 1 - lo;                                         /* places i*step <= room fit */
+        int64_t first = lo < 0 ? (-lo + step - 1) / step : 0; /* first operand element at a place >= 0 */
+        int64_t room = out->type->dims[k] - 1 - lo; /* places i*step <= room fit */
         int64_t last = room < 0 ? -1 : room / step < t->dims[k] - 1 ? room / step : t->dims[k] - 1;
         if (last < first) return NULL;
         dims[k] = last - first + 1;

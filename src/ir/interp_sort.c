@@ -28,8 +28,8 @@ static int sides_of(const ir_block *b, const ir_value *v, int depth) {
 }
 
 typedef struct comparator {
-    region_eval *pair;   /* the comparator itself, per pair */
-    region_eval *keys;   /* left and right key of an element, or NULL */
+    region_eval *pair; /* the comparator itself, per pair */
+    region_eval *keys; /* left and right key of an element, or NULL */
     xt_dtype key_dtype;
     bool total, descending;
 } comparator;
@@ -171,10 +171,11 @@ xt_status interp_sort(interp *c, const ir_op *op, const array *in, array *out) {
     }
     for (int64_t slice = 0; slice < outer * inner && !s; slice++) {
         int64_t base = slice / inner * n * inner + slice % inner;
-        for (size_t j = 0; j < n_rows; j++)
-            copy_strided(1, &n, rows[j], &one, (const char *)in[j].data + (size_t)base * sizes[j], &inner, sizes[j]);
-        if (cmp.keys && slice_keys(&cmp, n, n_rows, rows, sizes, args, order)) sort_keys(order, order + n, n);
-        else s = sort_pairs(&cmp, n, n_rows, rows, sizes, args, order, order + n);
+        for (size_t j = 0; j < n_rows; j++) copy_strided(1, &n, rows[j], &one, (const char *)in[j].data + (size_t)base * sizes[j], &inner, sizes[j]);
+        if (cmp.keys && slice_keys(&cmp, n, n_rows, rows, sizes, args, order))
+            sort_keys(order, order + n, n);
+        else
+            s = sort_pairs(&cmp, n, n_rows, rows, sizes, args, order, order + n);
         for (size_t j = 0; j < n_rows && !s; j++) {
             char *dst = (char *)out[j].data + (size_t)base * sizes[j];
             for (int64_t i = 0; i < n; i++) memcpy(dst + (size_t)(i * inner) * sizes[j], rows[j] + (size_t)order[i].at * sizes[j], sizes[j]);

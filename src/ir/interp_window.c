@@ -65,8 +65,8 @@ static void gather_last(const window *w, const char *x, const void *pad, int64_t
         }
         return;
     }
-    int64_t lo = first < 0 ? (-first + s - 1) / s : 0;                                   /* first element at a place >= 0 */
-    int64_t hi = first >= w->in[d] ? 0 : (w->in[d] - 1 - first) / s + 1;                 /* one past the last inside */
+    int64_t lo = first < 0 ? (-first + s - 1) / s : 0; /* first element at a place >= 0 */
+    int64_t hi = first >= w->in[d] ? 0 : (w->in[d] - 1 - first) / s + 1; /* one past the last inside */
     if (hi > n) hi = n;
     if (lo >= hi) {
         fill_elems(dst, n, pad, size);
@@ -91,8 +91,10 @@ static void gather_window(const window *w, const array *in, const void *pad, int
             row /= w->out[d];
             if (inside) base += p * w->in_stride[d];
         }
-        if (inside) gather_last(w, (const char *)in->data + (size_t)base * size, pad, col, run, place[last], dst, size);
-        else fill_elems(dst, run, pad, size);
+        if (inside)
+            gather_last(w, (const char *)in->data + (size_t)base * size, pad, col, run, place[last], dst, size);
+        else
+            fill_elems(dst, run, pad, size);
         dst += (size_t)run * size;
         at += run;
         n -= run;
@@ -240,9 +242,9 @@ xt_status interp_reduce_window(interp *c, const ir_op *op, const array *in, arra
 /* --- select_and_scatter --------------------------------------------------------------------------------------------------------------- */
 typedef struct selection {
     window w;
-    int64_t places;   /* of a window */
-    int64_t *offset;  /* of each place from the window's corner, in elements; valid inside the operand */
-    int64_t *place;   /* [places, rank] */
+    int64_t places; /* of a window */
+    int64_t *offset; /* of each place from the window's corner, in elements; valid inside the operand */
+    int64_t *place; /* [places, rank] */
 } selection;
 
 static xt_status selection_init(selection *s, const ir_op *op, const ir_type *in, const ir_type *source) {
@@ -285,28 +287,29 @@ static bool place_inside(const selection *s, const int64_t *at, int64_t k) {
 }
 
 /* The gradient of max pooling: select by one comparison, scatter by add. */
-#define MAX_SCATTER(T)                                                                                                 \
-    static void scatter_##T(const selection *s, ir_cmp_dir dir, const T *x, const T *source, T *r) {                   \
-        int64_t at[INTERP_MAX_RANK] = {0};                                                                             \
-        do {                                                                                                           \
-            bool whole;                                                                                                \
-            int64_t corner = window_corner(&s->w, at, &whole), held = -1;                                              \
-            for (int64_t k = 0; k < s->places; k++) {                                                                  \
-                if (!whole && !place_inside(s, at, k)) continue;                                                       \
-                int64_t i = corner + s->offset[k];                                                                     \
-                if (held < 0) {                                                                                        \
-                    held = i;                                                                                          \
-                    continue;                                                                                          \
-                }                                                                                                      \
-                T a = x[held], b = x[i];                                                                               \
-                bool keep = dir == IR_GE ? a >= b : dir == IR_GT ? a > b : dir == IR_LE ? a <= b : a < b;              \
-                held = keep ? held : i;                                                                                \
-            }                                                                                                          \
-            if (held >= 0) r[held] += *source;                                                                         \
-            source++;                                                                                                  \
-        } while (index_next(s->w.rank, s->w.out, at));                                                                 \
+#define MAX_SCATTER(T)                                                                                                                               \
+    static void scatter_##T(const selection *s, ir_cmp_dir dir, const T *x, const T *source, T *r) {                                                 \
+        int64_t at[INTERP_MAX_RANK] = {0};                                                                                                           \
+        do {                                                                                                                                         \
+            bool whole;                                                                                                                              \
+            int64_t corner = window_corner(&s->w, at, &whole), held = -1;                                                                            \
+            for (int64_t k = 0; k < s->places; k++) {                                                                                                \
+                if (!whole && !place_inside(s, at, k)) continue;                                                                                     \
+                int64_t i = corner + s->offset[k];                                                                                                   \
+                if (held < 0) {                                                                                                                      \
+                    held = i;                                                                                                                        \
+                    continue;                                                                                                                        \
+                }                                                                                                                                    \
+                T a = x[held], b = x[i];                                                                                                             \
+                bool keep = dir == IR_GE ? a >= b : dir == IR_GT ? a > b : dir == IR_LE ? a <= b : a < b;                                            \
+                held = keep ? held : i;                                                                                                              \
+            }                                                                                                                                        \
+            if (held >= 0) r[held] += *source;                                                                                                       \
+            source++;                                                                                                                                \
+        } while (index_next(s->w.rank, s->w.out, at));                                                                                               \
     }
-MAX_SCATTER(f32) MAX_SCATTER(f64)
+MAX_SCATTER(f32)
+MAX_SCATTER(f64)
 
 /* Any regions: windows in chunks, `held` elements as a row; scattered one by one in the order of the source. */
 static xt_status scatter_general(const selection *s, region_eval *select, region_eval *combine, const array *in, const array *source, array *out) {
@@ -325,8 +328,10 @@ static xt_status scatter_general(const selection *s, region_eval *select, region
                 bool whole;
                 int64_t corner = window_corner(&s->w, at, &whole);
                 next_at[i] = whole || place_inside(s, at, k) ? corner + s->offset[k] : -1;
-                if (next_at[i] >= 0) memcpy(x + (size_t)i * size, (char *)in->data + (size_t)next_at[i] * size, size);
-                else memset(x + (size_t)i * size, 0, size);
+                if (next_at[i] >= 0)
+                    memcpy(x + (size_t)i * size, (char *)in->data + (size_t)next_at[i] * size, size);
+                else
+                    memset(x + (size_t)i * size, 0, size);
                 if (held_at[i] < 0) memcpy(h + (size_t)i * size, x + (size_t)i * size, size);
                 index_next(s->w.rank, s->w.out, at);
             }
@@ -354,11 +359,13 @@ static xt_status select_and_scatter_on(interp *c, const ir_op *op, const array *
     XT_TRY(selection_init(&s, op, in->type, source->type));
     ir_opcode code;
     ir_cmp_dir dir = IR_EQ;
-    bool known = in->type == out->type && region_is_compare(&op->regions[0], &dir) && dir >= IR_GE &&
-                 region_is_binary(&op->regions[1], &code) && code == OP_add;
+    bool known = in->type == out->type && region_is_compare(&op->regions[0], &dir) && dir >= IR_GE && region_is_binary(&op->regions[1], &code) &&
+                 code == OP_add;
     xt_status st = NULL;
-    if (known && in->type->dtype == XT_F32) scatter_f32(&s, dir, in->data, source->data, out->data);
-    else if (known && in->type->dtype == XT_F64) scatter_f64(&s, dir, in->data, source->data, out->data);
+    if (known && in->type->dtype == XT_F32)
+        scatter_f32(&s, dir, in->data, source->data, out->data);
+    else if (known && in->type->dtype == XT_F64)
+        scatter_f64(&s, dir, in->data, source->data, out->data);
     else {
         region_eval *select = NULL, *combine = NULL;
         st = region_eval_new(c, op->regions[0].block, 0, NULL, &select);

@@ -6,27 +6,40 @@
 #define NINF32 "0xFF800000"
 
 /* Unary row: op on a literal, exact. */
-#define UNARY(op, type, in, want)                                                                                      \
-    {op " " type, "%x = stablehlo.constant dense<" in "> : " type "\n%y = stablehlo." op " %x : " type                 \
-        "\ncheck.expect_eq_const %y, dense<" want "> : " type}
-#define UNARY_NEAR(op, type, in, want)                                                                                 \
-    {op " " type, "%x = stablehlo.constant dense<" in "> : " type "\n%y = stablehlo." op " %x : " type                 \
-        "\ncheck.expect_almost_eq_const %y, dense<" want "> : " type}
-#define BINARY(op, type, a, b, want)                                                                                   \
-    {op " " type, "%x = stablehlo.constant dense<" a "> : " type "\n%y = stablehlo.constant dense<" b "> : " type      \
-        "\n%z = stablehlo." op " %x, %y : " type "\ncheck.expect_eq_const %z, dense<" want "> : " type}
+#define UNARY(op, type, in, want)                                                                                                                    \
+    {                                                                                                                                                \
+        op " " type, "%x = stablehlo.constant dense<" in "> : " type "\n%y = stablehlo." op " %x : " type "\ncheck.expect_eq_const %y, dense<" want  \
+                     "> : " type                                                                                                                     \
+    }
+#define UNARY_NEAR(op, type, in, want)                                                                                                               \
+    {                                                                                                                                                \
+        op " " type, "%x = stablehlo.constant dense<" in "> : " type "\n%y = stablehlo." op " %x : " type                                            \
+                     "\ncheck.expect_almost_eq_const %y, dense<" want "> : " type                                                                    \
+    }
+#define BINARY(op, type, a, b, want)                                                                                                                 \
+    {                                                                                                                                                \
+        op " " type, "%x = stablehlo.constant dense<" a "> : " type "\n%y = stablehlo.constant dense<" b "> : " type "\n%z = stablehlo." op          \
+                     " %x, %y : " type "\ncheck.expect_eq_const %z, dense<" want "> : " type                                                         \
+    }
 /* The bits of a float result, where equality of numbers is not enough (NaN, -0). */
-#define BINARY_BITS(op, a, b, want)                                                                                    \
-    {op " bits", "%x = stablehlo.constant dense<" a "> : tensor<4xf32>\n%y = stablehlo.constant dense<" b              \
-        "> : tensor<4xf32>\n%z = stablehlo." op " %x, %y : tensor<4xf32>\n%b = stablehlo.bitcast_convert %z : (tensor<4xf32>) -> tensor<4xi32>" \
-        "\ncheck.expect_eq_const %b, dense<" want "> : tensor<4xi32>"}
-#define CONVERT(from, in, to, want)                                                                                    \
-    {"convert " from " " to, "%x = stablehlo.constant dense<" in "> : tensor<" from ">\n%y = stablehlo.convert %x : (tensor<" from ">) -> tensor<" to \
-        ">\ncheck.expect_eq_const %y, dense<" want "> : tensor<" to ">"}
-#define COMPARE(dir, kind, type, a, b, n, want)                                                                        \
-    {"compare " dir " " kind, "%x = stablehlo.constant dense<" a "> : tensor<" n "x" type ">\n%y = stablehlo.constant dense<" b "> : tensor<" n "x" type \
-        ">\n%z = stablehlo.compare " dir ", %x, %y, " kind " : (tensor<" n "x" type ">, tensor<" n "x" type ">) -> tensor<" n "xi1>" \
-        "\ncheck.expect_eq_const %z, dense<" want "> : tensor<" n "xi1>"}
+#define BINARY_BITS(op, a, b, want)                                                                                                                  \
+    {                                                                                                                                                \
+        op " bits", "%x = stablehlo.constant dense<" a "> : tensor<4xf32>\n%y = stablehlo.constant dense<" b "> : tensor<4xf32>\n%z = stablehlo." op \
+                    " %x, %y : tensor<4xf32>\n%b = stablehlo.bitcast_convert %z : (tensor<4xf32>) -> tensor<4xi32>"                                  \
+                    "\ncheck.expect_eq_const %b, dense<" want "> : tensor<4xi32>"                                                                    \
+    }
+#define CONVERT(from, in, to, want)                                                                                                                  \
+    {                                                                                                                                                \
+        "convert " from " " to, "%x = stablehlo.constant dense<" in "> : tensor<" from ">\n%y = stablehlo.convert %x : (tensor<" from                \
+                                ">) -> tensor<" to ">\ncheck.expect_eq_const %y, dense<" want "> : tensor<" to ">"                                   \
+    }
+#define COMPARE(dir, kind, type, a, b, n, want)                                                                                                      \
+    {                                                                                                                                                \
+        "compare " dir " " kind,                                                                                                                     \
+            "%x = stablehlo.constant dense<" a "> : tensor<" n "x" type ">\n%y = stablehlo.constant dense<" b "> : tensor<" n "x" type               \
+            ">\n%z = stablehlo.compare " dir ", %x, %y, " kind " : (tensor<" n "x" type ">, tensor<" n "x" type ">) -> tensor<" n "xi1>"             \
+            "\ncheck.expect_eq_const %z, dense<" want "> : tensor<" n "xi1>"                                                                         \
+    }
 
 static void integers(void **state) {
     (void)state;
@@ -103,20 +116,23 @@ static void floats(void **state) {
         {"clamp", "%lo = stablehlo.constant dense<-1.0> : tensor<f32>\n%hi = stablehlo.constant dense<[1.0, 2.0, 3.0]> : tensor<3xf32>\n"
                   "%x = stablehlo.constant dense<[-9.0, 9.0, 0.5]> : tensor<3xf32>\n%y = stablehlo.clamp %lo, %x, %hi : (tensor<f32>, tensor<3xf32>, "
                   "tensor<3xf32>) -> tensor<3xf32>\ncheck.expect_eq_const %y, dense<[-1.0, 2.0, 0.5]> : tensor<3xf32>"},
-        {"select by one predicate", "%p = stablehlo.constant dense<false> : tensor<i1>\n%a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
-                  "%b = stablehlo.constant dense<[3, 4]> : tensor<2xi32>\n%y = stablehlo.select %p, %a, %b : tensor<i1>, tensor<2xi32>\n"
-                  "check.expect_eq_const %y, dense<[3, 4]> : tensor<2xi32>"},
+        {"select by one predicate",
+         "%p = stablehlo.constant dense<false> : tensor<i1>\n%a = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\n"
+         "%b = stablehlo.constant dense<[3, 4]> : tensor<2xi32>\n%y = stablehlo.select %p, %a, %b : tensor<i1>, tensor<2xi32>\n"
+         "check.expect_eq_const %y, dense<[3, 4]> : tensor<2xi32>"},
         {"select", "%p = stablehlo.constant dense<[true, false]> : tensor<2xi1>\n%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf64>\n"
-                  "%b = stablehlo.constant dense<[3.0, 4.0]> : tensor<2xf64>\n%y = stablehlo.select %p, %a, %b : tensor<2xi1>, tensor<2xf64>\n"
-                  "check.expect_eq_const %y, dense<[1.0, 4.0]> : tensor<2xf64>"},
+                   "%b = stablehlo.constant dense<[3.0, 4.0]> : tensor<2xf64>\n%y = stablehlo.select %p, %a, %b : tensor<2xi1>, tensor<2xf64>\n"
+                   "check.expect_eq_const %y, dense<[1.0, 4.0]> : tensor<2xf64>"},
         /* 8 + 3 mantissa bits: 1 + 2^-8 rounds to even 1, 1 + 3*2^-8 to 1 + 2^-6; 2^-8 against 256 is lost in bf16. */
         BINARY("add", "tensor<3xbf16>", "[1.0, 256.0, 1.0]", "[0.00390625, 1.0, 0.01171875]", "[1.0, 256.0, 1.015625]"),
-        {"reduce_precision", "%x = stablehlo.constant dense<[1.0009765625, 65519.0, 65520.0, 1.0e-8]> : tensor<4xf32>\n%y = stablehlo.reduce_precision %x, "
-                             "format = e5m10 : tensor<4xf32>\ncheck.expect_eq_const %y, dense<[1.0009765625, 65504.0, " INF32 ", 0.0]> : tensor<4xf32>"},
+        {"reduce_precision",
+         "%x = stablehlo.constant dense<[1.0009765625, 65519.0, 65520.0, 1.0e-8]> : tensor<4xf32>\n%y = stablehlo.reduce_precision %x, "
+         "format = e5m10 : tensor<4xf32>\ncheck.expect_eq_const %y, dense<[1.0009765625, 65504.0, " INF32 ", 0.0]> : tensor<4xf32>"},
         COMPARE("LT", "FLOAT", "f32", "[1.0, " NAN32 ", -0.0, " NINF32 "]", "[2.0, 1.0, 0.0, " INF32 "]", "4", "[true, false, false, true]"),
         COMPARE("NE", "FLOAT", "f32", "[1.0, " NAN32 "]", "[1.0, " NAN32 "]", "2", "[false, true]"),
         COMPARE("EQ", "FLOAT", "f16", "[1.0, -0.0]", "[1.0, 0.0]", "2", "[true, true]"),
-        COMPARE("LT", "TOTALORDER", "f32", "[-0.0, " INF32 ", 0xFFC00000, 0.0]", "[0.0, " NAN32 ", " NINF32 ", -0.0]", "4", "[true, true, true, false]"),
+        COMPARE("LT", "TOTALORDER", "f32", "[-0.0, " INF32 ", 0xFFC00000, 0.0]", "[0.0, " NAN32 ", " NINF32 ", -0.0]", "4",
+                "[true, true, true, false]"),
         COMPARE("GE", "UNSIGNED", "ui8", "[200, 1]", "[100, 2]", "2", "[true, false]"),
         COMPARE("GT", "SIGNED", "i8", "[-56, 1]", "[100, -2]", "2", "[false, true]"),
         COMPARE("GT", "UNSIGNED", "i1", "[true, false]", "[false, false]", "2", "[true, false]"),
@@ -166,11 +182,14 @@ static void complex_numbers(void **state) {
         UNARY_NEAR("exponential", "tensor<1xcomplex<f64>>", "[(0.0, 3.14159265358979)]", "[(-1.0, 0.0)]"),
         UNARY_NEAR("sqrt", "tensor<1xcomplex<f32>>", "[(-4.0, 0.0)]", "[(0.0, 2.0)]"),
         UNARY("sign", "tensor<2xcomplex<f64>>", "[(3.0, 4.0), (0.0, 0.0)]", "[(0.6, 0.8), (0.0, 0.0)]"),
-        {"abs", "%x = stablehlo.constant dense<[(3.0, -4.0)]> : tensor<1xcomplex<f32>>\n%y = stablehlo.abs %x : (tensor<1xcomplex<f32>>) -> tensor<1xf32>\n"
-                "check.expect_eq_const %y, dense<[5.0]> : tensor<1xf32>"},
-        {"complex, real, imag", "%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n%b = stablehlo.constant dense<[3.0, " INF32 "]> : tensor<2xf32>\n"
-                "%z = stablehlo.complex %a, %b : tensor<2xcomplex<f32>>\n%r = stablehlo.real %z : (tensor<2xcomplex<f32>>) -> tensor<2xf32>\n"
-                "%i = stablehlo.imag %z : (tensor<2xcomplex<f32>>) -> tensor<2xf32>\ncheck.expect_eq %a, %r : tensor<2xf32>\ncheck.expect_eq %b, %i : tensor<2xf32>"},
+        {"abs",
+         "%x = stablehlo.constant dense<[(3.0, -4.0)]> : tensor<1xcomplex<f32>>\n%y = stablehlo.abs %x : (tensor<1xcomplex<f32>>) -> tensor<1xf32>\n"
+         "check.expect_eq_const %y, dense<[5.0]> : tensor<1xf32>"},
+        {"complex, real, imag",
+         "%a = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n%b = stablehlo.constant dense<[3.0, " INF32 "]> : tensor<2xf32>\n"
+         "%z = stablehlo.complex %a, %b : tensor<2xcomplex<f32>>\n%r = stablehlo.real %z : (tensor<2xcomplex<f32>>) -> tensor<2xf32>\n"
+         "%i = stablehlo.imag %z : (tensor<2xcomplex<f32>>) -> tensor<2xf32>\ncheck.expect_eq %a, %r : tensor<2xf32>\ncheck.expect_eq %b, %i : "
+         "tensor<2xf32>"},
     };
     run_rows(rows, BASE_COUNT(rows));
 }
@@ -179,10 +198,12 @@ static void complex_numbers(void **state) {
 static void checks_fail(void **state) {
     (void)state;
     static const interp_row rows[] = {
-        {"exact", "%x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\ncheck.expect_eq_const %x, dense<[1, 3]> : tensor<2xi32>", "element [1] is 2, expected 3"},
+        {"exact", "%x = stablehlo.constant dense<[1, 2]> : tensor<2xi32>\ncheck.expect_eq_const %x, dense<[1, 3]> : tensor<2xi32>",
+         "element [1] is 2, expected 3"},
         {"nan", "%x = stablehlo.constant dense<" NAN32 "> : tensor<f32>\ncheck.expect_eq %x, %x : tensor<f32>", "expect_eq"},
         {"near", "%x = stablehlo.constant dense<1.0> : tensor<f32>\ncheck.expect_almost_eq_const %x, dense<1.01> : tensor<f32>", "within"},
-        {"in two dims", "%x = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xui8>\ncheck.expect_eq_const %x, dense<[[1, 2], [0, 4]]> : tensor<2x2xui8>",
+        {"in two dims",
+         "%x = stablehlo.constant dense<[[1, 2], [3, 4]]> : tensor<2x2xui8>\ncheck.expect_eq_const %x, dense<[[1, 2], [0, 4]]> : tensor<2x2xui8>",
          "element [1, 0] is 3, expected 0"},
     };
     run_rows(rows, BASE_COUNT(rows));
@@ -205,7 +226,7 @@ static void every_op(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(integers), cmocka_unit_test(floats), cmocka_unit_test(conversions),
+        cmocka_unit_test(integers),        cmocka_unit_test(floats),      cmocka_unit_test(conversions),
         cmocka_unit_test(complex_numbers), cmocka_unit_test(checks_fail), cmocka_unit_test(every_op),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
