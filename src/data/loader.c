@@ -256,7 +256,10 @@ static xt_status take(xt_loader *l, ready *out) {
     int64_t began = clock_ns();
     bool waited = l->n_ready == 0;
     while (l->n_ready == 0) pthread_cond_wait(&l->changed, &l->lock);
-    if (waited) counter_add(COUNTER_loader_wait_ns, clock_ns() - began);
+    if (waited) {
+        counter_add(COUNTER_loader_wait_ns, clock_ns() - began);
+        lazy_not_recording(clock_ns() - began);
+    }
     *out = l->queue[l->head];
     l->head = (l->head + 1) % l->capacity;
     l->n_ready--;

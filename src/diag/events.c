@@ -33,6 +33,7 @@ static void warn_late(const lazy_event *e) {
     static int told;
     int64_t steps = counter_get(COUNTER_steps);
     if (steps < WARM_UP_STEPS || told >= LATE_COMPILES_TOLD) return;
+    if (!lazy_grad_enabled()) return; /* evaluation after training is a program of its own, and expected */
     told++;
     char at[256];
     log_msg(XT_SEV_WARNING, "a new program was compiled after %lld steps (%.0f ms), at %s: %s", (long long)steps, (double)e->compile_ns / 1e6, src_text(e->src, at, sizeof at),

@@ -209,6 +209,11 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     return ok;
 }
 
+void lazy_not_recording(int64_t ns) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) c->step_began_ns += ns;
+}
+
 bool xt_mark_step_at(const xt_src *src) { return lazy_boundary(LAZY_MARK_STEP, src); }
 
 bool xt_wait_at(const xt_src *src) {

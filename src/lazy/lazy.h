@@ -102,6 +102,7 @@ typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
+void lazy_not_recording(int64_t ns);            /* time since the last boundary that was spent on something else (waiting for a batch) */
 /* fn gets the value a state has now (as of the last boundary) when it arrives, on the reader thread. The program of the step is not touched. */
 void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user);
 

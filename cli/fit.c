@@ -1,0 +1,156 @@
+/* xtrain fit: trains a built-in model. */
+#include "cli/fit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const model *chosen; /* what the task's functions train; one fit a process */
+static const fit_options *opt;
+
+static void log_extra(xt_tensor loss) {
+    for (int64_t i = 0; i < opt->metrics; i++) {
+        char name[32];
+        snprintf(name, sizeof name, "extra/%lld", (long long)i);
+        xt_log(name, xt_mul_scalar(loss, (double)(i + 1)));
+    }
+}
+
+static xt_tensor training_step(xt_module *net, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(net, b.x), loss = chosen->loss(out, b.y);
+    xt_log("train/loss", loss);
+    if (chosen->classifies) xt_log_metric("train/acc", xt_accuracy(out, b.y));
+    log_extra(loss);
+    return loss;
+}
+
+static void validation_step(xt_module *net, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(net, b.x);
+    xt_log("val/loss", chosen->loss(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
+    if (chosen->classifies) xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
+}
+
+static xt_optimizer *configure(xt_module *net, void *user) {
+    (void)user;
+    return chosen->optimizer(net, opt->lr);
+}
+
+static void json_number(const char *key, double v) {
+    if (isfinite(v)) printf(", \"%s\": %.8g", key, v);
+    else printf(", \"%s\": null", key);
+}
+
+static void print_json(const xt_fit_result *r, double accuracy) {
+    printf("{\"model\": \"%s\", \"epochs\": %lld, \"steps\": %lld", chosen->name, (long long)r->epochs, (long long)r->steps);
+    json_number("loss_first", r->loss_first);
+    json_number("loss_last", r->loss_last);
+    json_number("val_loss", r->val_loss);
+    json_number("test_accuracy", accuracy >= 0 ? accuracy : NAN);
+    json_number("seconds", r->seconds);
+    json_number("samples_per_s", r->samples_per_s);
+    json_number("batches_per_s", r->batches_per_s);
+    json_number("flops_per_s", r->flops_per_s);
+    json_number("mfu", r->mfu);
+    printf(", \"compiles\": %lld, \"compiles_after_first_epoch\": %lld", (long long)r->compiles, (long long)r->compiles_after_first_epoch);
+    json_number("compile_ms", r->compile_ms);
+    printf(", \"executions\": %lld, \"host_reads\": %lld", (long long)r->executions, (long long)r->host_reads);
+    json_number("peak_rss_mib", r->peak_rss_mib);
+    printf(", \"epochs_detail\": [");
+    for (int64_t i = 0; i < r->epochs; i++) {
+        const xt_epoch_detail *e = &r->epochs_detail[i];
+        printf("%s{\"seconds\": %.6g, \"compiles\": %lld, \"compile_ms\": %.6g, \"idle_share\": %.4g, \"peak_mib\": %.6g}", i ? ", " : "", e->seconds, (long long)e->compiles, e->compile_ms, e->idle_share,
+               e->peak_mib);
+    }
+    printf("]}\n");
+}
+
+/* "3" or "3e": every 3 epochs; "200b": every 200 batches. */
+static bool parse_val_every(const char *text, int64_t *epochs, int64_t *batches) {
+    char *end;
+    long long n = strtoll(text, &end, 10);
+    if (end == text || n < 1) return false;
+    if (!*end || strcmp(end, "e") == 0) *epochs = n;
+    else if (strcmp(end, "b") == 0) *batches = n;
+    else return false;
+    return true;
+}
+
+static int train(int rank, void *arg) {
+    (void)arg;
+    const fit_options *o = opt;
+    int64_t val_epochs = 0, val_batches = 0;
+    if (o->val_every && !parse_val_every(o->val_every, &val_epochs, &val_batches))
+        return cli_fail("fit", "--val-every %s: 2 (epochs), 2e or 200b (batches) are understood", o->val_every);
+    xt_seed((uint64_t)o->seed);
+    fit_data data;
+    xt_status s = fit_open_data(chosen, o, &data);
+    if (s) return cli_fail_status("fit", s);
+    if (!data.train) {
+        if (xt_error()) cli_fail("fit", "%s", xt_status_message(xt_error()));
+        return 1;
+    }
+    xt_trainer *t = xt_trainer_new(.max_epochs = o->epochs ? o->epochs : chosen->epochs, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
+                                   .val_every_n_epochs = val_epochs, .val_every_n_batches = val_batches, .precision = o->precision, .run_name = chosen->name, .resume = o->resume);
+    if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
+    xt_trainer_add(t, xt_throughput_monitor(.window = 100));
+    xt_module *net = xt_module_new(chosen->net, (void *)chosen->config);
+    xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
+    int code = xt_fit(t, &task, data.train, data.test);
+    double accuracy = -1;
+    xt_fit_result r = xt_trainer_result(t);
+    if (!code && rank == 0 && data.pictures) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+    xt_dataset_free(data.pictures);
+    if (!code && rank == 0 && o->json) print_json(&r, accuracy);
+    fflush(stdout);
+    setenv("XT_SUMMARY", "off", 1); /* xt_fit has printed what it cost */
+    return xt_finish() || code;
+}
+
+static int run(int argc, char **argv) {
+    static fit_options o = {.precision = NULL};
+    const cli_option table[] = {
+        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2 or gpt2-tiny"},
+        {"--data", CLI_STRING, &o.data, "DIR", "MNIST: folder with the IDX files (default: drawn digits); text models: a file"},
+        {"--epochs", CLI_INT, &o.epochs, "N", "passes over the data (default: the model's)"},
+        {"--batch", CLI_INT, &o.batch, "N", "samples a step and device (default: the model's)"},
+        {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
+        {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
+        {"--devices", CLI_INT, &o.devices, "N", "ranks to train on (default 1)"},
+        {"--precision", CLI_STRING, &o.precision, "P", "fp32 or bf16"},
+        {"--accumulate", CLI_INT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
+        {"--log-every", CLI_INT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
+        {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2: every 2 epochs, 200b: every 200 batches (every epoch)"},
+        {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints"},
+        {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'"},
+        {"--seed", CLI_INT, &o.seed, "S", "seed of weights and order (0)"},
+        {"--limit-batches", CLI_INT, &o.limit, "N", "batches an epoch (all)"},
+        {"--metrics", CLI_INT, &o.metrics, "N", "log N extra metrics a step"},
+        {"--seq", CLI_INT, &o.seq, "N", "tokens a sample of a text model (64)"},
+        {"--no-pictures", CLI_FLAG, &o.no_pictures, NULL, "write no PNG files"},
+        {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
+    };
+    int code = cli_parse(argc, argv, "usage: xtrain fit MODEL [options]\n\nTrains a model and says how well it did and what it cost. Logs, checkpoints and pictures go to runs/MODEL/version_N.\n", table,
+                         (int)(sizeof table / sizeof table[0]), NULL);
+    if (code) return code - 1;
+    chosen = o.model ? model_find(o.model) : NULL;
+    opt = &o;
+    if (!chosen) {
+        fprintf(stderr, "xtrain fit: %s%s is no model; mnist, resnet18, gpt2 and gpt2-tiny are known\n", o.model ? o.model : "", o.model ? "" : "nothing");
+        return 2;
+    }
+    if (o.epochs < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 || o.metrics < 0 || o.devices < 0 || o.seq < 0) {
+        fprintf(stderr, "xtrain fit: numbers must not be negative; xtrain fit --help\n");
+        return 2;
+    }
+    if (o.device) setenv("XT_DEVICE", o.device, 1);
+    if (o.devices <= 1) return train(xt_rank(), NULL);
+    char n[24];
+    snprintf(n, sizeof n, "%lld", (long long)o.devices);
+    setenv("CPU_NUM_DEVICES", n, 0);
+    return xt_launch(train, NULL, .nprocs = (int)o.devices);
+}
+
+const cli_command cli_fit = {"fit", "train a model", run};
