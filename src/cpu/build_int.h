@@ -7,10 +7,10 @@
 
 typedef enum value_state {
     VALUE_NONE,
-    VALUE_DENSE,  /* at `ref` */
-    VALUE_LAZY,   /* a constant, iota, or another name or window of its operand: made dense only when someone needs that */
+    VALUE_DENSE, /* at `ref` */
+    VALUE_LAZY, /* a constant, iota, or another name or window of its operand: made dense only when someone needs that */
     VALUE_MEMBER, /* of group `group`, not emitted yet */
-    VALUE_GONE    /* was a member that nobody outside its group reads */
+    VALUE_GONE /* was a member that nobody outside its group reads */
 } value_state;
 typedef struct value_info {
     const ir_value *value;
@@ -18,7 +18,7 @@ typedef struct value_info {
     bool has_ref;
     cpu_ref ref;
     uint32_t group;
-    int number;   /* on the tape of the group being emitted */
+    int number; /* on the tape of the group being emitted */
     uint32_t inside; /* uses by members of its own group */
 } value_info;
 
@@ -29,7 +29,7 @@ typedef struct group {
     int64_t count;
     const ir_op **ops;
     size_t n, cap;
-    size_t inputs;       /* upper bound of what it reads */
+    size_t inputs; /* upper bound of what it reads */
     uint32_t merged_into; /* CPU_NONE while it is one of its own */
     bool emitted;
 } group;
@@ -37,11 +37,11 @@ typedef struct group {
 struct cpu_builder {
     cpu_exec *exec;
     cpu_plan *plan;
-    value_info *values;  /* [ir_value.user - 1] */
+    value_info *values; /* [ir_value.user - 1] */
     size_t n_values, cap_values;
     group *groups;
     size_t n_groups, cap_groups;
-    uint32_t *ordinals;  /* [ir_op.user - 1]: position of main's ops in the text */
+    uint32_t *ordinals; /* [ir_op.user - 1]: position of main's ops in the text */
 };
 
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */

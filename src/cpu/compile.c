@@ -24,15 +24,16 @@ static xt_status find_main(cpu_exec *e) {
     e->main = ir_func_find(e->module, "main");
     for (ir_func *f = e->module->funcs; f && !e->main; f = f->next)
         if (f->is_public && f->body) e->main = f;
-    if (!e->main || !e->main->body) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
+    if (!e->main || !e->main->body)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
     for (size_t i = 0; i < e->main->body->n_args + e->main->n_results; i++) {
         bool arg = i < e->main->body->n_args;
         const ir_type *t = arg ? e->main->body->args[i]->type : e->main->result_types[i - e->main->body->n_args];
         if (t->kind == IR_TUPLE || (t->kind == IR_TENSOR && t->count < 0)) {
             str s = STR_INIT;
             ir_type_print(t, &s);
-            xt_status st = status_new(XT_INVALID_ARGUMENT, NULL, "%s %zu of %s is %s: the CPU device takes and gives tensors of fixed shape", arg ? "argument" : "result",
-                                      arg ? i : i - e->main->body->n_args, e->main->name, str_cstr(&s));
+            xt_status st = status_new(XT_INVALID_ARGUMENT, NULL, "%s %zu of %s is %s: the CPU device takes and gives tensors of fixed shape",
+                                      arg ? "argument" : "result", arg ? i : i - e->main->body->n_args, e->main->name, str_cstr(&s));
             str_free(&s);
             return st;
         }
@@ -105,13 +106,27 @@ void cpu_exec_free(cpu_exec *e) {
 }
 
 /* --- queries ---------------------------------------------------------------------------------------------------------------------------- */
-const char *cpu_exec_name(const cpu_exec *e) { return e->name; }
-size_t cpu_exec_inputs(const cpu_exec *e) { return e->main->body->n_args; }
-size_t cpu_exec_outputs(const cpu_exec *e) { return e->main->n_results; }
-const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i) { return e->main->body->args[i]->type; }
-const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i) { return e->main->result_types[i]; }
-int cpu_exec_alias(const cpu_exec *e, size_t input) { return e->alias[input]; }
-const cpu_stats *cpu_exec_stats(const cpu_exec *e) { return &e->stats; }
+const char *cpu_exec_name(const cpu_exec *e) {
+    return e->name;
+}
+size_t cpu_exec_inputs(const cpu_exec *e) {
+    return e->main->body->n_args;
+}
+size_t cpu_exec_outputs(const cpu_exec *e) {
+    return e->main->n_results;
+}
+const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i) {
+    return e->main->body->args[i]->type;
+}
+const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i) {
+    return e->main->result_types[i];
+}
+int cpu_exec_alias(const cpu_exec *e, size_t input) {
+    return e->alias[input];
+}
+const cpu_stats *cpu_exec_stats(const cpu_exec *e) {
+    return &e->stats;
+}
 
 const char *cpu_exec_text(const cpu_exec *e, size_t *n) {
     cpu_exec *w = (cpu_exec *)(uintptr_t)e; /* the text is made when first asked for */

@@ -23,14 +23,14 @@ typedef enum cpu_slot_kind { CPU_SLOT_ARG, CPU_SLOT_OUT, CPU_SLOT_TEMP, CPU_SLOT
 typedef struct cpu_slot {
     cpu_slot_kind kind;
     size_t bytes;
-    uint32_t index;      /* ARG, OUT: its number */
-    uint32_t takes;      /* OUT: the argument whose memory it takes over when that is donated, or CPU_NONE */
-    uint32_t same_as;    /* the slot whose memory it goes on using, or CPU_NONE */
+    uint32_t index; /* ARG, OUT: its number */
+    uint32_t takes; /* OUT: the argument whose memory it takes over when that is donated, or CPU_NONE */
+    uint32_t same_as; /* the slot whose memory it goes on using, or CPU_NONE */
     uint32_t first, last; /* thunks; first > last: never used */
-    size_t offset;       /* TEMP: in the arena */
-    const void *data;    /* CONST */
-    void *owned;         /* CONST: what to free */
-    const ir_op *op;     /* who writes it first; NULL for arguments and scratch of no op */
+    size_t offset; /* TEMP: in the arena */
+    const void *data; /* CONST */
+    void *owned; /* CONST: what to free */
+    const ir_op *op; /* who writes it first; NULL for arguments and scratch of no op */
     const ir_type *type; /* for reports; NULL for scratch */
 } cpu_slot;
 
@@ -56,14 +56,14 @@ typedef struct cpu_kernel {
 
 struct cpu_thunk {
     const cpu_kernel *kernel;
-    const ir_op *op;       /* the op it is named after */
-    const ir_op **ops;     /* all it covers */
+    const ir_op *op; /* the op it is named after */
+    const ir_op **ops; /* all it covers */
     uint32_t n_ops, n_in, n_out;
-    uint32_t ordinal;      /* of `op` in the program text: n17 */
+    uint32_t ordinal; /* of `op` in the program text: n17 */
     cpu_ref *in, *out;
-    uint64_t *over;        /* per output: bit i = may be written over input i (only i < 64) */
-    uint32_t scratch;      /* slot, or CPU_NONE */
-    void *state;           /* the kernel's own */
+    uint64_t *over; /* per output: bit i = may be written over input i (only i < 64) */
+    uint32_t scratch; /* slot, or CPU_NONE */
+    void *state; /* the kernel's own */
     double flops, bytes, transcendentals;
 };
 
@@ -72,23 +72,23 @@ typedef struct cpu_plan {
     size_t n_slots, cap_slots;
     cpu_thunk *thunks;
     size_t n_thunks, cap_thunks;
-    uint32_t *out_slots;   /* per output of main */
+    uint32_t *out_slots; /* per output of main */
     size_t arena_bytes, const_bytes;
-    uint32_t peak_thunk;   /* where the most of the arena is alive */
+    uint32_t peak_thunk; /* where the most of the arena is alive */
 } cpu_plan;
 
 struct cpu_exec {
-    ir_module *module;     /* after the passes; thunks point into it */
+    ir_module *module; /* after the passes; thunks point into it */
     ir_func *main;
-    str text;              /* text of `module`, made when first asked for */
+    str text; /* text of `module`, made when first asked for */
     pthread_mutex_t text_lock;
-    char *source;          /* the text it was compiled from: what is serialised */
+    char *source; /* the text it was compiled from: what is serialised */
     size_t source_size;
     cpu_compile_opts opts;
     int threads;
     cpu_plan plan;
     cpu_stats stats;
-    int *alias;            /* per input */
+    int *alias; /* per input */
     _Atomic int64_t *profile; /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
     _Atomic int64_t runs;
     char *name;
@@ -97,7 +97,7 @@ struct cpu_exec {
 struct cpu_device {
     cpu_team team;
     coll_group *group;
-    void *stream;          /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
+    void *stream; /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
 };
 
 /* --- building (plan.c) ------------------------------------------------------------------------------------------------------ */
@@ -116,14 +116,14 @@ typedef struct cpu_thunk_desc {
     const cpu_kernel *kernel;
     const ir_op *op;
     size_t n_in, n_out;
-    const ir_value *const *in;  /* made dense; NULL: op's operands */
+    const ir_value *const *in; /* made dense; NULL: op's operands */
     const ir_value *const *out; /* get a slot each; NULL: op's results */
-    const uint64_t *over;       /* as in cpu_thunk; NULL: none */
+    const uint64_t *over; /* as in cpu_thunk; NULL: none */
     size_t n_ops;
-    const ir_op *const *ops;    /* NULL: just `op` */
+    const ir_op *const *ops; /* NULL: just `op` */
     size_t scratch_bytes;
-    void *state;                /* taken over, also on failure */
-    double flops, bytes;        /* bytes 0: inputs + outputs */
+    void *state; /* taken over, also on failure */
+    double flops, bytes; /* bytes 0: inputs + outputs */
     double transcendentals;
 } cpu_thunk_desc;
 xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d);
@@ -132,11 +132,11 @@ typedef xt_status (*cpu_lower_fn)(cpu_builder *b, const ir_op *op, bool *out_don
 extern const cpu_lower_fn cpu_lower[OP_COUNT]; /* lower.c */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
-xt_status cpu_plan_make(cpu_exec *e);           /* plan.c */
-xt_status cpu_plan_assign(cpu_exec *e);         /* buffers.c: lifetimes, sharing, offsets */
+xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
+xt_status cpu_plan_assign(cpu_exec *e); /* buffers.c: lifetimes, sharing, offsets */
 void cpu_plan_free(cpu_plan *p);
 void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */
-void cpu_report_profile(const cpu_exec *e);       /* report.c: where the time went, to the log */
+void cpu_report_profile(const cpu_exec *e); /* report.c: where the time went, to the log */
 /* "the largest buffers alive at thunk t": lines for an out-of-memory message. */
 void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out);
 void cpu_thunk_name(const cpu_thunk *t, char *buf, size_t n); /* "n17 (stablehlo.add)" */

@@ -1,7 +1,6 @@
 /* The engine, streams and primitives of oneDNN. */
 #include "cpu/dnnl_util.h"
 
-#include <omp.h>
 #include <pthread.h>
 
 static dnnl_engine_t engine;
@@ -26,10 +25,9 @@ xt_status dnnl_status_of(dnnl_status_t s, const char *what) {
 
 /* oneDNN fixes how a primitive splits its work when it is made, by the OpenMP setting of the thread that makes it. */
 static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
-    int before = omp_get_max_threads();
-    omp_set_num_threads(threads);
+    int before = team_set_openmp(threads);
     dnnl_status_t s = dnnl_primitive_create(&out->primitive, pd);
-    omp_set_num_threads(before);
+    team_set_openmp(before);
     if (s != dnnl_success) return dnnl_status_of(s, "making a primitive");
     const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
     if (md) {
@@ -39,7 +37,8 @@ static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
     return NULL;
 }
 
-xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd, bool *out_ok) {
+xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
+                         bool *out_ok) {
     *out = (dnnl_prim){0};
     *out_ok = false;
     if (out_pd) *out_pd = NULL;
@@ -48,16 +47,17 @@ xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t 
     if (!dnnl_util_engine()) return NULL;
     xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
     if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
-    int before = omp_get_max_threads();
-    omp_set_num_threads(threads);
+    int before = team_set_openmp(threads);
     bool made = !s && dnnl_primitive_desc_create(&pd, desc, attr, engine, hint) == dnnl_success;
-    omp_set_num_threads(before);
+    team_set_openmp(before);
     if (made && !dnnl_desc_is_slow(pd)) {
         s = make(pd, threads, out);
         *out_ok = !s;
     }
-    if (*out_ok && out_pd) *out_pd = pd;
-    else if (pd) dnnl_primitive_desc_destroy(pd);
+    if (*out_ok && out_pd)
+        *out_pd = pd;
+    else if (pd)
+        dnnl_primitive_desc_destroy(pd);
     if (attr) dnnl_primitive_attr_destroy(attr);
     return s;
 }

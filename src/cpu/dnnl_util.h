@@ -13,7 +13,7 @@
 typedef struct dnnl_prim {
     dnnl_primitive_t primitive; /* NULL: none */
     size_t n;
-    int arg[DNNL_PRIM_ARGS];    /* DNNL_ARG_SRC, ... */
+    int arg[DNNL_PRIM_ARGS]; /* DNNL_ARG_SRC, ... */
     dnnl_memory_desc_t md[DNNL_PRIM_ARGS];
     dnnl_memory_desc_t scratch;
     size_t scratch_bytes;

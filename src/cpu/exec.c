@@ -11,8 +11,8 @@ typedef struct run_state {
     array *out;
     int *out_from;
     char *arena;
-    char **at;     /* per slot */
-    void **args;   /* of the thunk that runs: inputs, then outputs */
+    char **at; /* per slot */
+    void **args; /* of the thunk that runs: inputs, then outputs */
 } run_state;
 
 static xt_status check_inputs(const cpu_exec *e, const array *in) {
@@ -22,7 +22,8 @@ static xt_status check_inputs(const cpu_exec *e, const array *in) {
         str a = STR_INIT, b = STR_INIT;
         if (in[i].type) ir_type_print(in[i].type, &a);
         ir_type_print(want, &b);
-        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "argument %zu of %s is %s, the program was compiled for %s", i, e->name, str_cstr(&a), str_cstr(&b));
+        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "argument %zu of %s is %s, the program was compiled for %s", i, e->name, str_cstr(&a),
+                                 str_cstr(&b));
         str_free(&a);
         str_free(&b);
         return s;
@@ -37,9 +38,10 @@ static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const
     cpu_report_live(e, e->plan.peak_thunk, &live);
     char where[96] = "its start";
     if (e->plan.n_thunks) cpu_thunk_name(&e->plan.thunks[e->plan.peak_thunk], where, sizeof where);
-    s = status_context(s, "program %s could not get %zu bytes for %s (arguments %lld, results %lld, temporaries %lld bytes); largest buffers at its peak, %s:%s\n",
-                       e->name, bytes, what, (long long)e->stats.argument_bytes, (long long)e->stats.output_bytes, (long long)e->stats.temp_bytes, where,
-                       str_cstr(&live));
+    s = status_context(
+        s, "program %s could not get %zu bytes for %s (arguments %lld, results %lld, temporaries %lld bytes); largest buffers at its peak, %s:%s\n",
+        e->name, bytes, what, (long long)e->stats.argument_bytes, (long long)e->stats.output_bytes, (long long)e->stats.temp_bytes, where,
+        str_cstr(&live));
     str_free(&live);
     return s;
 }
@@ -48,8 +50,10 @@ static xt_status get_memory(run_state *r, const bool *donated) {
     const cpu_plan *p = &r->e->plan;
     for (size_t i = 0; i < p->n_slots; i++) {
         const cpu_slot *s = &p->slots[i];
-        if (s->kind == CPU_SLOT_ARG) r->at[i] = r->in[s->index].data;
-        else if (s->kind == CPU_SLOT_CONST) r->at[i] = (char *)(uintptr_t)s->data;
+        if (s->kind == CPU_SLOT_ARG)
+            r->at[i] = r->in[s->index].data;
+        else if (s->kind == CPU_SLOT_CONST)
+            r->at[i] = (char *)(uintptr_t)s->data;
     }
     for (size_t j = 0; j < cpu_exec_outputs(r->e); j++) {
         const cpu_slot *s = &p->slots[p->out_slots[j]];
@@ -127,9 +131,13 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
     if (!r.at || !r.args) s = status_oom(p->n_slots * sizeof *r.at, "running a program");
     if (!s) s = get_memory(&r, donated);
     if (!s) {
+        /* Scratch memory was planned for so many threads; a larger team leaves the others idle. */
+        int threads = d->team.threads;
+        if (e->threads < threads) d->team.threads = e->threads;
         team_enter(&d->team);
         s = run_thunks(&r, d);
         team_leave(&d->team);
+        d->team.threads = threads;
     }
     atomic_fetch_add_explicit(&e->runs, 1, memory_order_relaxed);
     if (r.arena) a->free(a->user, r.arena, p->arena_bytes);

@@ -6,18 +6,50 @@
 
 /* StableHLO op to tape instruction, where it is one. */
 static const uint8_t tape_ops[OP_COUNT] = {
-    [OP_add] = TAPE_ADD, [OP_subtract] = TAPE_SUB, [OP_multiply] = TAPE_MUL, [OP_divide] = TAPE_DIV, [OP_remainder] = TAPE_REM,
-    [OP_maximum] = TAPE_MAX, [OP_minimum] = TAPE_MIN, [OP_power] = TAPE_POW, [OP_atan2] = TAPE_ATAN2, [OP_and] = TAPE_AND, [OP_or] = TAPE_OR,
-    [OP_xor] = TAPE_XOR, [OP_shift_left] = TAPE_SHL, [OP_shift_right_arithmetic] = TAPE_SHRA, [OP_shift_right_logical] = TAPE_SHRL,
-    [OP_negate] = TAPE_NEG, [OP_abs] = TAPE_ABS, [OP_sign] = TAPE_SIGN, [OP_sqrt] = TAPE_SQRT, [OP_rsqrt] = TAPE_RSQRT, [OP_cbrt] = TAPE_CBRT,
-    [OP_exponential] = TAPE_EXP, [OP_exponential_minus_one] = TAPE_EXPM1, [OP_log] = TAPE_LOG, [OP_log_plus_one] = TAPE_LOG1P,
-    [OP_tanh] = TAPE_TANH, [OP_logistic] = TAPE_LOGISTIC, [OP_sine] = TAPE_SIN, [OP_cosine] = TAPE_COS, [OP_tan] = TAPE_TAN,
-    [OP_floor] = TAPE_FLOOR, [OP_ceil] = TAPE_CEIL, [OP_round_nearest_afz] = TAPE_ROUND_AFZ, [OP_round_nearest_even] = TAPE_ROUND_EVEN,
-    [OP_is_finite] = TAPE_IS_FINITE, [OP_not] = TAPE_NOT, [OP_popcnt] = TAPE_POPCNT, [OP_count_leading_zeros] = TAPE_CLZ,
+    [OP_add] = TAPE_ADD,
+    [OP_subtract] = TAPE_SUB,
+    [OP_multiply] = TAPE_MUL,
+    [OP_divide] = TAPE_DIV,
+    [OP_remainder] = TAPE_REM,
+    [OP_maximum] = TAPE_MAX,
+    [OP_minimum] = TAPE_MIN,
+    [OP_power] = TAPE_POW,
+    [OP_atan2] = TAPE_ATAN2,
+    [OP_and] = TAPE_AND,
+    [OP_or] = TAPE_OR,
+    [OP_xor] = TAPE_XOR,
+    [OP_shift_left] = TAPE_SHL,
+    [OP_shift_right_arithmetic] = TAPE_SHRA,
+    [OP_shift_right_logical] = TAPE_SHRL,
+    [OP_negate] = TAPE_NEG,
+    [OP_abs] = TAPE_ABS,
+    [OP_sign] = TAPE_SIGN,
+    [OP_sqrt] = TAPE_SQRT,
+    [OP_rsqrt] = TAPE_RSQRT,
+    [OP_cbrt] = TAPE_CBRT,
+    [OP_exponential] = TAPE_EXP,
+    [OP_exponential_minus_one] = TAPE_EXPM1,
+    [OP_log] = TAPE_LOG,
+    [OP_log_plus_one] = TAPE_LOG1P,
+    [OP_tanh] = TAPE_TANH,
+    [OP_logistic] = TAPE_LOGISTIC,
+    [OP_sine] = TAPE_SIN,
+    [OP_cosine] = TAPE_COS,
+    [OP_tan] = TAPE_TAN,
+    [OP_floor] = TAPE_FLOOR,
+    [OP_ceil] = TAPE_CEIL,
+    [OP_round_nearest_afz] = TAPE_ROUND_AFZ,
+    [OP_round_nearest_even] = TAPE_ROUND_EVEN,
+    [OP_is_finite] = TAPE_IS_FINITE,
+    [OP_not] = TAPE_NOT,
+    [OP_popcnt] = TAPE_POPCNT,
+    [OP_count_leading_zeros] = TAPE_CLZ,
 };
 
 /* Instructions that act on bits, so a bf16 kept in an f32 register would give another answer. */
-static bool is_half(xt_dtype d) { return d == XT_BF16 || d == XT_F16; }
+static bool is_half(xt_dtype d) {
+    return d == XT_BF16 || d == XT_F16;
+}
 
 static tape_op op_of(const ir_op *op) {
     switch ((int)op->code) {
@@ -127,10 +159,10 @@ typedef struct emission {
     const ir_value **in; /* thunk inputs: values whose dense form (or base) is read */
     cpu_ref *refs;
     size_t n_in, cap_in, cap_refs;
-    struct loaded {      /* what is on the tape already */
+    struct loaded { /* what is on the tape already */
         const ir_value *value;
         int number;
-    } *loaded;
+    } * loaded;
     size_t n_loaded, cap_loaded;
     xt_status status;
 } emission;
@@ -174,8 +206,10 @@ static int load_outside(emission *e, const ir_value *v) {
         s.inner = inner > 0 ? inner : 1;
         s.size = root->type->dims[dim] > 0 ? root->type->dims[dim] : 1;
         int n = tape_load(e->tape, &s, TAPE_I64);
-        if (known) n = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + reg), TAPE_I64, n, -1, -1);
-        else return -1;
+        if (known)
+            n = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + reg), TAPE_I64, n, -1, -1);
+        else
+            return -1;
         if (half) n = tape_emit(e->tape, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, n, -1, -1);
         return n;
     } else if (build_window(b, v, &base, &w)) {
@@ -218,8 +252,10 @@ static int emit_convert(emission *e, const ir_op *op, int x) {
     tape_type t, r;
     tape_type_of(from, &t);
     tape_type_of(to, &r);
-    if (t != r) x = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + r), t, x, -1, -1);
-    else if (from == to || !is_half(to)) x = tape_emit(e->tape, TAPE_COPY, t, x, -1, -1);
+    if (t != r)
+        x = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + r), t, x, -1, -1);
+    else if (from == to || !is_half(to))
+        x = tape_emit(e->tape, TAPE_COPY, t, x, -1, -1);
     return x;
 }
 
@@ -232,12 +268,8 @@ static int emit_op(emission *e, const ir_op *op, uint32_t g) {
     tape_type_of(op->in[0]->type->dtype, &t);
     int r;
     switch ((int)op->code) {
-    case OP_select:
-        tape_type_of(d, &t);
-        return tape_emit(e->tape, TAPE_SELECT, t, x, y, z);
-    case OP_clamp: /* least, operand, largest */
-        r = tape_emit(e->tape, TAPE_MAX, t, y, x, -1);
-        return tape_emit(e->tape, TAPE_MIN, t, r, z, -1);
+    case OP_select: tape_type_of(d, &t); return tape_emit(e->tape, TAPE_SELECT, t, x, y, z);
+    case OP_clamp: /* least, operand, largest */ r = tape_emit(e->tape, TAPE_MAX, t, y, x, -1); return tape_emit(e->tape, TAPE_MIN, t, r, z, -1);
     case OP_convert:
         r = emit_convert(e, op, x);
         if (is_half(d) && op->in[0]->type->dtype != d) r = tape_emit(e->tape, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
@@ -253,15 +285,26 @@ static int emit_op(emission *e, const ir_op *op, uint32_t g) {
 static xt_status tape_kernel_run(const cpu_call *c) {
     return tape_run(c->thunk->state, &c->device->team, c->in, c->out, c->scratch);
 }
-static void tape_kernel_free(void *state) { tape_free(state); }
+static void tape_kernel_free(void *state) {
+    tape_free(state);
+}
 static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free};
 static const cpu_kernel copy_kernel = {"copy", tape_kernel_run, tape_kernel_free};
 
 /* Adds the thunk; its inputs are places, so they go around cpu_build_dense. */
 static xt_status add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
                            const ir_value *const *outs, const uint64_t *over) {
-    cpu_thunk_desc d = {.kernel = k, .op = named, .in = NULL, .n_in = 0, .n_out = n_out, .out = outs, .over = over, .n_ops = n_ops, .ops = ops,
-                        .scratch_bytes = tape_scratch_bytes(t, cpu_build_threads(e->b)), .state = t};
+    cpu_thunk_desc d = {.kernel = k,
+                        .op = named,
+                        .in = NULL,
+                        .n_in = 0,
+                        .n_out = n_out,
+                        .out = outs,
+                        .over = over,
+                        .n_ops = n_ops,
+                        .ops = ops,
+                        .scratch_bytes = tape_scratch_bytes(t, cpu_build_threads(e->b)),
+                        .state = t};
     static const ir_value *const none[1];
     d.in = none;
     for (size_t i = 0; i < n_ops; i++) {
@@ -270,6 +313,7 @@ static xt_status add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_o
     }
     XT_TRY(cpu_build_thunk(e->b, &d));
     cpu_thunk *th = &e->b->plan->thunks[e->b->plan->n_thunks - 1];
+    base_free(th->in);
     th->n_in = (uint32_t)e->n_in;
     th->in = e->refs;
     e->refs = NULL;
@@ -311,7 +355,8 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         int number = emit_op(&e, g.ops[i], gi);
         info = build_info(b, &g.ops[i]->out[0]);
         info->number = number;
-        if (number < 0 && !e.status) e.status = status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name);
+        if (number < 0 && !e.status)
+            e.status = status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name);
     }
     if ((s = e.status)) goto done;
     /* A value read outside gets memory; a reshape of it is the same memory. */

@@ -10,7 +10,9 @@ typedef struct inliner {
 static ir_block *copy_block(inliner *c, const ir_block *from);
 
 /* While a body is copied, a value's mark is its copy; values from outside have none and stand for themselves. */
-static ir_value *copied(const ir_value *v) { return v->mark ? (ir_value *)(uintptr_t)v->mark : (ir_value *)(uintptr_t)v; }
+static ir_value *copied(const ir_value *v) {
+    return v->mark ? (ir_value *)(uintptr_t)v->mark : (ir_value *)(uintptr_t)v;
+}
 
 static bool copy_op(inliner *c, const ir_op *op) {
     ir_value **in = arena_alloc(c->m->mem, (op->n_in + 1) * sizeof *in);

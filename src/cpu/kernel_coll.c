@@ -2,8 +2,12 @@
  * from one exchange in which every rank sees the others' tensors, then computed locally in rank order, so all ranks get the same bits. */
 #include "cpu/kernel_coll.h"
 
-static int rank_of(const cpu_device *d) { return d->group ? coll_rank(d->group) : 0; }
-static int size_of(const cpu_device *d) { return d->group ? coll_size(d->group) : 1; }
+static int rank_of(const cpu_device *d) {
+    return d->group ? coll_rank(d->group) : 0;
+}
+static int size_of(const cpu_device *d) {
+    return d->group ? coll_size(d->group) : 1;
+}
 
 /* The ranks of this rank's replica group, in order. `members` has room for `size` of them. */
 static xt_status group_of(const ir_op *op, int rank, int size, int *members, int *out_n, int *out_me) {
@@ -21,8 +25,10 @@ static xt_status group_of(const ir_op *op, int rank, int size, int *members, int
             int64_t id = a->v.ints[g + i];
             if (id < 0) continue;
             if (id >= size)
-                return status_new(XT_INVALID_ARGUMENT, NULL, "stablehlo.%s names replica %lld, but the run has %d rank(s): compile the program for the number of ranks it runs on",
-                                  ir_op_infos[op->code].name, (long long)id, size);
+                return status_new(
+                    XT_INVALID_ARGUMENT, NULL,
+                    "stablehlo.%s names replica %lld, but the run has %d rank(s): compile the program for the number of ranks it runs on",
+                    ir_op_infos[op->code].name, (long long)id, size);
             if (id == rank) me = n;
             members[n++] = (int)id;
         }
@@ -65,10 +71,14 @@ static xt_status gather_all(const cpu_device *d, const void *src, size_t bytes, 
     char *all = base_aligned(CPU_ALIGN, total ? total : 1);
     if (!all) return status_oom(total, "a collective");
     xt_status s = NULL;
-    if (!d->group || bytes == 0) memcpy(all, src, bytes);
-    else s = coll_all_gather(d->group, src, bytes, all);
-    if (s) base_free(all);
-    else *out = all;
+    if (!d->group || bytes == 0)
+        memcpy(all, src, bytes);
+    else
+        s = coll_all_gather(d->group, src, bytes, all);
+    if (s)
+        base_free(all);
+    else
+        *out = all;
     return s;
 }
 
@@ -77,7 +87,8 @@ static xt_status fold_members(const ir_op *op, xt_dtype t, const char *all, size
     coll_op c;
     tape_op o;
     tape_type reg;
-    if (!combine_of(op, &c, &o)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or has no implementation");
+    if (!combine_of(op, &c, &o))
+        return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or has no implementation");
     if (!tape_type_of(t, &reg) || !simd_get()->tape[o][reg]) return unsupported(op, "of this element type has no implementation");
     const simd_ops *simd = simd_get();
     bool half = t == XT_BF16 || t == XT_F16;
@@ -108,8 +119,10 @@ static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t p
     size_t run = (size_t)(whole->dims[dim] / parts * inner) * elem, row = (size_t)(whole->dims[dim] * inner) * elem;
     for (int64_t o = 0; o < outer; o++) {
         char *w = whole_data + (size_t)o * row + (size_t)part * run, *p = slab + (size_t)o * run;
-        if (into_whole) memcpy(w, p, run);
-        else memcpy(p, w, run);
+        if (into_whole)
+            memcpy(w, p, run);
+        else
+            memcpy(p, w, run);
     }
 }
 
@@ -139,9 +152,7 @@ static xt_status from_all(const cpu_device *d, const ir_op *op, const int *membe
         for (int m = 0; m < n; m++) move_slab(out[i].type, dim, m, n, out[i].data, all + (size_t)members[m] * bytes, true);
         break;
     }
-    case OP_collective_broadcast:
-        memcpy(out[i].data, all + (size_t)members[0] * bytes, bytes);
-        break;
+    case OP_collective_broadcast: memcpy(out[i].data, all + (size_t)members[0] * bytes, bytes); break;
     case OP_reduce_scatter: {
         int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
         tmp = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
@@ -186,9 +197,12 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
     xt_status s = group_of(op, rank, size, members, &n, &me);
     for (uint32_t i = 0; i < op->n_out && !s; i++) {
         bool permute = op->code == OP_collective_permute;
-        if (op->code == OP_all_reduce && n > 0) s = all_reduce(d, op, members, n, i, in, out);
-        else if (n > 0 || permute) s = from_all(d, op, members, permute ? 1 : n, me, i, in, out);
-        else s = unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
+        if (op->code == OP_all_reduce && n > 0)
+            s = all_reduce(d, op, members, n, i, in, out);
+        else if (n > 0 || permute)
+            s = from_all(d, op, members, permute ? 1 : n, me, i, in, out);
+        else
+            s = unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
     }
     base_free(members);
     return s;

@@ -9,7 +9,7 @@
 
 #define SPATIAL_MAX 3
 typedef struct conv { /* a convolution by logical dims */
-    int n;            /* spatial dims */
+    int n; /* spatial dims */
     int64_t lhs_b, lhs_f, rhs_i, rhs_o, out_b, out_f; /* dim numbers */
     const int64_t *lhs_s, *rhs_s, *out_s;
     int64_t stride[SPATIAL_MAX], low[SPATIAL_MAX], high[SPATIAL_MAX], lhs_dil[SPATIAL_MAX], rhs_dil[SPATIAL_MAX];
@@ -23,12 +23,12 @@ typedef enum conv_form { CONV_FORWARD, CONV_DATA, CONV_WEIGHTS } conv_form;
 enum { SRC, WEI, DST };
 typedef struct conv_state {
     dnnl_prim prim;
-    dnnl_prim reorder[3];  /* of SRC, WEI, DST: from or to the given layout */
-    size_t at[3];          /* its buffer in scratch */
+    dnnl_prim reorder[3]; /* of SRC, WEI, DST: from or to the given layout */
+    size_t at[3]; /* its buffer in scratch */
     size_t reorder_scratch_at, prim_scratch_at;
-    int input[2];          /* which tensors the thunk's inputs are */
+    int input[2]; /* which tensors the thunk's inputs are */
     int output;
-    bool flip;             /* the kernel is turned around into scratch first */
+    bool flip; /* the kernel is turned around into scratch first */
     cpu_move flip_move;
     size_t flip_at;
 } conv_state;
@@ -98,7 +98,8 @@ static bool read_conv(const ir_op *op, conv *c) {
     c->lhs = op->in[0]->type;
     c->rhs = op->in[1]->type;
     c->out = op->out[0].type;
-    return view_dense(c->lhs, &c->lv) && view_dense(c->rhs, &c->rv) && view_dense(c->out, &c->ov) && c->lhs->count > 0 && c->rhs->count > 0 && c->out->count > 0;
+    return view_dense(c->lhs, &c->lv) && view_dense(c->rhs, &c->rv) && view_dense(c->out, &c->ov) && c->lhs->count > 0 && c->rhs->count > 0 &&
+           c->out->count > 0;
 }
 
 /* The kernel operand before it was turned around over all spatial dims, or NULL. */
@@ -135,8 +136,8 @@ static bool tensor_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v,
     return dnnl_type_of(t->dtype, &type) && dnnl_memory_desc_init_by_strides(md, 2 + n, d, type, s) == dnnl_success;
 }
 /* [groups, o/groups, i, spatial...]: the output features are in group order. `o_first`: which of the two kernel dims is split. */
-static bool kernel_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t o, int64_t i_dim, const int64_t *spatial, int n, int64_t groups,
-                        bool split_o) {
+static bool kernel_desc(dnnl_memory_desc_t *md, const ir_type *t, const view *v, int64_t o, int64_t i_dim, const int64_t *spatial, int n,
+                        int64_t groups, bool split_o) {
     if (groups == 1) return tensor_desc(md, t, v, o, i_dim, spatial, n);
     dnnl_data_type_t type;
     int64_t split = split_o ? o : i_dim, per = t->dims[split] / groups;
@@ -166,7 +167,9 @@ static bool as_forward(const conv *c, conv_desc *d) {
         d->dilates[i] = c->rhs_dil[i] - 1;
         d->pad_l[i] = c->low[i];
         if (c->low[i] < 0 || c->high[i] < 0) return false;
-        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->out->dims[c->out_s[i]], c->rhs->dims[c->rhs_s[i]], c->stride[i], c->rhs_dil[i], c->low[i], &d->pad_r[i])) return false;
+        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->out->dims[c->out_s[i]], c->rhs->dims[c->rhs_s[i]], c->stride[i], c->rhs_dil[i], c->low[i],
+                           &d->pad_r[i]))
+            return false;
     }
     d->form = CONV_FORWARD;
     d->input[0] = SRC, d->input[1] = WEI, d->output = DST;
@@ -184,7 +187,8 @@ static bool as_data(const conv *c, conv_desc *d) {
         d->dilates[i] = c->rhs_dil[i] - 1;
         d->pad_l[i] = (k - 1) * c->rhs_dil[i] - c->low[i];
         if (d->pad_l[i] < 0) return false;
-        if (!right_padding(c->out->dims[c->out_s[i]], c->lhs->dims[c->lhs_s[i]], k, c->lhs_dil[i], c->rhs_dil[i], d->pad_l[i], &d->pad_r[i])) return false;
+        if (!right_padding(c->out->dims[c->out_s[i]], c->lhs->dims[c->lhs_s[i]], k, c->lhs_dil[i], c->rhs_dil[i], d->pad_l[i], &d->pad_r[i]))
+            return false;
     }
     d->form = CONV_DATA;
     d->input[0] = DST, d->input[1] = WEI, d->output = SRC;
@@ -203,7 +207,9 @@ static bool as_weights(const conv *c, conv_desc *d) {
         d->dilates[i] = c->stride[i] - 1;
         d->pad_l[i] = c->low[i];
         if (c->low[i] < 0) return false;
-        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->rhs->dims[c->rhs_s[i]], c->out->dims[c->out_s[i]], c->rhs_dil[i], c->stride[i], c->low[i], &d->pad_r[i])) return false;
+        if (!right_padding(c->lhs->dims[c->lhs_s[i]], c->rhs->dims[c->rhs_s[i]], c->out->dims[c->out_s[i]], c->rhs_dil[i], c->stride[i], c->low[i],
+                           &d->pad_r[i]))
+            return false;
     }
     if (window <= result && c->batch_groups == 1) return false;
     d->form = CONV_WEIGHTS;
@@ -217,11 +223,14 @@ static bool as_weights(const conv *c, conv_desc *d) {
 static dnnl_status_t form_desc(const conv_desc *d, conv_form form, const dnnl_memory_desc_t md[3], dnnl_convolution_desc_t *out) {
     switch (form) {
     case CONV_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST],
+                                                          d->strides, d->dilates, d->pad_l, d->pad_r);
     case CONV_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates,
+                                                                d->pad_l, d->pad_r);
     default:
-        return dnnl_dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST], d->strides, d->dilates, d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST], d->strides,
+                                                                   d->dilates, d->pad_l, d->pad_r);
     }
 }
 
@@ -247,7 +256,9 @@ static double estimate(const conv_desc *d, const candidate *c, const char *impl,
 typedef enum conv_layout { LAYOUT_GIVEN, LAYOUT_ANY, LAYOUT_CHANNELS_LAST } conv_layout;
 static void lay_out(dnnl_memory_desc_t *md, int tensor, conv_layout layout) {
     static const dnnl_format_tag_t last[6] = {[3] = dnnl_nwc, [4] = dnnl_nhwc, [5] = dnnl_ndhwc};
-    dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY ? dnnl_format_tag_any : layout == LAYOUT_CHANNELS_LAST ? last[md->ndims] : dnnl_format_tag_undef;
+    dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY ? dnnl_format_tag_any
+                            : layout == LAYOUT_CHANNELS_LAST      ? last[md->ndims]
+                                                                  : dnnl_format_tag_undef;
     if (tag == dnnl_format_tag_undef) return;
     dnnl_memory_desc_t given = *md;
     dnnl_memory_desc_init_by_tag(md, given.ndims, given.dims, given.data_type, tag);
@@ -306,7 +317,9 @@ static xt_status choose(const conv_desc *d, double flops, int threads, candidate
     return NULL;
 }
 
-static size_t align_up(size_t n) { return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN; }
+static size_t align_up(size_t n) {
+    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
 
 /* Reorders and scratch of the chosen candidate; takes its primitive over. */
 static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int threads, size_t *scratch, bool *out_ok) {
@@ -392,6 +405,7 @@ CPU_LOWER(convolution) {
         return st;
     }
     *out_done = true;
-    cpu_thunk_desc t = {.kernel = kernels[d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc t = {
+        .kernel = kernels[d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &t);
 }

@@ -5,25 +5,25 @@
 /* --- one strided copy ------------------------------------------------------------------------------------------------------------ */
 /* A tile whose source is contiguous along the other dim than the destination: 32x32 elements are read and written within a few lines. */
 #define TILE 32
-#define TRANSPOSE(T)                                                                                                   \
-    static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) {    \
-        for (int64_t c0 = 0; c0 < cols; c0 += TILE)                                                                    \
-            for (int64_t r = 0; r < rows; r++) {                                                                       \
-                int64_t end = c0 + TILE < cols ? c0 + TILE : cols;                                                     \
-                for (int64_t c = c0; c < end; c++) dst[r * dst_row + c] = src[c * src_col + r];                        \
-            }                                                                                                          \
+#define TRANSPOSE(T)                                                                                                                                 \
+    static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) {                                  \
+        for (int64_t c0 = 0; c0 < cols; c0 += TILE)                                                                                                  \
+            for (int64_t r = 0; r < rows; r++) {                                                                                                     \
+                int64_t end = c0 + TILE < cols ? c0 + TILE : cols;                                                                                   \
+                for (int64_t c = c0; c < end; c++) dst[r * dst_row + c] = src[c * src_col + r];                                                      \
+            }                                                                                                                                        \
     }
 TRANSPOSE(uint8_t)
 TRANSPOSE(uint16_t)
 TRANSPOSE(uint32_t)
 TRANSPOSE(uint64_t)
 
-#define STRIDED(T)                                                                                                     \
-    static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) {                                 \
-        if (ds == 1 && ss == 0)                                                                                        \
-            for (int64_t i = 0; i < n; i++) dst[i] = *src;                                                             \
-        else                                                                                                           \
-            for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                                                 \
+#define STRIDED(T)                                                                                                                                   \
+    static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) {                                                               \
+        if (ds == 1 && ss == 0)                                                                                                                      \
+            for (int64_t i = 0; i < n; i++) dst[i] = *src;                                                                                           \
+        else                                                                                                                                         \
+            for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                                                                               \
     }
 STRIDED(uint8_t)
 STRIDED(uint16_t)
@@ -49,8 +49,8 @@ typedef struct move_run {
     const cpu_move *m;
     char *dst;
     const char *src;
-    int row;     /* dim that is contiguous in the source, transposed against the last; -1 = plain rows */
-    int outer;   /* dims walked by the odometer: all but the last (and `row`) */
+    int row; /* dim that is contiguous in the source, transposed against the last; -1 = plain rows */
+    int outer; /* dims walked by the odometer: all but the last (and `row`) */
     int walk[VIEW_MAX];
     int64_t total;
 } move_run;
@@ -147,9 +147,9 @@ static void fill_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 /* --- ops ----------------------------------------------------------------------------------------------------------------------------- */
 typedef struct moves {
     size_t n;
-    bool fill;            /* pad: first fill the result with input 1 */
+    bool fill; /* pad: first fill the result with input 1 */
     int64_t fill_count;
-    bool dynamic;         /* dynamic_slice: the source offset is computed from start inputs; update: the destination's */
+    bool dynamic; /* dynamic_slice: the source offset is computed from start inputs; update: the destination's */
     int rank;
     int64_t limit[VIEW_MAX], stride[VIEW_MAX];
     xt_dtype start_type;
@@ -246,7 +246,7 @@ static int64_t read_start(const void *p, xt_dtype t) {
     case XT_U8: return *(const uint8_t *)p;
     case XT_U16: return *(const uint16_t *)p;
     case XT_U32: return *(const uint32_t *)p;
-    case XT_U64: return *(const uint64_t *)p > INT64_MAX ? INT64_MAX : (int64_t)*(const uint64_t *)p;
+    case XT_U64: return *(const uint64_t *)p > INT64_MAX ? INT64_MAX : (int64_t) * (const uint64_t *)p;
     default: return *(const int64_t *)p;
     }
 }
@@ -274,7 +274,8 @@ static xt_status dynamic_update_run(const cpu_call *c) {
     cpu_move m = s->m[0];
     if (c->out[0] != c->in[0]) {
         size_t bytes = ir_type_bytes(c->thunk->op->out[0].type);
-        cpu_move whole = {.dst = {.n = 1, .dims = {(int64_t)bytes}, .strides = {1}}, .src = {.n = 1, .dims = {(int64_t)bytes}, .strides = {1}}, .elem = 1};
+        cpu_move whole = {
+            .dst = {.n = 1, .dims = {(int64_t)bytes}, .strides = {1}}, .src = {.n = 1, .dims = {(int64_t)bytes}, .strides = {1}}, .elem = 1};
         if (bytes) cpu_move_run(&c->device->team, &whole, c->out[0], c->in[0]);
     }
     m.dst.offset += start_offset(s, c->in + 2);

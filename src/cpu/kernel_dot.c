@@ -5,7 +5,7 @@
 
 typedef struct side { /* one operand as [batch, free, contracting] */
     int64_t stride[3];
-    bool pack;        /* moved to scratch first, then dense in that order */
+    bool pack; /* moved to scratch first, then dense in that order */
     cpu_move move;
     size_t packed_at; /* in scratch */
 } side;
@@ -62,7 +62,8 @@ static bool fold(const view *v, const int64_t *dims, size_t n, int64_t *out_size
 }
 
 /* Fills sizes (batch, free, contracting) and strides of an operand; decides whether it must be packed. */
-static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc, bool contract_first, int64_t size[3], side *out) {
+static void make_side(const ir_type *t, const view *given, const int64_t *batch, size_t nb, const int64_t *contract, size_t nc, bool contract_first,
+                      int64_t size[3], side *out) {
     view v = *given, src = {0}, dst = {0};
     int64_t free_dims[VIEW_MAX];
     size_t nf = 0;
@@ -113,7 +114,9 @@ static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, i
     }
 }
 
-static size_t align_up(size_t n) { return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN; }
+static size_t align_up(size_t n) {
+    return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
 
 CPU_LOWER(dot_general) {
     size_t nlb, nrb, nlc, nrc;
@@ -166,7 +169,8 @@ CPU_LOWER(dot_general) {
         s->prim_scratch_at = scratch;
         scratch += s->prim.scratch_bytes;
     }
-    cpu_thunk_desc d = {.kernel = &dot_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {
+        .kernel = &dot_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     *out_done = true;
     return cpu_build_thunk(b, &d);
 }

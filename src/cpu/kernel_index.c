@@ -3,16 +3,16 @@
 #include "cpu/kernel_reduce.h"
 
 typedef struct slices {
-    int n_batch;                                   /* dims of the index array but the vector's */
+    int n_batch; /* dims of the index array but the vector's */
     int64_t batch_dims[VIEW_MAX], index_strides[VIEW_MAX], array_strides[VIEW_MAX]; /* of the index array; of the gathered or update array */
-    int64_t batch_operand[VIEW_MAX];               /* stride in the operand of a dim that pairs with an operand batching dim */
+    int64_t batch_operand[VIEW_MAX]; /* stride in the operand of a dim that pairs with an operand batching dim */
     int n_start;
     int64_t vector_stride, start_strides[VIEW_MAX], limit[VIEW_MAX]; /* per component: operand stride, last valid start */
     xt_dtype index_type;
-    int64_t count;                                 /* slices */
+    int64_t count; /* slices */
     size_t elem;
     bool has_window;
-    cpu_move window;                               /* gather: operand to result; scatter: update to operand */
+    cpu_move window; /* gather: operand to result; scatter: update to operand */
     bool replace;
     fold_op fold;
 } slices;
@@ -67,8 +67,10 @@ static void gather_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         locate(r->s, r->indices, k, true, &from, &to);
         const char *src = r->src + from * (int64_t)r->s->elem;
         char *dst = r->dst + to * (int64_t)r->s->elem;
-        if (r->s->window.dst.n == 0) memcpy(dst, src, r->s->elem);
-        else cpu_move_run(&alone, &r->s->window, dst, src);
+        if (r->s->window.dst.n == 0)
+            memcpy(dst, src, r->s->elem);
+        else
+            cpu_move_run(&alone, &r->s->window, dst, src);
     }
 }
 
@@ -88,9 +90,9 @@ static bool contains(const int64_t *list, size_t n, int64_t v) {
 
 /* The part of gather's and scatter's dimension numbers that is alike. `moved` is the gathered result or the update; window dims of the operand
  * with the sizes in `sizes` meet its dims in `offset` in order. */
-static bool read_slices(const ir_type *operand, const ir_type *indices, const ir_type *moved, int64_t vector_dim, const int64_t *to_dim, size_t n_map, const int64_t *offset,
-                        size_t n_offset, const int64_t *gone, size_t n_gone, const int64_t *op_batch, size_t n_op_batch, const int64_t *idx_batch, const int64_t *sizes,
-                        bool to_operand, slices *s) {
+static bool read_slices(const ir_type *operand, const ir_type *indices, const ir_type *moved, int64_t vector_dim, const int64_t *to_dim, size_t n_map,
+                        const int64_t *offset, size_t n_offset, const int64_t *gone, size_t n_gone, const int64_t *op_batch, size_t n_op_batch,
+                        const int64_t *idx_batch, const int64_t *sizes, bool to_operand, slices *s) {
     view ov, iv, av, w = {0}, a = {0};
     if (!view_dense(operand, &ov) || !view_dense(indices, &iv) || !view_dense(moved, &av)) return false;
     if (!ir_dtype_is_int(indices->dtype) || xt_dtype_size(indices->dtype) == 0 || indices->dtype == XT_I4 || indices->dtype == XT_U4) return false;
@@ -136,8 +138,8 @@ CPU_LOWER(gather) {
     const int64_t *start_map = ir_get_ints(op, IR_A_start_index_map, &n_map), *sizes = ir_get_ints(op, IR_A_slice_sizes, &n_sizes);
     slices *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    if (op->out[0].type->count == 0 || !read_slices(op->in[0]->type, op->in[1]->type, op->out[0].type, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, offset, n_off, collapsed, n_col,
-                                                    ob, n_ob, sb, sizes, false, s)) {
+    if (op->out[0].type->count == 0 || !read_slices(op->in[0]->type, op->in[1]->type, op->out[0].type, ir_get_int(op, IR_A_index_vector_dim, 0),
+                                                    start_map, n_map, offset, n_off, collapsed, n_col, ob, n_ob, sb, sizes, false, s)) {
         base_free(s);
         return NULL;
     }
@@ -160,7 +162,8 @@ static void fold_window(const slices *s, float *dst, const float *src) {
     for (;;) {
         int64_t x = 0, y = 0;
         for (int i = 0; i < last; i++) x += at[i] * d->strides[i], y += at[i] * v->strides[i];
-        if (d->strides[last] == 1 && v->strides[last] == 1) simd->fold_rows[s->fold](dst + x, src + y, d->dims[last]);
+        if (d->strides[last] == 1 && v->strides[last] == 1)
+            simd->fold_rows[s->fold](dst + x, src + y, d->dims[last]);
         else
             for (int64_t j = 0; j < d->dims[last]; j++) {
                 float *p = dst + x + j * d->strides[last];
@@ -185,9 +188,12 @@ static xt_status scatter_run(const cpu_call *c) {
         if (!locate(s, c->in[1], k, false, &to, &from)) continue;
         char *dst = (char *)c->out[0] + to * (int64_t)s->elem;
         const char *src = (const char *)c->in[2] + from * (int64_t)s->elem;
-        if (!s->replace) fold_window(s, (float *)(void *)dst, (const float *)(const void *)src);
-        else if (s->window.dst.n == 0) memcpy(dst, src, s->elem);
-        else cpu_move_run(&alone, &s->window, dst, src);
+        if (!s->replace)
+            fold_window(s, (float *)(void *)dst, (const float *)(const void *)src);
+        else if (s->window.dst.n == 0)
+            memcpy(dst, src, s->elem);
+        else
+            cpu_move_run(&alone, &s->window, dst, src);
     }
     return NULL;
 }
@@ -209,11 +215,12 @@ CPU_LOWER(scatter) {
     if (!s) return status_oom(sizeof *s, "a plan");
     int64_t sizes[VIEW_MAX];
     size_t used = 0;
-    for (uint32_t d = 0; d < operand->rank; d++)
-        sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
+    for (uint32_t d = 0; d < operand->rank; d++) sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
     s->replace = replaces(&op->regions[0]);
     bool ok = s->replace || (operand->dtype == XT_F32 && cpu_fold_of(&op->regions[0], &s->fold));
-    ok = ok && update->count > 0 && read_slices(operand, op->in[1]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib, n_ib, sb, sizes, true, s);
+    ok = ok && update->count > 0 &&
+         read_slices(operand, op->in[1]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib,
+                     n_ib, sb, sizes, true, s);
     if (!ok) {
         base_free(s);
         return NULL;

@@ -72,8 +72,14 @@ CPU_LOWER(interp) {
     if (!in) goto oom;
     for (uint32_t i = 0; i < op->n_in; i++) in[i] = op->in[i];
     for (size_t i = 0; i < c->n; i++) in[op->n_in + i] = c->values[i];
-    cpu_thunk_desc d = {.kernel = &interp_kernel, .op = op, .n_in = op->n_in + c->n, .in = in, .n_out = op->n_out, .state = c,
-                        .flops = cpu_op_flops(op), .transcendentals = cpu_op_transcendentals(op)};
+    cpu_thunk_desc d = {.kernel = &interp_kernel,
+                        .op = op,
+                        .n_in = op->n_in + c->n,
+                        .in = in,
+                        .n_out = op->n_out,
+                        .state = c,
+                        .flops = cpu_op_flops(op),
+                        .transcendentals = cpu_op_transcendentals(op)};
     xt_status s = cpu_build_thunk(b, &d);
     base_free(in);
     *out_done = true;
@@ -96,7 +102,8 @@ static xt_status program_run(const cpu_call *call) {
     interp_hooks hooks = {.user = call->device, .collective = cpu_coll_hook};
     xt_status s = interp_run(e->module, e->main->name, &hooks, n_in, in, t->n_out, out);
     for (uint32_t j = 0; j < t->n_out; j++) {
-        if (!s && ir_type_bytes(out[j].type) == ir_type_bytes(cpu_exec_output_type(e, j))) memcpy(call->out[j], out[j].data, ir_type_bytes(out[j].type));
+        if (!s && ir_type_bytes(out[j].type) == ir_type_bytes(cpu_exec_output_type(e, j)))
+            memcpy(call->out[j], out[j].data, ir_type_bytes(out[j].type));
         array_free(&out[j]);
     }
     base_free(a);

@@ -16,14 +16,16 @@ typedef struct norm_run {
     const simd_ops *simd;
     const float *x, *dy;
     float *out;
-    float *mean, *var;       /* [C] */
-    float *a, *b, *shift;    /* [C] factors of the second pass */
+    float *mean, *var; /* [C] */
+    float *a, *b, *shift; /* [C] factors of the second pass */
     float *sum_dy, *sum_dev; /* [C]: gradient of offset; sum of (x - mean) * dy */
-    float *parts;            /* inner = 1: [parts][2][C] */
-    bool second;             /* the pass that needs the mean */
+    float *parts; /* inner = 1: [parts][2][C] */
+    bool second; /* the pass that needs the mean */
 } norm_run;
 
-static int64_t part_count(const norm *n) { return (n->outer + ROWS_PER_PART - 1) / ROWS_PER_PART; }
+static int64_t part_count(const norm *n) {
+    return (n->outer + ROWS_PER_PART - 1) / ROWS_PER_PART;
+}
 
 /* --- sums --------------------------------------------------------------------------------------------------------------------------- */
 static void stats_by_feature(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -111,27 +113,34 @@ static void apply(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         if (n->inner == 1) {
             int64_t at = t * n->c;
-            if (r->dy) r->simd->affine2_rows(r->out + at, r->dy + at, r->a, r->x + at, r->mean, r->b, r->shift, n->c);
-            else r->simd->affine_rows(r->out + at, r->x + at, r->mean, r->a, r->shift, n->c);
+            if (r->dy)
+                r->simd->affine2_rows(r->out + at, r->dy + at, r->a, r->x + at, r->mean, r->b, r->shift, n->c);
+            else
+                r->simd->affine_rows(r->out + at, r->x + at, r->mean, r->a, r->shift, n->c);
             continue;
         }
         int64_t at = t * n->inner, c = t % n->c;
-        if (r->dy) r->simd->affine2(r->out + at, r->dy + at, r->a[c], r->x + at, r->mean[c], r->b[c], r->shift[c], n->inner);
-        else r->simd->affine(r->out + at, r->x + at, r->mean[c], r->a[c], r->shift[c], n->inner);
+        if (r->dy)
+            r->simd->affine2(r->out + at, r->dy + at, r->a[c], r->x + at, r->mean[c], r->b[c], r->shift[c], n->inner);
+        else
+            r->simd->affine(r->out + at, r->x + at, r->mean[c], r->a[c], r->shift[c], n->inner);
     }
 }
 
 static void apply_all(norm_run *r, const cpu_team *team) {
     const norm *n = r->n;
-    if (n->inner == 1) team_for(team, n->outer, 16384 / n->c + 1, apply, r);
-    else team_for(team, n->outer * n->c, 16384 / n->inner + 1, apply, r);
+    if (n->inner == 1)
+        team_for(team, n->outer, 16384 / n->c + 1, apply, r);
+    else
+        team_for(team, n->outer * n->c, 16384 / n->inner + 1, apply, r);
 }
 
 /* --- ops -------------------------------------------------------------------------------------------------------------------------------- */
 static norm_run start(const cpu_call *c) {
     const norm *n = c->thunk->state;
     float *f = c->scratch;
-    return (norm_run){.n = n, .simd = simd_get(), .x = c->in[0], .a = f, .b = f + n->c, .shift = f + 2 * n->c, .sum_dev = f + 3 * n->c, .parts = f + 4 * n->c};
+    return (norm_run){
+        .n = n, .simd = simd_get(), .x = c->in[0], .a = f, .b = f + n->c, .shift = f + 2 * n->c, .sum_dev = f + 3 * n->c, .parts = f + 4 * n->c};
 }
 
 static xt_status training_run(const cpu_call *call) {
@@ -205,11 +214,18 @@ static xt_status lower(cpu_builder *b, const ir_op *op, const cpu_kernel *k, uin
     if (n->inner == 1) scratch += (size_t)(part_count(n) * 2 * n->c) * sizeof(float);
     const uint64_t overs[3] = {over, 0, 0};
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = k, .op = op, .n_in = op->n_in, .n_out = op->n_out, .over = overs, .scratch_bytes = scratch, .state = n, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {
+        .kernel = k, .op = op, .n_in = op->n_in, .n_out = op->n_out, .over = overs, .scratch_bytes = scratch, .state = n, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }
 
 /* The second pass reads each element right before it writes it, so the operand's (or the gradient's) memory may become the result's. */
-CPU_LOWER(batch_norm_training) { return lower(b, op, &training_kernel, 1, out_done); }
-CPU_LOWER(batch_norm_grad) { return lower(b, op, &grad_kernel, 1 | 16, out_done); }
-CPU_LOWER(batch_norm_inference) { return lower(b, op, &inference_kernel, 1, out_done); }
+CPU_LOWER(batch_norm_training) {
+    return lower(b, op, &training_kernel, 1, out_done);
+}
+CPU_LOWER(batch_norm_grad) {
+    return lower(b, op, &grad_kernel, 1 | 16, out_done);
+}
+CPU_LOWER(batch_norm_inference) {
+    return lower(b, op, &inference_kernel, 1, out_done);
+}

@@ -32,7 +32,8 @@ static bool read_window(const ir_op *op, const ir_type *in, const ir_type *out, 
         w->out[i] = out->dims[i];
         w->low[i] = pad ? pad[2 * i] : 0;
         if (base[i] != 1) return false;
-        w->pair = w->pair && w->low[i] == 0 && (!pad || pad[2 * i + 1] == 0) && w->dil[i] == 1 && w->size[i] == (last_two ? 2 : 1) && w->stride[i] == (last_two ? 2 : 1);
+        w->pair = w->pair && w->low[i] == 0 && (!pad || pad[2 * i + 1] == 0) && w->dil[i] == 1 && w->size[i] == (last_two ? 2 : 1) &&
+                  w->stride[i] == (last_two ? 2 : 1);
     }
     return true;
 }
@@ -96,7 +97,9 @@ static void window_rows(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 /* Pairs of rows lie one after the other through the whole array when both dims are even. */
-static bool has_even_pairs(const window *w) { return w->pair && w->in[w->n - 1] % 2 == 0 && w->in[w->n - 2] % 2 == 0; }
+static bool has_even_pairs(const window *w) {
+    return w->pair && w->in[w->n - 1] % 2 == 0 && w->in[w->n - 2] % 2 == 0;
+}
 static int64_t count_pairs(const window *w) {
     int64_t pairs = 1;
     for (int i = 0; i < w->n - 1; i++) pairs *= w->out[i];
@@ -127,7 +130,9 @@ static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_r
 
 CPU_LOWER(reduce_window) {
     window w = {0};
-    if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !read_window(op, op->in[0]->type, op->out[0].type, &w) || !cpu_fold_of(&op->regions[0], &w.fold)) return NULL;
+    if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !read_window(op, op->in[0]->type, op->out[0].type, &w) ||
+        !cpu_fold_of(&op->regions[0], &w.fold))
+        return NULL;
     window *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = w;
@@ -214,7 +219,8 @@ static bool selects_by_ge(const ir_region *r) {
     const ir_block *b = r->block;
     const ir_op *o = b ? b->first : NULL;
     return o && o->code == OP_compare && b->n_args == 2 && o->in[0] == b->args[0] && o->in[1] == b->args[1] && o->next && o->next->n_in == 1 &&
-           o->next->in[0] == &o->out[0] && ir_get_int(o, IR_A_comparison_direction, IR_EQ) == IR_GE && ir_get_int(o, IR_A_compare_type, IR_CMP_FLOAT) != IR_CMP_TOTALORDER;
+           o->next->in[0] == &o->out[0] && ir_get_int(o, IR_A_comparison_direction, IR_EQ) == IR_GE &&
+           ir_get_int(o, IR_A_compare_type, IR_CMP_FLOAT) != IR_CMP_TOTALORDER;
 }
 
 CPU_LOWER(select_and_scatter) {

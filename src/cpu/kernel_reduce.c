@@ -11,12 +11,12 @@
 typedef struct reduce_state {
     fold_op fold;
     bool half, inner_reduced;
-    int n_keep, n_red;                /* outer dims of each kind */
+    int n_keep, n_red; /* outer dims of each kind */
     int64_t keep_dims[VIEW_MAX], keep_strides[VIEW_MAX], red_dims[VIEW_MAX], red_strides[VIEW_MAX];
-    int64_t run;                      /* length of the innermost dim */
-    int64_t keep, red;                /* products of the outer dims */
-    int64_t parts, tiles;             /* tiles of a kept run */
-    bool split_run;                   /* parts are pieces of the run, else of the outer reduced space */
+    int64_t run; /* length of the innermost dim */
+    int64_t keep, red; /* products of the outer dims */
+    int64_t parts, tiles; /* tiles of a kept run */
+    bool split_run; /* parts are pieces of the run, else of the outer reduced space */
 } reduce_state;
 
 bool cpu_fold_of(const ir_region *r, fold_op *out) {
@@ -133,8 +133,10 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
         const float *p = s->inner_reduced ? c->partial + i * s->parts : c->partial + i;
         float acc = c->init;
         for (int64_t k = 0; k < s->parts; k++) acc = cpu_fold_two(s->fold, acc, p[k * step]);
-        if (s->half) narrow((uint16_t *)c->out + i, &acc, NULL, NULL, 1);
-        else ((float *)c->out)[i] = acc;
+        if (s->half)
+            narrow((uint16_t *)c->out + i, &acc, NULL, NULL, 1);
+        else
+            ((float *)c->out)[i] = acc;
     }
 }
 
@@ -151,8 +153,10 @@ static xt_status reduce_run_op(const cpu_call *c) {
         team_for(team, s->parts * s->keep * s->tiles, per > 16384 ? 1 : 16384 / (per + 1) + 1, rows, &r);
     }
     combine_run m = {s, c->scratch, 0.0f, c->out[0]};
-    if (s->half) r.simd->tape[TAPE_LOAD_BF16][TAPE_F32](&m.init, c->in[1], NULL, NULL, 1);
-    else m.init = *(const float *)c->in[1];
+    if (s->half)
+        r.simd->tape[TAPE_LOAD_BF16][TAPE_F32](&m.init, c->in[1], NULL, NULL, 1);
+    else
+        m.init = *(const float *)c->in[1];
     team_for(team, s->inner_reduced ? s->keep : s->keep * s->run, 8192, combine, &m);
     return NULL;
 }
@@ -193,7 +197,8 @@ CPU_LOWER(reduce) {
     size_t n_dims;
     const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
     fold_op f;
-    if (op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count <= 0 || op->out[0].type->dtype != t->dtype) return NULL;
+    if (op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count <= 0 || op->out[0].type->dtype != t->dtype)
+        return NULL;
     if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f)) return NULL;
     reduce_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");

@@ -28,7 +28,9 @@ const cpu_lower_fn cpu_lower[OP_COUNT] = {
     [OP_partition_id] = cpu_lower_collective,
 };
 
-static double count_of(const ir_type *t) { return t->kind == IR_TENSOR && t->count > 0 ? (double)t->count : 0; }
+static double count_of(const ir_type *t) {
+    return t->kind == IR_TENSOR && t->count > 0 ? (double)t->count : 0;
+}
 
 static double contraction_flops(const ir_op *op) {
     const ir_type *l = op->in[0]->type, *r = op->in[1]->type;
@@ -59,23 +61,40 @@ double cpu_op_flops(const ir_op *op) {
     if (op->n_out == 0) return 0;
     double out = count_of(op->out[0].type);
     switch ((int)op->code) {
-    case OP_dot: case OP_dot_general: case OP_convolution: return contraction_flops(op);
-    case OP_reduce: case OP_sort: case OP_scatter: return count_of(op->in[0]->type);
+    case OP_dot:
+    case OP_dot_general:
+    case OP_convolution: return contraction_flops(op);
+    case OP_reduce:
+    case OP_sort:
+    case OP_scatter: return count_of(op->in[0]->type);
     case OP_reduce_window: return out * window_size(op);
     case OP_select_and_scatter: return count_of(op->in[1]->type) * window_size(op);
     case OP_batch_norm_training: return 8 * out;
     case OP_batch_norm_grad: return 10 * out;
     case OP_batch_norm_inference: return 4 * out;
-    case OP_while: case OP_if: case OP_case: return 0; /* not known before it runs */
+    case OP_while:
+    case OP_if:
+    case OP_case: return 0; /* not known before it runs */
     default: return ir_op_infos[op->code].flags & IR_ELEMENTWISE ? out : 0;
     }
 }
 
 double cpu_op_transcendentals(const ir_op *op) {
     switch ((int)op->code) {
-    case OP_exponential: case OP_exponential_minus_one: case OP_log: case OP_log_plus_one: case OP_tanh: case OP_logistic: case OP_sine:
-    case OP_cosine: case OP_tan: case OP_power: case OP_atan2: case OP_cbrt: case OP_sqrt: case OP_rsqrt:
-        return count_of(op->out[0].type);
+    case OP_exponential:
+    case OP_exponential_minus_one:
+    case OP_log:
+    case OP_log_plus_one:
+    case OP_tanh:
+    case OP_logistic:
+    case OP_sine:
+    case OP_cosine:
+    case OP_tan:
+    case OP_power:
+    case OP_atan2:
+    case OP_cbrt:
+    case OP_sqrt:
+    case OP_rsqrt: return count_of(op->out[0].type);
     default: return 0;
     }
 }

@@ -3,8 +3,12 @@
 #include "cpu/build_int.h"
 #include "cpu/kernel_coll.h"
 
-int cpu_build_threads(const cpu_builder *b) { return b->exec->threads; }
-const ir_module *cpu_build_module(const cpu_builder *b) { return b->exec->module; }
+int cpu_build_threads(const cpu_builder *b) {
+    return b->exec->threads;
+}
+const ir_module *cpu_build_module(const cpu_builder *b) {
+    return b->exec->module;
+}
 
 value_info *build_info(cpu_builder *b, const ir_value *v) {
     ir_value *w = (ir_value *)(uintptr_t)v; /* `user` belongs to us, the module's owner */
@@ -18,7 +22,8 @@ value_info *build_info(cpu_builder *b, const ir_value *v) {
 
 xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out) {
     s.takes = s.same_as = CPU_NONE;
-    if (b->plan->n_slots >= CPU_NONE || !VEC_PUSH(b->plan->slots, b->plan->n_slots, b->plan->cap_slots, s)) return status_oom(sizeof s, "a buffer plan");
+    if (b->plan->n_slots >= CPU_NONE || !VEC_PUSH(b->plan->slots, b->plan->n_slots, b->plan->cap_slots, s))
+        return status_oom(sizeof s, "a buffer plan");
     *out = (uint32_t)b->plan->n_slots - 1;
     return NULL;
 }
@@ -34,9 +39,11 @@ static bool all_zero(const ir_op *op, ir_attr_key k) {
 
 bool build_is_alias(const ir_op *op) {
     switch ((int)op->code) {
-    case OP_reshape: case OP_sdy_sharding_constraint: return op->out[0].type->count >= 0;
+    case OP_reshape:
+    case OP_sdy_sharding_constraint: return op->out[0].type->count >= 0;
     case OP_optimization_barrier: return true;
-    case OP_bitcast_convert: return xt_dtype_size(op->in[0]->type->dtype) == xt_dtype_size(op->out[0].type->dtype) && op->out[0].type->rank == op->in[0]->type->rank;
+    case OP_bitcast_convert:
+        return xt_dtype_size(op->in[0]->type->dtype) == xt_dtype_size(op->out[0].type->dtype) && op->out[0].type->rank == op->in[0]->type->rank;
     case OP_pad: return all_zero(op, IR_A_edge_padding_low) && all_zero(op, IR_A_edge_padding_high) && all_zero(op, IR_A_interior_padding);
     case OP_get_tuple_element: return op->in[0]->def && op->in[0]->def->code == OP_tuple;
     default: return false;
@@ -156,9 +163,7 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     }
     cpu_ref ref = {0, 0};
     switch (i->state) {
-    case VALUE_MEMBER:
-        XT_TRY(group_emit(b, i->group));
-        break;
+    case VALUE_MEMBER: XT_TRY(group_emit(b, i->group)); break;
     case VALUE_LAZY:
         if (v->def->code == OP_constant) {
             XT_TRY(constant_slot(b, v, &ref));
@@ -191,15 +196,19 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     default: break;
     }
     i = build_info(b, v);
-    if (!i->has_ref) return status_new(XT_INTERNAL, NULL, "value %u of stablehlo.%s is read before it is made", v->index, v->def ? ir_op_infos[v->def->code].name : "argument");
+    if (!i->has_ref)
+        return status_new(XT_INTERNAL, NULL, "value %u of stablehlo.%s is read before it is made", v->index,
+                          v->def ? ir_op_infos[v->def->code].name : "argument");
     *out = i->ref;
     return NULL;
 }
 
 /* --- thunks ------------------------------------------------------------------------------------------------------------------- */
 static void free_state(const cpu_kernel *k, void *state) {
-    if (k->free_state) k->free_state(state);
-    else base_free(state);
+    if (k->free_state)
+        k->free_state(state);
+    else
+        base_free(state);
 }
 
 static void thunk_free(cpu_thunk *t) {
@@ -233,7 +242,8 @@ static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
 }
 
 xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
-    cpu_thunk t = {.kernel = d->kernel, .op = d->op, .state = d->state, .scratch = CPU_NONE, .flops = d->flops, .transcendentals = d->transcendentals};
+    cpu_thunk t = {
+        .kernel = d->kernel, .op = d->op, .state = d->state, .scratch = CPU_NONE, .flops = d->flops, .transcendentals = d->transcendentals};
     xt_status s = NULL;
     t.n_ops = d->ops ? (uint32_t)d->n_ops : 1;
     t.n_in = (uint32_t)d->n_in;
@@ -269,11 +279,12 @@ static bool is_dead(const ir_op *op) {
 static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     if (is_lazy(op)) {
         value_info *in = op->n_in == 1 ? build_info(b, op->in[0]) : NULL;
-        bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 || op->out[0].type->dtype == XT_BF16 || op->out[0].type->dtype == XT_F16);
+        bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 || op->out[0].type->dtype == XT_BF16 ||
+                                      op->out[0].type->dtype == XT_F16);
         tape_type ignored;
         /* A reshape of something a loop computes is that loop's own business. */
-        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER && op->in[0]->type->count == op->out[0].type->count &&
-            tape_type_of(op->out[0].type->dtype, &ignored))
+        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER &&
+            op->in[0]->type->count == op->out[0].type->count && tape_type_of(op->out[0].type->dtype, &ignored))
             return group_join(b, op);
         for (uint32_t i = 0; i < op->n_out; i++) {
             value_info *out = build_info(b, &op->out[i]);

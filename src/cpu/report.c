@@ -6,9 +6,12 @@
 void cpu_thunk_name(const cpu_thunk *t, char *buf, size_t n) {
     const ir_op_info *i = &ir_op_infos[t->op->code];
     /* The text's own names are the caller's ordinals or module paths; positions are only ours. */
-    if (t->op->path) snprintf(buf, n, "%s (%s.%s)", intern_text(t->op->path), i->dialect, i->name);
-    else if (t->ordinal == CPU_NONE) snprintf(buf, n, "%s.%s", i->dialect, i->name);
-    else snprintf(buf, n, "n%u (%s.%s)", t->ordinal, i->dialect, i->name);
+    if (t->op->path)
+        snprintf(buf, n, "%s (%s.%s)", intern_text(t->op->path), i->dialect, i->name);
+    else if (t->ordinal == CPU_NONE)
+        snprintf(buf, n, "%s.%s", i->dialect, i->name);
+    else
+        snprintf(buf, n, "n%u (%s.%s)", t->ordinal, i->dialect, i->name);
 }
 
 static const cpu_thunk *writer_of(const cpu_exec *e, uint32_t slot) {
@@ -48,10 +51,14 @@ void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out) {
         str type = STR_INIT;
         char name[96] = "";
         const cpu_thunk *w = writer_of(e, live[k].slot);
-        if (s->type) ir_type_print(s->type, &type);
-        else str_append(&type, "scratch");
-        if (s->kind == CPU_SLOT_ARG) snprintf(name, sizeof name, "argument %u", s->index);
-        else if (w) cpu_thunk_name(w, name, sizeof name);
+        if (s->type)
+            ir_type_print(s->type, &type);
+        else
+            str_append(&type, "scratch");
+        if (s->kind == CPU_SLOT_ARG)
+            snprintf(name, sizeof name, "argument %u", s->index);
+        else if (w)
+            cpu_thunk_name(w, name, sizeof name);
         str_printf(out, "\n  %zu bytes  %s  %s%s", s->bytes, str_cstr(&type), name, s->kind == CPU_SLOT_OUT ? "  (result)" : "");
         str_free(&type);
     }
@@ -121,15 +128,15 @@ void cpu_report_profile(const cpu_exec *e) {
     str s = STR_INIT;
     int64_t all = 0;
     for (uint32_t t = 0; t < p->n_thunks; t++) all += e->profile[2 * t];
-    str_printf(&s, "%s: %lld runs of %zu thunks, %.3f ms each; the fastest run of each thunk adds up to %.3f ms:\n", e->name, (long long)runs, p->n_thunks,
-               (double)all / 1e6 / (double)runs, (double)total / 1e6);
+    str_printf(&s, "%s: %lld runs of %zu thunks, %.3f ms each; the fastest run of each thunk adds up to %.3f ms:\n", e->name, (long long)runs,
+               p->n_thunks, (double)all / 1e6 / (double)runs, (double)total / 1e6);
     for (size_t k = 0; k < p->n_thunks && k < 24; k++) {
         const cpu_thunk *th = &p->thunks[costs[k].thunk];
         char name[96];
         double us = (double)costs[k].ns / 1e3;
         cpu_thunk_name(th, name, sizeof name);
-        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s\n", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0, th->kernel->name, name,
-                   us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
+        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s\n", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0,
+                   th->kernel->name, name, us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
     }
     log_raw(XT_SEV_INFO, str_cstr(&s), s.len);
     str_free(&s);

@@ -69,13 +69,15 @@ xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out) {
     memcpy(sum, data + sizeof magic, sizeof sum);
     reader r = {data + HEADER_BYTES, n - HEADER_BYTES};
     hash128 h = hash_bytes(r.p, r.left, (hash128){0, 0});
-    if (!hash_equal(h, (hash128){sum[0], sum[1]})) return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes is damaged: its checksum is wrong", n);
+    if (!hash_equal(h, (hash128){sum[0], sum[1]}))
+        return status_new(XT_DATA_LOSS, NULL, "a serialised CPU program of %zu bytes is damaged: its checksum is wrong", n);
     const char *p = take(&r, sizeof id_size);
     if (!p) goto cut;
     memcpy(&id_size, p, sizeof id_size);
     if (!(p = take(&r, id_size))) goto cut;
     if (id_size != strlen(id) || memcmp(p, id, id_size) != 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "a CPU program serialised by '%.*s' cannot be loaded by '%s': compile it again", (int)(id_size < 200 ? id_size : 200), p, id);
+        return status_new(XT_FAILED_PRECONDITION, NULL, "a CPU program serialised by '%.*s' cannot be loaded by '%s': compile it again",
+                          (int)(id_size < 200 ? id_size : 200), p, id);
     if (!(p = take(&r, sizeof opts))) goto cut;
     memcpy(opts, p, sizeof opts);
     if (!(p = take(&r, sizeof text_size))) goto cut;

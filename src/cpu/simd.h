@@ -9,29 +9,84 @@
 
 /* What a register of the tape holds. bf16 and f16 live in f32 registers, rounded after each instruction. */
 typedef enum tape_type {
-    TAPE_F32, TAPE_F64, TAPE_I8, TAPE_I16, TAPE_I32, TAPE_I64, TAPE_U8, TAPE_U16, TAPE_U32, TAPE_U64, TAPE_B1, TAPE_TYPE_COUNT
+    TAPE_F32,
+    TAPE_F64,
+    TAPE_I8,
+    TAPE_I16,
+    TAPE_I32,
+    TAPE_I64,
+    TAPE_U8,
+    TAPE_U16,
+    TAPE_U32,
+    TAPE_U64,
+    TAPE_B1,
+    TAPE_TYPE_COUNT
 } tape_type;
 
 typedef enum tape_op {
     TAPE_NONE,
     /* two operands */
-    TAPE_ADD, TAPE_SUB, TAPE_MUL, TAPE_DIV, TAPE_REM, TAPE_MAX, TAPE_MIN, TAPE_POW, TAPE_ATAN2, TAPE_AND, TAPE_OR, TAPE_XOR,
-    TAPE_SHL, TAPE_SHRA, TAPE_SHRL,
+    TAPE_ADD,
+    TAPE_SUB,
+    TAPE_MUL,
+    TAPE_DIV,
+    TAPE_REM,
+    TAPE_MAX,
+    TAPE_MIN,
+    TAPE_POW,
+    TAPE_ATAN2,
+    TAPE_AND,
+    TAPE_OR,
+    TAPE_XOR,
+    TAPE_SHL,
+    TAPE_SHRA,
+    TAPE_SHRL,
     /* two operands, the result is a bool; in the order of ir_cmp_dir */
-    TAPE_EQ, TAPE_NE, TAPE_GE, TAPE_GT, TAPE_LE, TAPE_LT,
+    TAPE_EQ,
+    TAPE_NE,
+    TAPE_GE,
+    TAPE_GT,
+    TAPE_LE,
+    TAPE_LT,
     /* one operand */
-    TAPE_NEG, TAPE_ABS, TAPE_SIGN, TAPE_SQRT, TAPE_RSQRT, TAPE_CBRT, TAPE_EXP, TAPE_EXPM1, TAPE_LOG, TAPE_LOG1P, TAPE_TANH, TAPE_LOGISTIC,
-    TAPE_SIN, TAPE_COS, TAPE_TAN, TAPE_FLOOR, TAPE_CEIL, TAPE_ROUND_AFZ, TAPE_ROUND_EVEN, TAPE_IS_FINITE, TAPE_NOT, TAPE_POPCNT, TAPE_CLZ,
-    TAPE_ROUND_BF16, TAPE_ROUND_F16, /* f32 registers that stand for narrower ones */
+    TAPE_NEG,
+    TAPE_ABS,
+    TAPE_SIGN,
+    TAPE_SQRT,
+    TAPE_RSQRT,
+    TAPE_CBRT,
+    TAPE_EXP,
+    TAPE_EXPM1,
+    TAPE_LOG,
+    TAPE_LOG1P,
+    TAPE_TANH,
+    TAPE_LOGISTIC,
+    TAPE_SIN,
+    TAPE_COS,
+    TAPE_TAN,
+    TAPE_FLOOR,
+    TAPE_CEIL,
+    TAPE_ROUND_AFZ,
+    TAPE_ROUND_EVEN,
+    TAPE_IS_FINITE,
+    TAPE_NOT,
+    TAPE_POPCNT,
+    TAPE_CLZ,
+    TAPE_ROUND_BF16,
+    TAPE_ROUND_F16, /* f32 registers that stand for narrower ones */
     /* predicate, then two of the type */
     TAPE_SELECT,
     /* memory of a narrow type to an f32 register and back */
-    TAPE_LOAD_BF16, TAPE_LOAD_F16, TAPE_STORE_BF16, TAPE_STORE_F16,
+    TAPE_LOAD_BF16,
+    TAPE_LOAD_F16,
+    TAPE_STORE_BF16,
+    TAPE_STORE_F16,
     /* element i of the block gets value a[0] */
     TAPE_FILL,
     TAPE_COPY,
     /* to type (op - TAPE_CONVERT) from the table's type */
-    TAPE_CONVERT, TAPE_OP_COUNT = TAPE_CONVERT + TAPE_TYPE_COUNT
+    TAPE_CONVERT,
+    TAPE_OP_COUNT = TAPE_CONVERT + TAPE_TYPE_COUNT
 } tape_op;
 
 typedef void (*tape_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
@@ -42,10 +97,10 @@ typedef enum fold_op { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_COUNT } fol
 typedef struct simd_ops {
     const char *name;
     const tape_fn (*tape)[TAPE_TYPE_COUNT]; /* [TAPE_OP_COUNT]; NULL where the type has no such op */
-    float (*fold[FOLD_COUNT])(const float *x, int64_t n);          /* n > 0 */
+    float (*fold[FOLD_COUNT])(const float *x, int64_t n); /* n > 0 */
     void (*fold_rows[FOLD_COUNT])(float *acc, const float *x, int64_t n); /* acc[i] = fold(acc[i], x[i]) */
     float (*dot)(const float *x, const float *y, int64_t n);
-    double (*square_dev)(const float *x, float mean, int64_t n);   /* sum of (x - mean)^2 */
+    double (*square_dev)(const float *x, float mean, int64_t n); /* sum of (x - mean)^2 */
     double (*dev_dot)(const float *x, float mean, const float *y, int64_t n); /* sum of (x - mean) * y */
     void (*affine)(float *d, const float *x, float mean, float scale, float shift, int64_t n); /* (x - mean) * scale + shift */
     void (*affine2)(float *d, const float *x, float a, const float *y, float mean, float b, float c, int64_t n); /* x*a + (y-mean)*b + c */

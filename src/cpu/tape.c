@@ -3,12 +3,12 @@
 #include "cpu/tape.h"
 
 typedef struct ssa_ins { /* defines value number = its index */
-    tape_fn fn;          /* NULL: a load */
-    int x, y, z;         /* operands, -1 = none */
-    int source;          /* loads */
-    tape_type type;      /* of the result */
-    uint32_t size;       /* bytes of a result element; stores: of memory */
-    int store_out;       /* output this instruction writes, or -1 */
+    tape_fn fn; /* NULL: a load */
+    int x, y, z; /* operands, -1 = none */
+    int source; /* loads */
+    tape_type type; /* of the result */
+    uint32_t size; /* bytes of a result element; stores: of memory */
+    int store_out; /* output this instruction writes, or -1 */
 } ssa_ins;
 
 struct tape_builder {
@@ -21,15 +21,15 @@ struct tape_builder {
         int value;
         uint32_t out;
         xt_dtype memory;
-    } *roots;
+    } * roots;
     size_t n_roots, cap_roots;
     bool failed;
 };
 
 typedef struct tape_loc { /* where an operand's block is */
     enum { LOC_REG, LOC_IN, LOC_OUT } kind;
-    uint32_t index, elem;  /* IN, OUT: which, and element bytes */
-    int64_t offset;        /* REG: bytes into the scratch; IN: first element */
+    uint32_t index, elem; /* IN, OUT: which, and element bytes */
+    int64_t offset; /* REG: bytes into the scratch; IN: first element */
 } tape_loc;
 typedef struct tape_ins {
     tape_fn fn; /* NULL: load of source x */
@@ -56,7 +56,9 @@ bool tape_type_of(xt_dtype d, tape_type *out) {
     case XT_U32: *out = TAPE_U32; return true;
     case XT_U64: *out = TAPE_U64; return true;
     case XT_F64: *out = TAPE_F64; return true;
-    case XT_F32: case XT_BF16: case XT_F16: *out = TAPE_F32; return true;
+    case XT_F32:
+    case XT_BF16:
+    case XT_F16: *out = TAPE_F32; return true;
     default: return false;
     }
 }
@@ -96,7 +98,8 @@ static int add_ins(tape_builder *b, ssa_ins i) {
 
 int tape_load(tape_builder *b, const tape_source *s, tape_type t) {
     if (!VEC_PUSH(b->sources, b->n_sources, b->cap_sources, *s)) b->failed = true;
-    return add_ins(b, (ssa_ins){.x = -1, .y = -1, .z = -1, .source = (int)b->n_sources - 1, .type = t, .size = (uint32_t)tape_type_size(t), .store_out = -1});
+    return add_ins(
+        b, (ssa_ins){.x = -1, .y = -1, .z = -1, .source = (int)b->n_sources - 1, .type = t, .size = (uint32_t)tape_type_size(t), .store_out = -1});
 }
 
 static tape_type result_type(tape_op op, tape_type t) {
@@ -167,7 +170,9 @@ typedef struct reg_pool { /* free registers by element size 1, 2, 4, 8 */
     size_t n[4], cap[4];
     int64_t units; /* bytes an element position takes in all registers made so far */
 } reg_pool;
-static int size_class(uint32_t size) { return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3; }
+static int size_class(uint32_t size) {
+    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+}
 static int64_t reg_get(reg_pool *p, uint32_t size) {
     int c = size_class(size);
     if (p->n[c]) return p->free[c][--p->n[c]];
@@ -230,9 +235,12 @@ static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *
             if (is_constant(b, v)) continue;
             ok = ok && reg_put(pool, b->ins[v].size, t->locs[v].offset);
         }
-        if (in->store_out >= 0) t->locs[i] = (tape_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
-        else t->locs[i] = (tape_loc){LOC_REG, 0, in->size, reg_get(pool, in->size)};
-        t->ins[t->n++] = (tape_ins){in->fn, (uint32_t)i, (uint32_t)(in->x < 0 ? 0 : in->x), (uint32_t)(in->y < 0 ? 0 : in->y), (uint32_t)(in->z < 0 ? 0 : in->z)};
+        if (in->store_out >= 0)
+            t->locs[i] = (tape_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
+        else
+            t->locs[i] = (tape_loc){LOC_REG, 0, in->size, reg_get(pool, in->size)};
+        t->ins[t->n++] =
+            (tape_ins){in->fn, (uint32_t)i, (uint32_t)(in->x < 0 ? 0 : in->x), (uint32_t)(in->y < 0 ? 0 : in->y), (uint32_t)(in->z < 0 ? 0 : in->z)};
         if (last[i] < 0 && in->store_out < 0) ok = ok && reg_put(pool, in->size, t->locs[i].offset);
     }
     base_free(loaded);
@@ -355,8 +363,10 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         for (size_t i = 0; i < t->n; i++) {
             const tape_ins *x = &t->ins[i];
             void *d = loc_at(c, &t->locs[x->d], scratch, at);
-            if (!x->fn) load_block(&t->sources[x->x], d, c->in, at, n);
-            else x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at), loc_at(c, &t->locs[x->z], scratch, at), n);
+            if (!x->fn)
+                load_block(&t->sources[x->x], d, c->in, at, n);
+            else
+                x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at), loc_at(c, &t->locs[x->z], scratch, at), n);
         }
     }
 }

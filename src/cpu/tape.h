@@ -11,18 +11,18 @@
 #include "cpu/view.h"
 
 typedef enum tape_source_kind {
-    TAPE_DIRECT,  /* dense: element i of the loop is element i of the input */
+    TAPE_DIRECT, /* dense: element i of the loop is element i of the input */
     TAPE_STRIDED, /* element i is where the view says */
-    TAPE_SCALAR,  /* one element of the input for all */
-    TAPE_SPLAT,   /* one constant for all */
-    TAPE_IOTA     /* i / inner % size, as i64 */
+    TAPE_SCALAR, /* one element of the input for all */
+    TAPE_SPLAT, /* one constant for all */
+    TAPE_IOTA /* i / inner % size, as i64 */
 } tape_source_kind;
 typedef struct tape_source {
     tape_source_kind kind;
-    uint32_t in;       /* which of the thunk's inputs */
-    uint32_t elem;     /* bytes of one element in memory */
-    int64_t offset;    /* DIRECT: first element */
-    view v;            /* STRIDED, SCALAR (offset only): collapsed */
+    uint32_t in; /* which of the thunk's inputs */
+    uint32_t elem; /* bytes of one element in memory */
+    int64_t offset; /* DIRECT: first element */
+    view v; /* STRIDED, SCALAR (offset only): collapsed */
     int64_t inner, size;
     uint8_t splat[8];
 } tape_source;

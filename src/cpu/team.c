@@ -2,12 +2,22 @@
  * same runtime, so its loops and ours share one set of threads and never fight for cores. */
 #include "cpu/team.h"
 
-#include <omp.h>
 #include <sched.h>
 #include <stdatomic.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
 #endif
+
+/* Of the OpenMP runtime; declared here because clang 14 brings no omp.h of its own. */
+extern int omp_get_max_threads(void);
+extern int omp_get_thread_num(void);
+extern void omp_set_num_threads(int);
+
+int team_set_openmp(int threads) {
+    int before = omp_get_max_threads();
+    omp_set_num_threads(threads);
+    return before;
+}
 
 int team_default_threads(void) {
     int64_t n;
@@ -57,15 +67,14 @@ static void set_all(int threads, unsigned v) {
 }
 
 void team_enter(cpu_team *t) {
-    t->outer_threads = omp_get_max_threads();
+    t->outer_threads = team_set_openmp(t->threads);
     t->outer_float = float_get();
-    omp_set_num_threads(t->threads);
     set_all(t->threads, float_flushing(t->outer_float));
 }
 
 void team_leave(cpu_team *t) {
     set_all(t->threads, t->outer_float);
-    omp_set_num_threads(t->outer_threads);
+    team_set_openmp(t->outer_threads);
 }
 
 void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx) {

@@ -10,7 +10,7 @@
 
 typedef struct cpu_team {
     int threads;
-    int outer_threads;    /* the caller's OpenMP setting, put back by team_leave */
+    int outer_threads; /* the caller's OpenMP setting, put back by team_leave */
     unsigned outer_float; /* the caller's floating point control word */
 } cpu_team;
 
@@ -18,6 +18,9 @@ int team_default_threads(void); /* XT_THREADS, else the cores this process may u
 /* Between enter and leave the calling thread and the team flush denormals to zero, and oneDNN uses `threads` threads. */
 void team_enter(cpu_team *t);
 void team_leave(cpu_team *t);
+
+/* How many threads oneDNN (and any OpenMP code) uses when called from this thread; gives the number before. */
+int team_set_openmp(int threads);
 
 typedef void (*team_fn)(void *ctx, int64_t begin, int64_t end, int thread);
 /* fn over [0, n) in chunks of `grain`; one chunk or one thread runs on the caller without a region. */

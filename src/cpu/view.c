@@ -64,9 +64,7 @@ bool view_through(const ir_op *op, const view *v, view *out) {
     if (to->rank > VIEW_MAX || to->count < 0) return false;
     size_t n;
     switch ((int)op->code) {
-    case OP_broadcast_in_dim:
-        through_broadcast(ir_get_ints(op, IR_A_broadcast_dimensions, &n), to, v, out);
-        return true;
+    case OP_broadcast_in_dim: through_broadcast(ir_get_ints(op, IR_A_broadcast_dimensions, &n), to, v, out); return true;
     case OP_broadcast: {
         int64_t where[VIEW_MAX];
         for (int i = 0; i < v->n; i++) where[i] = (int64_t)to->rank - v->n + i;

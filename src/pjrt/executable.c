@@ -73,7 +73,7 @@ FACE(Client_Compile, client) {
     face_program *p;
     XT_TRY(check_open(a->client));
     XT_TRY(check_program(a->program));
-    XT_TRY(face_program_compile(a->program, a->compile_options, a->compile_options_size, &p));
+    XT_TRY(face_program_compile(a->program, a->compile_options, a->compile_options_size, a->client->threads, &p));
     return face_load(a->client, p, &a->executable);
 }
 
@@ -96,7 +96,7 @@ static face_program *retain(face_program *p) {
 FACE(Compile, topology) {
     face_program *p;
     XT_TRY(check_program(a->program));
-    XT_TRY(face_program_compile(a->program, a->compile_options, a->compile_options_size, &p));
+    XT_TRY(face_program_compile(a->program, a->compile_options, a->compile_options_size, 0, &p));
     return executable_new(p, &a->executable);
 }
 

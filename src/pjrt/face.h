@@ -223,7 +223,7 @@ struct PJRT_LoadedExecutable {
 void face_program_release(face_program *p);
 void face_loaded_release(PJRT_LoadedExecutable *e);
 xt_status face_load(PJRT_Client *c, face_program *p, PJRT_LoadedExecutable **out); /* takes p over, also on failure */
-xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, face_program **out);
+xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, int threads, face_program **out);
 xt_status face_program_write(const face_program *p, str *out); /* serialised */
 /* options NULL: those it was compiled with. */
 xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out);

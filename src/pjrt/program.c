@@ -75,12 +75,12 @@ static xt_status check_format(const PJRT_Program *program) {
     return NULL;
 }
 
-xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, face_program **out) {
+xt_status face_program_compile(const PJRT_Program *program, const char *options, size_t options_size, int threads, face_program **out) {
     face_program *p;
     XT_TRY(check_format(program));
     XT_TRY(program_new(&p));
     xt_status s = keep_options(p, options, options_size);
-    cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions};
+    cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions, .threads = threads};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);
     if (s) {

@@ -17,7 +17,8 @@ typedef struct heap { /* an allocator with a limit that counts what is alive */
 static inline xt_status heap_alloc(void *user, size_t n, void **out) {
     heap *h = user;
     h->calls++;
-    if (h->fail_at == h->calls || (h->limit > 0 && h->live + (int64_t)n > h->limit)) return status_new(XT_RESOURCE_EXHAUSTED, NULL, "%zu bytes over the limit", n);
+    if (h->fail_at == h->calls || (h->limit > 0 && h->live + (int64_t)n > h->limit))
+        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "%zu bytes over the limit", n);
     *out = base_aligned(64, n ? n : 1);
     if (!*out) return status_oom(n, "a test");
     memset(*out, 0x7f, n); /* a kernel that relies on zeros shows itself */
@@ -41,7 +42,10 @@ static inline void expect_ok(xt_status s, const char *what) {
 static inline void fill_random(array *a, uint64_t seed) {
     for (int64_t i = 0; i < a->type->count; i++) {
         uint64_t r = rng_bits(seed, 1, (uint64_t)i);
-        double v = ir_dtype_is_int(a->type->dtype) ? (double)(r % 5) : a->type->dtype == XT_BOOL ? (double)(r & 1) : (r & 7) == 0 ? 0.5 : (double)(r >> 40) / 4194304.0 - 2.0;
+        double v = ir_dtype_is_int(a->type->dtype) ? (double)(r % 5)
+                   : a->type->dtype == XT_BOOL     ? (double)(r & 1)
+                   : (r & 7) == 0                  ? 0.5
+                                                   : (double)(r >> 40) / 4194304.0 - 2.0;
         array_set(a, i, v);
     }
 }

@@ -36,10 +36,12 @@ static void close_program(fixture *f) {
     cpu_exec_free(f->e);
 }
 
-#define SGD                                                                                                            \
-    "func.func @main(%p: tensor<1000xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<1000xf32> {tf.aliasing_output = 1 : i32}, %g: tensor<1000xf32>) -> "  \
-    "(tensor<1000xf32>, tensor<1000xf32>) {\n%h = stablehlo.constant dense<0.5> : tensor<1000xf32>\n"                  \
-    "%0 = stablehlo.multiply %h, %m : tensor<1000xf32> loc(\"n3\")\n%1 = stablehlo.add %0, %g : tensor<1000xf32>\n%2 = stablehlo.subtract %p, %1 : tensor<1000xf32>\n"  \
+#define SGD                                                                                                                                          \
+    "func.func @main(%p: tensor<1000xf32> {tf.aliasing_output = 0 : i32}, %m: tensor<1000xf32> {tf.aliasing_output = 1 : i32}, %g: "                 \
+    "tensor<1000xf32>) -> "                                                                                                                          \
+    "(tensor<1000xf32>, tensor<1000xf32>) {\n%h = stablehlo.constant dense<0.5> : tensor<1000xf32>\n"                                                \
+    "%0 = stablehlo.multiply %h, %m : tensor<1000xf32> loc(\"n3\")\n%1 = stablehlo.add %0, %g : tensor<1000xf32>\n%2 = stablehlo.subtract %p, %1 : " \
+    "tensor<1000xf32>\n"                                                                                                                             \
     "return %2, %1 : tensor<1000xf32>, tensor<1000xf32>\n}\n"
 
 static void donated_arguments_are_updated_in_place(void **state) {
@@ -79,23 +81,32 @@ static void an_old_value_read_late_survives(void **state) {
     (void)state;
     static const char *const texts[] = {
         "func.func @main(%p: tensor<64x64xf32> {tf.aliasing_output = 0 : i32}, %g: tensor<64x64xf32>) -> (tensor<64x64xf32>, tensor<64x64xf32>) {\n"
-        "%0 = stablehlo.subtract %p, %g : tensor<64x64xf32>\n%1 = stablehlo.dot_general %0, %g, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
-        "%2 = stablehlo.dot_general %1, %p, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\nreturn %0, %2 : tensor<64x64xf32>, tensor<64x64xf32>\n}\n",
+        "%0 = stablehlo.subtract %p, %g : tensor<64x64xf32>\n%1 = stablehlo.dot_general %0, %g, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
+        "tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+        "%2 = stablehlo.dot_general %1, %p, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\nreturn %0, "
+        "%2 : tensor<64x64xf32>, tensor<64x64xf32>\n}\n",
         /* the old value is a result itself */
-        "func.func @main(%p: tensor<9xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<9xf32>, tensor<9xf32>) {\n%0 = stablehlo.negate %p : tensor<9xf32>\nreturn %0, %p : tensor<9xf32>, tensor<9xf32>\n}\n",
+        "func.func @main(%p: tensor<9xf32> {tf.aliasing_output = 0 : i32}) -> (tensor<9xf32>, tensor<9xf32>) {\n%0 = stablehlo.negate %p : "
+        "tensor<9xf32>\nreturn %0, %p : tensor<9xf32>, tensor<9xf32>\n}\n",
         /* two arguments change places */
-        "func.func @main(%a: tensor<9xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<9xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<9xf32>, tensor<9xf32>) {\n"
+        "func.func @main(%a: tensor<9xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<9xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<9xf32>, "
+        "tensor<9xf32>) {\n"
         "return %b, %a : tensor<9xf32>, tensor<9xf32>\n}\n",
         /* one loop writes over %a and reads it again for its second result */
-        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<5000xf32> {tf.aliasing_output = 1 : i32}) -> (tensor<5000xf32>, tensor<5000xf32>) {\n"
-        "%0 = stablehlo.add %a, %b : tensor<5000xf32>\n%1 = stablehlo.multiply %0, %a : tensor<5000xf32>\n%2 = stablehlo.subtract %1, %b : tensor<5000xf32>\n"
+        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}, %b: tensor<5000xf32> {tf.aliasing_output = 1 : i32}) -> "
+        "(tensor<5000xf32>, tensor<5000xf32>) {\n"
+        "%0 = stablehlo.add %a, %b : tensor<5000xf32>\n%1 = stablehlo.multiply %0, %a : tensor<5000xf32>\n%2 = stablehlo.subtract %1, %b : "
+        "tensor<5000xf32>\n"
         "return %0, %2 : tensor<5000xf32>, tensor<5000xf32>\n}\n",
         /* the loop reads the argument turned around: other blocks' elements */
-        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}) -> tensor<5000xf32> {\n%0 = stablehlo.reverse %a, dims = [0] : tensor<5000xf32>\n"
+        "func.func @main(%a: tensor<5000xf32> {tf.aliasing_output = 0 : i32}) -> tensor<5000xf32> {\n%0 = stablehlo.reverse %a, dims = [0] : "
+        "tensor<5000xf32>\n"
         "%1 = stablehlo.add %a, %0 : tensor<5000xf32>\nreturn %1 : tensor<5000xf32>\n}\n",
         /* an update inside a donated array, and the array before the update */
-        "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> (tensor<50xf32>, tensor<50xf32>) {\n"
-        "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> tensor<50xf32>\n%1 = stablehlo.add %a, %0 : tensor<50xf32>\n"
+        "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> (tensor<50xf32>, tensor<50xf32>) "
+        "{\n"
+        "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> tensor<50xf32>\n%1 = stablehlo.add %a, %0 "
+        ": tensor<50xf32>\n"
         "return %0, %1 : tensor<50xf32>, tensor<50xf32>\n}\n",
     };
     for (size_t i = 0; i < BASE_COUNT(texts); i++)
@@ -105,8 +116,11 @@ static void an_old_value_read_late_survives(void **state) {
 static void a_donated_array_is_updated_without_a_copy(void **state) {
     (void)state;
     fixture f;
-    open_program(&f, "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> tensor<50xf32> {\n"
-                     "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> tensor<50xf32>\nreturn %0 : tensor<50xf32>\n}\n", 1);
+    open_program(&f,
+                 "func.func @main(%a: tensor<50xf32> {tf.aliasing_output = 0 : i32}, %u: tensor<5xf32>, %i: tensor<i32>) -> tensor<50xf32> {\n"
+                 "%0 = stablehlo.dynamic_update_slice %a, %u, %i : (tensor<50xf32>, tensor<5xf32>, tensor<i32>) -> tensor<50xf32>\nreturn %0 : "
+                 "tensor<50xf32>\n}\n",
+                 1);
     f.donated[0] = true;
     expect_ok(cpu_run(f.e, f.d, &f.a, f.in, f.donated, f.out, f.from), "run");
     assert_int_equal(f.from[0], 0);
@@ -114,11 +128,15 @@ static void a_donated_array_is_updated_without_a_copy(void **state) {
     close_program(&f);
 }
 
-#define CHAIN                                                                                                          \
-    "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>) {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n"  \
-    "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x128xf32>, tensor<128x256xf32>) -> tensor<256x256xf32> loc(\"n17\")\n"  \
-    "%1 = stablehlo.tanh %0 : tensor<256x256xf32>\n%2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>\n"  \
-    "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<256x256xf32>, tensor<f32>) -> tensor<256xf32>\nreturn %2, %3 : tensor<256x256xf32>, tensor<256xf32>\n}\n"
+#define CHAIN                                                                                                                                        \
+    "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>) {\n%z = stablehlo.constant "        \
+    "dense<0.0> : tensor<f32>\n"                                                                                                                     \
+    "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<256x128xf32>, tensor<128x256xf32>) -> tensor<256x256xf32> "           \
+    "loc(\"n17\")\n"                                                                                                                                 \
+    "%1 = stablehlo.tanh %0 : tensor<256x256xf32>\n%2 = stablehlo.dot_general %1, %0, contracting_dims = [1] x [0] : (tensor<256x256xf32>, "         \
+    "tensor<256x256xf32>) -> tensor<256x256xf32>\n"                                                                                                  \
+    "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [0] : (tensor<256x256xf32>, tensor<f32>) -> "                      \
+    "tensor<256xf32>\nreturn %2, %3 : tensor<256x256xf32>, tensor<256xf32>\n}\n"
 
 static void running_out_of_memory_is_told_and_survived(void **state) {
     (void)state;
@@ -196,7 +214,8 @@ static void wrong_arguments_are_refused(void **state) {
     xt_status_free(s);
     f.in[1].type = right;
     close_program(&f);
-    static const char *const bad[] = {"", "module {", "module {}", "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\nreturn %a : tensor<?xf32>\n}\n"};
+    static const char *const bad[] = {"", "module {", "module {}",
+                                      "func.func @main(%a: tensor<?xf32>) -> tensor<?xf32> {\nreturn %a : tensor<?xf32>\n}\n"};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
         cpu_exec *e;
         s = cpu_compile(bad[i], strlen(bad[i]), NULL, &e);
@@ -251,7 +270,8 @@ static void devices_run_at_the_same_time(void **state) {
 static void reductions_do_not_depend_on_threads(void **state) {
     (void)state;
     static const char text[] =
-        "func.func @main(%a: tensor<700x130xf32>) -> (tensor<130xf32>, tensor<700xf32>, tensor<f32>) {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "func.func @main(%a: tensor<700x130xf32>) -> (tensor<130xf32>, tensor<700xf32>, tensor<f32>) {\n%z = stablehlo.constant dense<0.0> : "
+        "tensor<f32>\n"
         "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0] : (tensor<700x130xf32>, tensor<f32>) -> tensor<130xf32>\n"
         "%1 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [1] : (tensor<700x130xf32>, tensor<f32>) -> tensor<700xf32>\n"
         "%2 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [0, 1] : (tensor<700x130xf32>, tensor<f32>) -> tensor<f32>\n"
@@ -273,8 +293,11 @@ static void reductions_do_not_depend_on_threads(void **state) {
 static void denormals_are_flushed_inside_only(void **state) {
     (void)state;
     fixture f;
-    open_program(&f, "func.func @main(%a: tensor<100000xf32>, %b: tensor<f32>) -> tensor<100000xf32> {\n%c = stablehlo.broadcast_in_dim %b, dims = [] : (tensor<f32>) -> tensor<100000xf32>\n"
-                     "%0 = stablehlo.multiply %a, %c : tensor<100000xf32>\nreturn %0 : tensor<100000xf32>\n}\n", 2);
+    open_program(&f,
+                 "func.func @main(%a: tensor<100000xf32>, %b: tensor<f32>) -> tensor<100000xf32> {\n%c = stablehlo.broadcast_in_dim %b, dims = [] : "
+                 "(tensor<f32>) -> tensor<100000xf32>\n"
+                 "%0 = stablehlo.multiply %a, %c : tensor<100000xf32>\nreturn %0 : tensor<100000xf32>\n}\n",
+                 2);
     for (int i = 0; i < 100000; i++) ((float *)f.in[0].data)[i] = 1e-30f;
     *(float *)f.in[1].data = 1e-10f;
     expect_ok(cpu_run(f.e, f.d, &f.a, f.in, NULL, f.out, f.from), "run");

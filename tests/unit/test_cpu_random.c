@@ -12,7 +12,9 @@ typedef struct maker {
     int shape[VALUES];
     int n;
 } maker;
-static int pick(maker *m, int n) { return (int)(rng_bits(m->seed, 7, m->at++) % (uint64_t)n); }
+static int pick(maker *m, int n) {
+    return (int)(rng_bits(m->seed, 7, m->at++) % (uint64_t)n);
+}
 /* A value of the shape, the later ones rather than the earlier; -1 when there is none. */
 static int value_of(maker *m, int shape) {
     for (int tries = 0; tries < 40; tries++) {
@@ -21,7 +23,9 @@ static int value_of(maker *m, int shape) {
     }
     return -1;
 }
-static void add(maker *m, int shape) { m->shape[m->n++] = shape; }
+static void add(maker *m, int shape) {
+    m->shape[m->n++] = shape;
+}
 
 static void elementwise(maker *m) {
     static const char *const unary[] = {"abs", "negate", "tanh", "logistic", "floor", "sign", "cosine"};
@@ -31,9 +35,10 @@ static void elementwise(maker *m) {
     switch (pick(m, 4)) {
     case 0: str_printf(&m->text, "%%%d = stablehlo.%s %%%d : tensor<%s>\n", m->n, unary[pick(m, 7)], x, shapes[s]); break;
     case 1: {
-        str_printf(&m->text, "%%p%d = stablehlo.compare LT, %%%d, %%%d, FLOAT : (tensor<%s>, tensor<%s>) -> tensor<%.*si1>\n", m->n, x, y, shapes[s], shapes[s],
-                   (int)strlen(shapes[s]) - 3, shapes[s]);
-        str_printf(&m->text, "%%%d = stablehlo.select %%p%d, %%%d, %%%d : tensor<%.*si1>, tensor<%s>\n", m->n, m->n, y, z, (int)strlen(shapes[s]) - 3, shapes[s], shapes[s]);
+        str_printf(&m->text, "%%p%d = stablehlo.compare LT, %%%d, %%%d, FLOAT : (tensor<%s>, tensor<%s>) -> tensor<%.*si1>\n", m->n, x, y, shapes[s],
+                   shapes[s], (int)strlen(shapes[s]) - 3, shapes[s]);
+        str_printf(&m->text, "%%%d = stablehlo.select %%p%d, %%%d, %%%d : tensor<%.*si1>, tensor<%s>\n", m->n, m->n, y, z, (int)strlen(shapes[s]) - 3,
+                   shapes[s], shapes[s]);
         break;
     }
     default: str_printf(&m->text, "%%%d = stablehlo.%s %%%d, %%%d : tensor<%s>\n", m->n, binary[pick(m, 5)], x, y, shapes[s]);
@@ -61,7 +66,8 @@ static void reshaping(maker *m) {
         {S24, S4, "stablehlo.slice %%%d [4:8] : (tensor<24xf32>) -> tensor<4xf32>"},
         {S46, S46, "stablehlo.reverse %%%d, dims = [1] : tensor<4x6xf32>"},
         {S46, S6, "stablehlo.reduce(%%%d init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<4x6xf32>, tensor<f32>) -> tensor<6xf32>"},
-        {S46, S4, "stablehlo.reduce(%%%d init: %%z) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>"},
+        {S46, S4,
+         "stablehlo.reduce(%%%d init: %%z) applies stablehlo.maximum across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>"},
         {S24, S0, "stablehlo.reduce(%%%d init: %%z) applies stablehlo.add across dimensions = [0] : (tensor<24xf32>, tensor<f32>) -> tensor<f32>"},
     };
     int k = pick(m, (int)BASE_COUNT(moves)), v = value_of(m, moves[k].from);
@@ -81,18 +87,22 @@ static void others(maker *m) {
     if (a < 0 || b < 0 || c < 0) return;
     switch (pick(m, 3)) {
     case 0: /* 4x6 . 6x4 . 4x6 */
-        str_printf(&m->text, "%%d%d = stablehlo.dot_general %%%d, %%%d, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x4xf32>) -> tensor<4x4xf32>\n", m->n, a, b);
+        str_printf(&m->text,
+                   "%%d%d = stablehlo.dot_general %%%d, %%%d, contracting_dims = [1] x [0] : (tensor<4x6xf32>, tensor<6x4xf32>) -> tensor<4x4xf32>\n",
+                   m->n, a, b);
         str_printf(&m->text, "%%e%d = stablehlo.tanh %%d%d : tensor<4x4xf32>\n", m->n, m->n);
-        str_printf(&m->text, "%%%d = stablehlo.dot_general %%e%d, %%%d, contracting_dims = [0] x [1] : (tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>\n", m->n, m->n, b);
+        str_printf(&m->text,
+                   "%%%d = stablehlo.dot_general %%e%d, %%%d, contracting_dims = [0] x [1] : (tensor<4x4xf32>, tensor<6x4xf32>) -> tensor<4x6xf32>\n",
+                   m->n, m->n, b);
         break;
     case 1:
         str_printf(&m->text, "%%o%d = stablehlo.constant dense<2> : tensor<i32>\n", m->n);
-        str_printf(&m->text, "%%%d = stablehlo.dynamic_update_slice %%%d, %%%d, %%o%d : (tensor<24xf32>, tensor<4xf32>, tensor<i32>) -> tensor<24xf32>\n", m->n, c,
-                   S4, m->n); /* argument 3 */
+        str_printf(&m->text,
+                   "%%%d = stablehlo.dynamic_update_slice %%%d, %%%d, %%o%d : (tensor<24xf32>, tensor<4xf32>, tensor<i32>) -> tensor<24xf32>\n", m->n,
+                   c, S4, m->n); /* argument 3 */
         add(m, S24);
         return;
-    default:
-        str_printf(&m->text, "%%%d = stablehlo.optimization_barrier %%%d : tensor<4x6xf32>\n", m->n, a);
+    default: str_printf(&m->text, "%%%d = stablehlo.optimization_barrier %%%d : tensor<4x6xf32>\n", m->n, a);
     }
     add(m, S46);
 }
@@ -105,9 +115,12 @@ static void one_program(uint64_t seed, bool print) {
     int ops = 4 + pick(&m, 34);
     for (int i = 0; i < ops && m.n < VALUES - 1; i++) {
         int k = pick(&m, 10);
-        if (k < 6) elementwise(&m);
-        else if (k < 9) reshaping(&m);
-        else others(&m);
+        if (k < 6)
+            elementwise(&m);
+        else if (k < 9)
+            reshaping(&m);
+        else
+            others(&m);
     }
     body = m.text;
     m.text = (str)STR_INIT;

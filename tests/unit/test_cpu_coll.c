@@ -1,0 +1,131 @@
+/* Collectives between ranks, each a process with its own device: the whole group, sub-groups, and inside a loop. */
+#include "cpu_differential.h"
+#include "ranks.h"
+
+#define REDUCE(op) "({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo." op " %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n})"
+static const char program[] =
+    "func.func @main(%a: tensor<2x4xf32>, %n: tensor<i32>) -> (tensor<2x4xf32>, tensor<2x4xf32>, tensor<2x16xf32>, tensor<2x1xf32>, tensor<8x1xf32>, "
+    "tensor<2x4xf32>, "
+    "tensor<2x4xf32>, tensor<ui32>, tensor<2x4xf32>, tensor<2x4xf32>) {\n"
+    "%0 = \"stablehlo.all_reduce\"(%a) " REDUCE(
+        "add") " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+               "%1 = \"stablehlo.all_reduce\"(%a) " REDUCE(
+                   "maximum") " {replica_groups = dense<[[0, 2], [1, 3]]> : tensor<2x2xi64>} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+                              "%2 = \"stablehlo.all_gather\"(%a) {all_gather_dim = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : "
+                              "tensor<1x4xi64>} : (tensor<2x4xf32>) -> tensor<2x16xf32>\n"
+                              "%3 = \"stablehlo.reduce_scatter\"(%a) " REDUCE(
+                                  "add") " {scatter_dimension = 1 : i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
+                                         "(tensor<2x4xf32>) -> tensor<2x1xf32>\n"
+                                         "%4 = \"stablehlo.all_to_all\"(%a) {split_dimension = 1 : i64, concat_dimension = 0 : i64, split_count = 4 "
+                                         ": i64, replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : "
+                                         "(tensor<2x4xf32>) -> tensor<8x1xf32>\n"
+                                         "%5 = \"stablehlo.collective_broadcast\"(%a) {replica_groups = dense<[[2, 1], [3, 0]]> : tensor<2x2xi64>} : "
+                                         "(tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+                                         "%6 = \"stablehlo.collective_permute\"(%a) {source_target_pairs = dense<[[0, 1], [1, 2], [3, 0]]> : "
+                                         "tensor<3x2xi64>} : (tensor<2x4xf32>) -> tensor<2x4xf32>\n"
+                                         "%7 = stablehlo.replica_id : tensor<ui32>\n"
+                                         "%z = stablehlo.constant dense<0> : tensor<i32>\n%o = stablehlo.constant dense<1> : tensor<i32>\n"
+                                         "%8:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, tensor<2x4xf32>\ncond {\n%c = stablehlo.compare "
+                                         "LT, %i, %n, SIGNED : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+                                         "stablehlo.return %c : tensor<i1>\n} do {\n%j = stablehlo.add %i, %o : tensor<i32>\n"
+                                         "%w = \"stablehlo.all_reduce\"(%v) " REDUCE(
+                                             "add") " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>} : (tensor<2x4xf32>) -> "
+                                                    "tensor<2x4xf32>\n"
+                                                    "stablehlo.return %j, %w : tensor<i32>, tensor<2x4xf32>\n}\n"
+                                                    "%9 = \"stablehlo.all_reduce\"(%a) " REDUCE(
+                                                        "multiply") " {replica_groups = dense<[[3, 1, 0, 2]]> : tensor<1x4xi64>} : (tensor<2x4xf32>) "
+                                                                    "-> tensor<2x4xf32>\n"
+                                                                    "return %0, %1, %2, %3, %4, %5, %6, %7, %8#1, %9 : tensor<2x4xf32>, "
+                                                                    "tensor<2x4xf32>, tensor<2x16xf32>, tensor<2x1xf32>, tensor<8x1xf32>, "
+                                                                    "tensor<2x4xf32>, tensor<2x4xf32>, "
+                                                                    "tensor<ui32>, tensor<2x4xf32>, tensor<2x4xf32>\n}\n";
+
+/* Element (i, j) of rank r's input. */
+static float input_of(int r, int i, int j) {
+    return (float)(r + 1) + 0.25f * (float)i + 0.5f * (float)j;
+}
+
+static void check(const float *got, int i, int j, float want) {
+    if (fabsf(got[i * 4 + j] - want) > 1e-4f * fabsf(want)) {
+        fprintf(stderr, "element %d,%d is %g, expected %g\n", i, j, (double)got[i * 4 + j], (double)want);
+        _exit(99);
+    }
+}
+
+static void a_rank(const char *name, int rank, int size, void *arg) {
+    (void)arg;
+    static const int broadcast_root[4] = {3, 2, 2, 3}, permute_source[4] = {3, 0, 1, -1};
+    coll_group *g;
+    cpu_device *d;
+    cpu_exec *e;
+    heap h = {0};
+    cpu_alloc a = {&h, heap_alloc, heap_free};
+    array in[2], out[10];
+    int from[10];
+    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(cpu_device_new(1, g, &d));
+    RANK_OK(cpu_compile(program, strlen(program), &(cpu_compile_opts){.num_replicas = size, .threads = 1}, &e));
+    for (size_t i = 0; i < 2; i++) RANK_OK(array_new(cpu_exec_input_type(e, i), &in[i]));
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 4; j++) ((float *)in[0].data)[i * 4 + j] = input_of(rank, i, j);
+    *(int32_t *)in[1].data = 2;
+    RANK_OK(cpu_run(e, d, &a, in, NULL, out, from));
+    for (int i = 0; i < 2; i++)
+        for (int j = 0; j < 4; j++) {
+            float sum = 0, product = 1;
+            for (int r = 0; r < 4; r++) sum += input_of(r, i, j), product *= input_of(r, i, j);
+            check(out[0].data, i, j, sum);
+            check(out[1].data, i, j, input_of(rank % 2 + 2, i, j));
+            for (int r = 0; r < 4; r++) RANK_CHECK(((float *)out[2].data)[i * 16 + r * 4 + j] == input_of(r, i, j));
+            check(out[5].data, i, j, input_of(broadcast_root[rank], i, j));
+            check(out[6].data, i, j, permute_source[rank] < 0 ? 0 : input_of(permute_source[rank], i, j));
+            check(out[8].data, i, j, 4 * sum);
+            check(out[9].data, i, j, product);
+        }
+    for (int i = 0; i < 2; i++) {
+        float sum = 0;
+        for (int r = 0; r < 4; r++) {
+            sum += input_of(r, i, rank);
+            RANK_CHECK(((float *)out[4].data)[r * 2 + i] == input_of(r, i, rank));
+        }
+        RANK_CHECK(fabsf(((float *)out[3].data)[i] - sum) < 1e-4f);
+    }
+    RANK_CHECK(*(uint32_t *)out[7].data == (uint32_t)rank);
+    cpu_exec_free(e);
+    cpu_device_free(d);
+    coll_close(g);
+}
+
+static void ranks_agree(void **state) {
+    (void)state;
+    int codes[4];
+    run_ranks(4, a_rank, NULL, codes);
+    for (int r = 0; r < 4; r++) assert_int_equal(codes[r], 0);
+}
+
+/* A program for more ranks than there are says so instead of waiting. */
+static void a_lone_rank_is_told(void **state) {
+    (void)state;
+    cpu_device *d;
+    cpu_exec *e;
+    heap h = {0};
+    cpu_alloc a = {&h, heap_alloc, heap_free};
+    array in[2], out[10];
+    int from[10];
+    expect_ok(cpu_device_new(1, NULL, &d), "device");
+    expect_ok(cpu_compile(program, strlen(program), NULL, &e), "compile");
+    for (size_t i = 0; i < 2; i++) expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), "input");
+    xt_status s = cpu_run(e, d, &a, in, NULL, out, from);
+    assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
+    assert_non_null(strstr(xt_status_message(s), "1 rank(s)"));
+    xt_status_free(s);
+    assert_int_equal(h.live, 0);
+    for (size_t i = 0; i < 2; i++) array_free(&in[i]);
+    cpu_exec_free(e);
+    cpu_device_free(d);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

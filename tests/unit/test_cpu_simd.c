@@ -1,0 +1,151 @@
+/* The vector loops of each instruction set this machine has: elementary functions against double precision, and every set against the base. */
+#include "cpu_differential.h"
+
+#include "cpu/simd.h"
+
+static double exact_logistic(double x) {
+    return 1 / (1 + exp(-x));
+}
+static double exact_rsqrt(double x) {
+    return 1 / sqrt(x);
+}
+
+static double ulp(float x) {
+    int e;
+    frexpf(x == 0 ? 1e-38f : x, &e);
+    return ldexp(1.0, e - 24);
+}
+
+/* Over the floats themselves (every 977th bit pattern), so that all magnitudes are met; results that are denormal are left out: the device
+ * flushes them. */
+static void functions_are_accurate(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        tape_op op;
+        double (*exact)(double);
+        double limit;
+    } rows[] = {{"exp", TAPE_EXP, exp, 2},
+                {"expm1", TAPE_EXPM1, expm1, 4},
+                {"log", TAPE_LOG, log, 2},
+                {"log1p", TAPE_LOG1P, log1p, 4},
+                {"tanh", TAPE_TANH, tanh, 2},
+                {"logistic", TAPE_LOGISTIC, exact_logistic, 3},
+                {"rsqrt", TAPE_RSQRT, exact_rsqrt, 2}};
+    enum { N = 4096 };
+    static float x[N], y[N];
+    for (size_t k = 0; k < BASE_COUNT(rows); k++) {
+        double worst = 0;
+        float at = 0;
+        for (uint64_t bits = 0; bits < (UINT64_C(1) << 32);) {
+            for (int i = 0; i < N; i++, bits += 977) {
+                uint32_t u = (uint32_t)(bits & 0xffffffffu);
+                memcpy(&x[i], &u, 4);
+            }
+            simd_get()->tape[rows[k].op][TAPE_F32](y, x, NULL, NULL, N);
+            for (int i = 0; i < N; i++) {
+                double want = rows[k].exact((double)x[i]);
+                if (fabs((double)x[i]) < 1.2e-38 && x[i] != 0) continue;
+                if (isnan(want)) {
+                    if (!isnan(y[i])) fail_msg("%s(%g) is %g, expected NaN", rows[k].name, (double)x[i], (double)y[i]);
+                    continue;
+                }
+                if (fabs(want) < 1.2e-38) continue;
+                if (isinf((float)want) || isinf(y[i])) { /* the limit of the range may be off by the last step only */
+                    if (!(isinf(y[i]) && fabs(want) > 3.4e38)) fail_msg("%s(%g) is %g, expected %g", rows[k].name, (double)x[i], (double)y[i], want);
+                    continue;
+                }
+                double err = fabs((double)y[i] - want) / ulp((float)want);
+                if (err > worst) worst = err, at = x[i];
+            }
+        }
+        if (worst > rows[k].limit) fail_msg("%s is off by %.2f ULP at %.9g, limit %g", rows[k].name, worst, (double)at, rows[k].limit);
+    }
+}
+
+/* Special operands and lengths that leave remainders; wider sets may contract a*b+c, so floats get a tolerance. */
+static void instruction_sets_agree(void **state) {
+    (void)state;
+    enum { N = 201 };
+    static const float special[] = {0.0f, -0.0f, INFINITY, -INFINITY, NAN, 1.0f, -1.0f, 0.5f, -2.5f, 1e30f, -1e-30f, 127.5f, 128.0f, -129.0f, 3e9f};
+    static union {
+        float f[N];
+        uint64_t words[N];
+        uint8_t bytes[8 * N];
+    } a, b, c, want, got;
+    const simd_ops *best = simd_get();
+    for (int op = TAPE_ADD; op < TAPE_OP_COUNT; op++)
+        for (int t = 0; t < TAPE_TYPE_COUNT; t++) {
+            if (!simd_base.tape[op][t]) {
+                assert_null(best->tape[op][t]);
+                continue;
+            }
+            for (int i = 0; i < N; i++) {
+                uint64_t r = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i), q = rng_bits((uint64_t)op, (uint64_t)t, (uint64_t)i + 1000);
+                a.words[i] = r, b.words[i] = i % 3 ? q : q % 70, c.words[i] = r ^ q;
+            }
+            if (t == TAPE_F32)
+                for (int i = 0; i < N; i++) a.f[i] = special[i % 15], b.f[i] = i % 2 ? special[i / 15] : (float)i / 7 - 9, c.f[i] = (float)i;
+            if (t == TAPE_F64)
+                for (int i = 0; i < N; i++) {
+                    double x = (double)special[i % 15], y = (double)special[i / 15];
+                    memcpy(&a.words[i], &x, 8);
+                    memcpy(&b.words[i], &y, 8);
+                }
+            bool pred = op == TAPE_SELECT || t == TAPE_B1;
+            for (int i = 0; i < 8 * N && pred; i++) a.bytes[i] &= 1;
+            for (int i = 0; i < 8 * N && t == TAPE_B1; i++) b.bytes[i] &= 1, c.bytes[i] &= 1;
+            memset(&want, 0, sizeof want);
+            memset(&got, 0, sizeof got);
+            simd_base.tape[op][t](&want, &a, &b, &c, N);
+            best->tape[op][t](&got, &a, &b, &c, N);
+            bool real = (t == TAPE_F32 && op < TAPE_CONVERT && op != TAPE_STORE_BF16 && op != TAPE_STORE_F16 && !(op >= TAPE_EQ && op <= TAPE_LT)) &&
+                        op != TAPE_IS_FINITE;
+            for (int i = 0; i < N; i++) {
+                if (real &&
+                    (want.f[i] == got.f[i] || (isnan(want.f[i]) && isnan(got.f[i])) || fabsf(want.f[i] - got.f[i]) <= 3e-6f * (1 + fabsf(want.f[i]))))
+                    continue;
+                if (!real && memcmp(want.bytes + 8 * i, got.bytes + 8 * i, 8) == 0) continue;
+                double x, y;
+                memcpy(&x, &want.words[i], 8);
+                memcpy(&y, &got.words[i], 8);
+                if (t == TAPE_F64 && (fabs(x - y) <= 1e-12 * (1 + fabs(x)) || (isnan(x) && isnan(y)))) continue;
+                fail_msg("instruction %d of type %d, element %d: base and %s differ", op, t, i, best->name);
+            }
+        }
+}
+
+static void narrow_floats_round_to_nearest_even(void **state) {
+    (void)state;
+    enum { N = 4096 };
+    static float x[N], back[N];
+    static uint16_t h[N];
+    for (uint64_t bits = 0; bits < (UINT64_C(1) << 32);) {
+        for (int i = 0; i < N; i++, bits += 6151) {
+            uint32_t u = (uint32_t)(bits & 0xffffffffu);
+            memcpy(&x[i], &u, 4);
+        }
+        simd_get()->tape[TAPE_STORE_F16][TAPE_F32](h, x, NULL, NULL, N);
+        simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](back, h, NULL, NULL, N);
+        for (int i = 0; i < N; i++) {
+            _Float16 want = (_Float16)x[i];
+            float w = (float)want;
+            if (isnan(x[i]) ? !isnan(back[i]) : w != back[i])
+                fail_msg("f16 of %.9g is %.9g, expected %.9g", (double)x[i], (double)back[i], (double)w);
+        }
+        simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](h, x, NULL, NULL, N);
+        for (int i = 0; i < N; i++) {
+            uint32_t u;
+            memcpy(&u, &x[i], 4);
+            uint32_t up = (u + 0x7fff + (u >> 16 & 1)) >> 16;
+            if (!isnan(x[i]) && h[i] != up) fail_msg("bf16 of %.9g", (double)x[i]);
+            if (isnan(x[i]) && ((h[i] & 0x7f80) != 0x7f80 || !(h[i] & 0x7f))) fail_msg("bf16 of a NaN is no NaN");
+        }
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(functions_are_accurate), cmocka_unit_test(instruction_sets_agree),
+                                       cmocka_unit_test(narrow_floats_round_to_nearest_even)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
