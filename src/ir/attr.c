@@ -13,8 +13,12 @@ static const struct key_info {
 #undef ATTR
 };
 
-const char *ir_attr_key_name(ir_attr_key k) { return k > IR_A_none && k < IR_A_COUNT ? keys[k].name : ""; }
-ir_attr_kind ir_attr_key_kind(ir_attr_key k) { return k > IR_A_none && k < IR_A_COUNT ? keys[k].kind : IR_AK_OPAQUE; }
+const char *ir_attr_key_name(ir_attr_key k) {
+    return k > IR_A_none && k < IR_A_COUNT ? keys[k].name : "";
+}
+ir_attr_kind ir_attr_key_kind(ir_attr_key k) {
+    return k > IR_A_none && k < IR_A_COUNT ? keys[k].kind : IR_AK_OPAQUE;
+}
 
 ir_attr_key ir_attr_key_from_name(const char *s, size_t n) {
     for (int k = 1; k < IR_A_COUNT; k++)
@@ -64,9 +68,15 @@ bool ir_enum_from_name(ir_attr_key k, const char *s, size_t n, int64_t *out) {
 ir_attr ir_attr_int(ir_attr_key k, int64_t v) {
     return (ir_attr){.key = k, .kind = IR_AK_INT, .name = ir_attr_key_name(k), .dtype = XT_I64, .v.i = v};
 }
-ir_attr ir_attr_bool(ir_attr_key k, bool v) { return (ir_attr){.key = k, .kind = IR_AK_BOOL, .name = ir_attr_key_name(k), .v.b = v}; }
-ir_attr ir_attr_enum(ir_attr_key k, int v) { return (ir_attr){.key = k, .kind = IR_AK_ENUM, .name = ir_attr_key_name(k), .v.i = v}; }
-ir_attr ir_attr_unit(ir_attr_key k) { return (ir_attr){.key = k, .kind = IR_AK_UNIT, .name = ir_attr_key_name(k)}; }
+ir_attr ir_attr_bool(ir_attr_key k, bool v) {
+    return (ir_attr){.key = k, .kind = IR_AK_BOOL, .name = ir_attr_key_name(k), .v.b = v};
+}
+ir_attr ir_attr_enum(ir_attr_key k, int v) {
+    return (ir_attr){.key = k, .kind = IR_AK_ENUM, .name = ir_attr_key_name(k), .v.i = v};
+}
+ir_attr ir_attr_unit(ir_attr_key k) {
+    return (ir_attr){.key = k, .kind = IR_AK_UNIT, .name = ir_attr_key_name(k)};
+}
 ir_attr ir_attr_float(ir_attr_key k, xt_dtype t, double v) {
     return (ir_attr){.key = k, .kind = IR_AK_FLOAT, .name = ir_attr_key_name(k), .dtype = t, .v.f = v};
 }
@@ -75,14 +85,20 @@ static void *attr_memory(ir_builder *b, const void *p, size_t count, size_t size
     size_t bytes;
     if (b->status) return NULL;
     void *copy = size_mul(count, size, &bytes) ? arena_alloc(b->m->mem, bytes ? bytes : 1) : NULL;
-    if (!copy) b->status = status_oom(count * size, "an attribute");
-    else if (bytes) memcpy(copy, p, bytes);
+    if (!copy)
+        b->status = status_oom(count * size, "an attribute");
+    else if (bytes)
+        memcpy(copy, p, bytes);
     return copy;
 }
 
 ir_attr ir_attr_ints(ir_builder *b, ir_attr_key k, size_t n, const int64_t *v) {
-    return (ir_attr){.key = k, .kind = keys[k].kind == IR_AK_OPAQUE ? IR_AK_INTS : keys[k].kind, .name = ir_attr_key_name(k), .dtype = XT_I64,
-                     .n = n, .v.ints = attr_memory(b, v, n, sizeof *v)};
+    return (ir_attr){.key = k,
+                     .kind = keys[k].kind == IR_AK_OPAQUE ? IR_AK_INTS : keys[k].kind,
+                     .name = ir_attr_key_name(k),
+                     .dtype = XT_I64,
+                     .n = n,
+                     .v.ints = attr_memory(b, v, n, sizeof *v)};
 }
 
 ir_attr ir_attr_ints2(ir_builder *b, ir_attr_key k, size_t n, size_t width, const int64_t *v) {
@@ -93,7 +109,10 @@ ir_attr ir_attr_ints2(ir_builder *b, ir_attr_key k, size_t n, size_t width, cons
 
 ir_attr ir_attr_string(ir_builder *b, ir_attr_key k, const char *s) {
     size_t n = strlen(s);
-    return (ir_attr){.key = k, .kind = keys[k].kind == IR_AK_SYMBOL ? IR_AK_SYMBOL : IR_AK_STRING, .name = ir_attr_key_name(k), .n = n,
+    return (ir_attr){.key = k,
+                     .kind = keys[k].kind == IR_AK_SYMBOL ? IR_AK_SYMBOL : IR_AK_STRING,
+                     .name = ir_attr_key_name(k),
+                     .n = n,
                      .v.s = attr_memory(b, s, n + 1, 1)};
 }
 

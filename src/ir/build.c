@@ -11,18 +11,26 @@
 
 enum { ON_STACK = 40 };
 
-ir_builder ir_at_end(ir_module *m, ir_block *block) { return (ir_builder){.m = m, .block = block}; }
-ir_builder ir_before(ir_module *m, ir_op *op) { return (ir_builder){.m = m, .block = op->block, .before = op}; }
+ir_builder ir_at_end(ir_module *m, ir_block *block) {
+    return (ir_builder){.m = m, .block = block};
+}
+ir_builder ir_before(ir_module *m, ir_op *op) {
+    return (ir_builder){.m = m, .block = op->block, .before = op};
+}
 
 static void link_op(const ir_builder *b, ir_op *op) {
     ir_block *block = b->block;
     ir_op *next = b->before, *prev = next ? next->prev : block->last;
     op->prev = prev;
     op->next = next;
-    if (prev) prev->next = op;
-    else block->first = op;
-    if (next) next->prev = op;
-    else block->last = op;
+    if (prev)
+        prev->next = op;
+    else
+        block->first = op;
+    if (next)
+        next->prev = op;
+    else
+        block->last = op;
 }
 
 ir_op *build_raw(const ir_builder *b, const ir_op *like, size_t n_out, const ir_type *const *types) {
@@ -94,8 +102,16 @@ ir_op *ir_build(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in,
         return NULL;
     }
     for (size_t i = 0; i < n_regions; i++) list[i].block = regions[i];
-    ir_op like = {.code = code, .src = b->src, .path = b->path, .n_in = (uint32_t)n_in, .n_attrs = (uint32_t)n_attrs,
-                  .n_regions = (uint32_t)n_regions, .in = (ir_value **)in, .attrs = (ir_attr *)attrs, .regions = list, .block = b->block};
+    ir_op like = {.code = code,
+                  .src = b->src,
+                  .path = b->path,
+                  .n_in = (uint32_t)n_in,
+                  .n_attrs = (uint32_t)n_attrs,
+                  .n_regions = (uint32_t)n_regions,
+                  .in = (ir_value **)in,
+                  .attrs = (ir_attr *)attrs,
+                  .regions = list,
+                  .block = b->block};
     ir_op *op = NULL;
     b->status = infer_and_make(b, &like, out_types ? n_out : 0, out_types, &op);
     if (b->status) return NULL;
@@ -141,8 +157,12 @@ static void drop_uses(ir_op *op) {
 void ir_erase(ir_op *op) {
     for (uint32_t i = 0; i < op->n_out; i++) assert(!op->out[i].uses);
     drop_uses(op);
-    if (op->prev) op->prev->next = op->next;
-    else op->block->first = op->next;
-    if (op->next) op->next->prev = op->prev;
-    else op->block->last = op->prev;
+    if (op->prev)
+        op->prev->next = op->next;
+    else
+        op->block->first = op->next;
+    if (op->next)
+        op->next->prev = op->prev;
+    else
+        op->block->last = op->prev;
 }

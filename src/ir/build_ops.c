@@ -3,10 +3,14 @@
 #include "ir/build.h"
 #include "ir/interp.h"
 
-#define IR_UNARY(name) \
-    ir_value *ir_##name(ir_builder *b, ir_value *x) { return ir_unary(b, OP_##name, x); }
-#define IR_BINARY(name) \
-    ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y) { return ir_binary(b, OP_##name, x, y); }
+#define IR_UNARY(name)                                                                                                                               \
+    ir_value *ir_##name(ir_builder *b, ir_value *x) {                                                                                                \
+        return ir_unary(b, OP_##name, x);                                                                                                            \
+    }
+#define IR_BINARY(name)                                                                                                                              \
+    ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y) {                                                                                   \
+        return ir_binary(b, OP_##name, x, y);                                                                                                        \
+    }
 #include "ir/builders.def"
 #undef IR_UNARY
 #undef IR_BINARY
@@ -16,7 +20,9 @@ ir_value *build_one(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const 
     return op ? &op->out[0] : NULL;
 }
 
-ir_value *ir_unary(ir_builder *b, ir_opcode code, ir_value *x) { return build_one(b, code, 1, &x, 0, NULL, NULL); }
+ir_value *ir_unary(ir_builder *b, ir_opcode code, ir_value *x) {
+    return build_one(b, code, 1, &x, 0, NULL, NULL);
+}
 
 ir_value *ir_binary(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
     return build_one(b, code, 2, (ir_value *[]){x, y}, 0, NULL, NULL);
@@ -26,7 +32,8 @@ ir_value *ir_binary(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
 bool build_has_type(ir_builder *b, const ir_type *t, const char *op) {
     if (t && t->kind == IR_TENSOR) return true;
     if (!b->status)
-        b->status = status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL, "%s: the result type is no tensor, has a bad shape or is too large", op);
+        b->status =
+            status_new(XT_INVALID_ARGUMENT, b->src ? src_get(b->src) : NULL, "%s: the result type is no tensor, has a bad shape or is too large", op);
     return false;
 }
 
@@ -36,14 +43,18 @@ static ir_value *constant(ir_builder *b, const ir_type *t, const void *data, boo
     return build_one(b, OP_constant, 0, NULL, 1, &value, NULL);
 }
 
-ir_value *ir_constant(ir_builder *b, const ir_type *t, const void *data) { return constant(b, t, data, t && t->count == 1); }
+ir_value *ir_constant(ir_builder *b, const ir_type *t, const void *data) {
+    return constant(b, t, data, t && t->count == 1);
+}
 
 ir_value *ir_splat(ir_builder *b, const ir_type *t, double v) {
     uint64_t element[2] = {0}; /* room for the largest, complex<f64> */
     if (b->status || !build_has_type(b, t, "constant")) return NULL;
     array one = {.type = ir_scalar(t->dtype), .data = element};
-    if (t->dtype == XT_F32) memcpy(element, &(float){(float)v}, sizeof(float));
-    else array_set(&one, 0, v);
+    if (t->dtype == XT_F32)
+        memcpy(element, &(float){(float)v}, sizeof(float));
+    else
+        array_set(&one, 0, v);
     return constant(b, t, element, true);
 }
 
@@ -51,8 +62,10 @@ ir_value *ir_compare(ir_builder *b, ir_cmp_dir dir, ir_value *x, ir_value *y) {
     if (!x || !y) return NULL;
     xt_dtype t = x->type->dtype;
     ir_cmp_type type = IR_CMP_UNSIGNED;
-    if (ir_dtype_is_float(t) || ir_dtype_is_complex(t)) type = IR_CMP_FLOAT;
-    else if (ir_dtype_is_int(t) && ir_dtype_is_signed(t)) type = IR_CMP_SIGNED;
+    if (ir_dtype_is_float(t) || ir_dtype_is_complex(t))
+        type = IR_CMP_FLOAT;
+    else if (ir_dtype_is_int(t) && ir_dtype_is_signed(t))
+        type = IR_CMP_SIGNED;
     ir_attr attrs[] = {ir_attr_enum(IR_A_comparison_direction, dir), ir_attr_enum(IR_A_compare_type, type)};
     return build_one(b, OP_compare, 2, (ir_value *[]){x, y}, 2, attrs, NULL);
 }
@@ -110,7 +123,8 @@ ir_value *ir_pad(ir_builder *b, ir_value *x, ir_value *value, const int64_t *low
     static const int64_t zeros[IR_MAX_RANK];
     if (!x) return NULL;
     size_t rank = x->type->rank;
-    ir_attr attrs[] = {ir_attr_ints(b, IR_A_edge_padding_low, rank, low ? low : zeros), ir_attr_ints(b, IR_A_edge_padding_high, rank, high ? high : zeros),
+    ir_attr attrs[] = {ir_attr_ints(b, IR_A_edge_padding_low, rank, low ? low : zeros),
+                       ir_attr_ints(b, IR_A_edge_padding_high, rank, high ? high : zeros),
                        ir_attr_ints(b, IR_A_interior_padding, rank, interior ? interior : zeros)};
     return build_one(b, OP_pad, 2, (ir_value *[]){x, value}, 3, attrs, NULL);
 }
@@ -167,7 +181,8 @@ ir_value *ir_gather(ir_builder *b, ir_value *x, ir_value *indices, const ir_gath
 }
 
 /* --- Normalisation ---------------------------------------------------------------------------------------------------------------------- */
-static bool batch_norm(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, float epsilon, int64_t feature, size_t n_out, ir_value **out) {
+static bool batch_norm(ir_builder *b, ir_opcode code, size_t n_in, ir_value *const *in, float epsilon, int64_t feature, size_t n_out,
+                       ir_value **out) {
     ir_attr attrs[] = {ir_attr_float(IR_A_epsilon, XT_F32, epsilon), ir_attr_int(IR_A_feature_index, feature)};
     ir_op *op = ir_build(b, code, n_in, in, 2, attrs, 0, NULL, 0, NULL);
     for (size_t i = 0; i < n_out; i++) out[i] = op ? &op->out[i] : NULL;

@@ -106,11 +106,9 @@ ir_value *ir_reduce_window(ir_builder *b, ir_opcode code, ir_value *x, const int
     for (size_t i = 0; i < rank; i++) ones[i] = 1;
     ir_value *init = identity_of(b, code, x->type->dtype);
     ir_block *region = binary_region(b, code, x->type->dtype);
-    ir_attr attrs[] = {ir_attr_ints(b, IR_A_window_dimensions, rank, window),
-                       ir_attr_ints(b, IR_A_window_strides, rank, strides ? strides : ones),
+    ir_attr attrs[] = {ir_attr_ints(b, IR_A_window_dimensions, rank, window), ir_attr_ints(b, IR_A_window_strides, rank, strides ? strides : ones),
                        ir_attr_ints(b, IR_A_base_dilations, rank, base_dilation ? base_dilation : ones),
-                       ir_attr_ints(b, IR_A_window_dilations, rank, window_dilation ? window_dilation : ones),
-                       padding(b, rank, pad_low, pad_high)};
+                       ir_attr_ints(b, IR_A_window_dilations, rank, window_dilation ? window_dilation : ones), padding(b, rank, pad_low, pad_high)};
     ir_op *op = ir_build(b, OP_reduce_window, 2, (ir_value *[]){x, init}, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL);
     return op ? &op->out[0] : NULL;
 }

@@ -26,7 +26,9 @@ typedef struct frame {
     bool expanded;
 } frame;
 
-static xt_status out_of_memory(void) { return status_oom(sizeof(ir_op), "a copy of a graph"); }
+static xt_status out_of_memory(void) {
+    return status_oom(sizeof(ir_op), "a copy of a graph");
+}
 
 static ir_value *copied(const copier *c, const ir_value *v) {
     return v->mark >> 32 == c->epoch >> 32 ? c->values[(uint32_t)v->mark] : NULL;
@@ -53,19 +55,24 @@ static bool own_list(arena *mem, ir_attr *a) {
 static bool own_attr(arena *mem, ir_attr *a) {
     if (a->key == IR_A_none && a->name && !(a->name = arena_strdup(mem, a->name))) return false;
     switch (a->kind) {
-    case IR_AK_STRING: case IR_AK_SYMBOL: case IR_AK_OPAQUE: {
+    case IR_AK_STRING:
+    case IR_AK_SYMBOL:
+    case IR_AK_OPAQUE: {
         char *text = arena_alloc(mem, a->n + 1);
         if (text) memcpy(text, a->v.s, a->n);
         a->v.s = text;
         return text;
     }
-    case IR_AK_INTS: case IR_AK_BOOLS: case IR_AK_ENUMS: return (a->v.ints = arena_copy(mem, a->v.ints, a->n * sizeof *a->v.ints));
+    case IR_AK_INTS:
+    case IR_AK_BOOLS:
+    case IR_AK_ENUMS: return (a->v.ints = arena_copy(mem, a->v.ints, a->n * sizeof *a->v.ints));
     case IR_AK_DENSE: {
         const ir_literal *lit = &a->v.dense;
         size_t bytes = lit->splat ? xt_dtype_size(lit->type->dtype) : ir_type_bytes(lit->type);
         return (a->v.dense.data = arena_copy(mem, lit->data, bytes));
     }
-    case IR_AK_ARRAY: case IR_AK_DICT: return own_list(mem, a);
+    case IR_AK_ARRAY:
+    case IR_AK_DICT: return own_list(mem, a);
     default: return true;
     }
 }
@@ -124,7 +131,8 @@ static xt_status need(copier *c, ir_value *v) {
         if (!remember(c, v, ir_func_arg(c->main, v->type)) || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, v)) return out_of_memory();
         return NULL;
     }
-    if (!v->def) return status_new(XT_INTERNAL, NULL, "a graph to be compiled reads argument %u of a block, which is not one of its inputs", v->index);
+    if (!v->def)
+        return status_new(XT_INTERNAL, NULL, "a graph to be compiled reads argument %u of a block, which is not one of its inputs", v->index);
     frame f = {v, false};
     return VEC_PUSH(c->stack, c->n_stack, c->cap_stack, f) ? NULL : out_of_memory();
 }
@@ -233,11 +241,15 @@ static bool copy_func(copier *c, const ir_func *from) {
     if (!f) return false;
     f->n_results = from->n_results;
     if (from->result_types && !(f->result_types = arena_copy(mem, from->result_types, from->n_results * sizeof *f->result_types))) return false;
-    if (!from->body) f->body = NULL;
-    else if (!copy_block(c, from->body, f->body)) return false;
+    if (!from->body)
+        f->body = NULL;
+    else if (!copy_block(c, from->body, f->body))
+        return false;
     f->cap_arg_attrs = from->arg_attrs ? from->cap_arg_attrs : 0;
-    if (from->arg_attrs && !copy_attr_lists(mem, from->cap_arg_attrs, from->arg_attrs, from->n_arg_attrs, &f->arg_attrs, &f->n_arg_attrs)) return false;
-    return !from->result_attrs || copy_attr_lists(mem, from->n_results, from->result_attrs, from->n_result_attrs, &f->result_attrs, &f->n_result_attrs);
+    if (from->arg_attrs && !copy_attr_lists(mem, from->cap_arg_attrs, from->arg_attrs, from->n_arg_attrs, &f->arg_attrs, &f->n_arg_attrs))
+        return false;
+    return !from->result_attrs ||
+           copy_attr_lists(mem, from->n_results, from->result_attrs, from->n_result_attrs, &f->result_attrs, &f->n_result_attrs);
 }
 
 xt_status ir_module_clone(const ir_module *m, ir_module **out) {
@@ -250,8 +262,10 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out) {
     c.to->n_attrs = m->n_attrs;
     for (const ir_func *f = m->funcs; good && f; f = f->next) good = copy_func(&c, f);
     base_free(c.values);
-    if (good) *out = c.to;
-    else ir_module_free(c.to);
+    if (good)
+        *out = c.to;
+    else
+        ir_module_free(c.to);
     return good ? NULL : out_of_memory();
 }
 
@@ -269,7 +283,8 @@ static bool inline_body(copier *c, const ir_block *body, ir_op *call, ir_value *
 
 xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_value **out_results) {
     if (!ir_block_return(body) || body->n_args != call->n_in)
-        return status_new(XT_INVALID_ARGUMENT, call->src ? src_get(call->src) : NULL, "a function of %zu arguments is called with %u", body->n_args, call->n_in);
+        return status_new(XT_INVALID_ARGUMENT, call->src ? src_get(call->src) : NULL, "a function of %zu arguments is called with %u", body->n_args,
+                          call->n_in);
     copier c = {.to = m, .before = call, .epoch = ir_new_epoch()};
     bool good = inline_body(&c, body, call, out_results);
     base_free(c.values);

@@ -32,8 +32,10 @@ dims_text infer_dims(size_t n, const int64_t *dims) {
     size_t at = 1;
     for (size_t i = 0; i < n && at + 32 < sizeof t.text; i++) {
         const char *comma = i ? ", " : "";
-        if (dims[i] == IR_DYNAMIC) at += (size_t)snprintf(t.text + at, sizeof t.text - at, "%s?", comma);
-        else at += (size_t)snprintf(t.text + at, sizeof t.text - at, "%s%lld", comma, (long long)dims[i]);
+        if (dims[i] == IR_DYNAMIC)
+            at += (size_t)snprintf(t.text + at, sizeof t.text - at, "%s?", comma);
+        else
+            at += (size_t)snprintf(t.text + at, sizeof t.text - at, "%s%lld", comma, (long long)dims[i]);
         if (i + 1 < n && at + 32 >= sizeof t.text) at += (size_t)snprintf(t.text + at, sizeof t.text - at, ", ...");
     }
     snprintf(t.text + at, sizeof t.text - at, "]");
@@ -175,9 +177,13 @@ xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir
 
 static int dtype_bits(xt_dtype t) {
     switch (t) {
-    case XT_I2: case XT_U2: return 2;
-    case XT_I4: case XT_U4: case XT_F4E2M1FN: return 4;
-    case XT_F6E2M3FN: case XT_F6E3M2FN: return 6;
+    case XT_I2:
+    case XT_U2: return 2;
+    case XT_I4:
+    case XT_U4:
+    case XT_F4E2M1FN: return 4;
+    case XT_F6E2M3FN:
+    case XT_F6E3M2FN: return 6;
     default: return (int)xt_dtype_size(t) * 8;
     }
 }
@@ -232,9 +238,9 @@ static bool same_kind(ir_attr_kind want, ir_attr_kind have) {
 }
 
 static xt_status check_attrs(const ir_op *op) {
-    static const char *const names[] = {"an integer", "a float", "a boolean", "a string", "a symbol", "an integer list", "a boolean list",
-                                        "a dense literal", "a type", "an enumeration", "an enumeration list", "an array", "a dictionary", "a unit",
-                                        "anything"};
+    static const char *const names[] = {"an integer",          "a float",        "a boolean",       "a string", "a symbol",
+                                        "an integer list",     "a boolean list", "a dense literal", "a type",   "an enumeration",
+                                        "an enumeration list", "an array",       "a dictionary",    "a unit",   "anything"};
     for (uint32_t i = 0; i < op->n_attrs; i++) {
         const ir_attr *a = &op->attrs[i];
         if (a->key == IR_A_none) continue;
@@ -249,8 +255,7 @@ static xt_status check_attrs(const ir_op *op) {
 }
 
 static xt_status check_counts(const ir_op *op, const ir_op_info *info) {
-    if (info->n_in >= 0 && op->n_in != (uint32_t)info->n_in)
-        return infer_fail(op, 0, "%u operands given, expected %d", op->n_in, info->n_in);
+    if (info->n_in >= 0 && op->n_in != (uint32_t)info->n_in) return infer_fail(op, 0, "%u operands given, expected %d", op->n_in, info->n_in);
     if (info->n_regions >= 0 && op->n_regions != (uint32_t)info->n_regions)
         return infer_fail(op, 0, "%u regions given, expected %d", op->n_regions, info->n_regions);
     if (info->n_out >= 0 && op->n_out && op->n_out != (uint32_t)info->n_out)

@@ -32,9 +32,15 @@ typedef struct dims_text {
 } dims_text;
 dims_text infer_dims(size_t n, const int64_t *dims); /* "[2, 3, ?]", cut off when long */
 
-static inline const ir_type *infer_in(const ir_op *op, size_t i) { return op->in[i]->type; }
-static inline const ir_type *infer_stated(const ir_op *op, size_t i) { return i < op->n_out ? op->out[i].type : NULL; }
-static inline bool infer_dim_eq(int64_t a, int64_t b) { return a == b || a == IR_DYNAMIC || b == IR_DYNAMIC; }
+static inline const ir_type *infer_in(const ir_op *op, size_t i) {
+    return op->in[i]->type;
+}
+static inline const ir_type *infer_stated(const ir_op *op, size_t i) {
+    return i < op->n_out ? op->out[i].type : NULL;
+}
+static inline bool infer_dim_eq(int64_t a, int64_t b) {
+    return a == b || a == IR_DYNAMIC || b == IR_DYNAMIC;
+}
 bool infer_same_shape(const ir_type *a, const ir_type *b);
 xt_status infer_need_stated(const ir_op *op, size_t n); /* ops whose results only the caller knows */
 xt_status infer_tensors(const ir_op *op, size_t first, size_t end);
@@ -56,8 +62,8 @@ xt_status infer_ints(const ir_op *op, ir_attr_key k, const int64_t **out, size_t
 /* A list that must have n entries; absent gives NULL, which means "the neutral value everywhere". */
 xt_status infer_list(const ir_op *op, int c, ir_attr_key k, size_t n, const int64_t **out);
 xt_status infer_at_least(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n, int64_t least);
-xt_status infer_axis(const ir_op *op, int c, ir_attr_key k, int64_t v, int64_t end);                 /* 0 <= v < end */
-xt_status infer_axes(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n, int64_t end);  /* all of them */
+xt_status infer_axis(const ir_op *op, int c, ir_attr_key k, int64_t v, int64_t end); /* 0 <= v < end */
+xt_status infer_axes(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n, int64_t end); /* all of them */
 xt_status infer_unique(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n);
 xt_status infer_sorted(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n);
 bool infer_has(const int64_t *v, size_t n, int64_t x);

@@ -12,7 +12,8 @@ static xt_status broadcast_shape(const ir_op *op, const ir_type *x, const ir_typ
     for (uint32_t i = 0; i < small->rank; i++) {
         int64_t *d = &dims[axes ? (size_t)axes[i] : lead + i], s = small->dims[i];
         if (*d == s || s == 1) continue;
-        if (*d == 1 || *d == IR_DYNAMIC) *d = s;
+        if (*d == 1 || *d == IR_DYNAMIC)
+            *d = s;
         else if (s != IR_DYNAMIC)
             return infer_fail(op, 0, "shapes %s and %s do not broadcast", infer_dims(x->rank, x->dims).text, infer_dims(y->rank, y->dims).text);
     }

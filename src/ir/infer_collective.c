@@ -79,7 +79,8 @@ RULE(all_gather) {
         XT_TRY(infer_axis(op, 1, IR_A_all_gather_dim, axis, x->rank));
         XT_TRY(group_size(op, 6, i, axis, listed, true, &size));
         memcpy(dims, x->dims, x->rank * sizeof *dims);
-        if (dims[axis] != IR_DYNAMIC && __builtin_mul_overflow(dims[axis], size, &dims[axis])) return infer_fail(op, 6, "dim %lld would overflow", (long long)axis);
+        if (dims[axis] != IR_DYNAMIC && __builtin_mul_overflow(dims[axis], size, &dims[axis]))
+            return infer_fail(op, 6, "dim %lld would overflow", (long long)axis);
         XT_TRY(infer_tensor(op, x->dtype, x->rank, dims, &out[i]));
     }
     *n_out = op->n_in;
@@ -185,7 +186,9 @@ RULE(all_to_all) {
     return NULL;
 }
 
-RULE(device_id) { return infer_one_tensor(op, XT_U32, 0, NULL, out, n_out); }
+RULE(device_id) {
+    return infer_one_tensor(op, XT_U32, 0, NULL, out, n_out);
+}
 
 /* The body is one collective and its return; what it returns is promised. */
 RULE(async_start) {

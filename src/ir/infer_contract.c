@@ -2,7 +2,9 @@
  * accumulator kept, as bf16 x bf16 -> f32), of the same sort of number. */
 #include "ir/infer.h"
 
-static bool small_float(xt_dtype t) { return ir_dtype_is_float(t) && xt_dtype_size(t) == 1; }
+static bool small_float(xt_dtype t) {
+    return ir_dtype_is_float(t) && xt_dtype_size(t) == 1;
+}
 
 /* Operands agree in element type (8-bit floats mix); the result's is stated or theirs. */
 static xt_status result_dtype(const ir_op *op, int c, xt_dtype *out) {
@@ -120,7 +122,9 @@ RULE(einsum) {
     if (infer_in(op, 0)->dtype != infer_in(op, 1)->dtype) return infer_fail(op, 0, "element types of the operands differ");
     return infer_einsum(op, out, n_out);
 }
-RULE(unary_einsum) { return infer_einsum(op, out, n_out); }
+RULE(unary_einsum) {
+    return infer_einsum(op, out, n_out);
+}
 
 /* --- Convolution -------------------------------------------------------------------------------------------------------------------- */
 typedef struct conv_axes {
@@ -152,7 +156,8 @@ static xt_status conv_groups(const ir_op *op, const conv_axes *in, const conv_ax
     int64_t fg = ir_get_int(op, IR_A_feature_group_count, 1), bg = ir_get_int(op, IR_A_batch_group_count, 1);
     if (fg < 1) return infer_fail(op, 21, "feature_group_count is %lld, expected at least 1", (long long)fg);
     if (bg < 1) return infer_fail(op, 22, "batch_group_count is %lld, expected at least 1", (long long)bg);
-    if (fg > 1 && bg > 1) return infer_fail(op, 23, "feature_group_count is %lld and batch_group_count %lld, one must be 1", (long long)fg, (long long)bg);
+    if (fg > 1 && bg > 1)
+        return infer_fail(op, 23, "feature_group_count is %lld and batch_group_count %lld, one must be 1", (long long)fg, (long long)bg);
     int64_t features = x->dims[in->feature], in_per_group = w->dims[kernel->batch];
     XT_TRY(conv_divides(op, 10, "the batch", x->dims[in->batch], bg));
     XT_TRY(conv_divides(op, 11, "the input feature dim", features, fg));

@@ -20,7 +20,8 @@ static xt_status branch_results(const ir_op *op, int c_inputs, int c_outputs, co
         XT_TRY(infer_region(op, c_inputs, r, 0, &ret));
         if (r && ret->n_in != *n_out) return infer_fail(op, c_outputs, "branch %u returns %u values, branch 0 %zu", r, ret->n_in, *n_out);
         for (uint32_t i = 0; i < ret->n_in; i++) {
-            if (!r) out[i] = ret->in[i]->type;
+            if (!r)
+                out[i] = ret->in[i]->type;
             else if (!ir_type_compatible(out[i], ret->in[i]->type))
                 return infer_fail(op, c_outputs, "result %u of branch %u has another type than branch 0's", i, r);
         }
@@ -70,7 +71,7 @@ RULE(optimization_barrier) {
 }
 
 /* A function's own signature, where it is stated, binds its return; a region's is bound by the op around it. */
-RULE(return) {
+RULE(return ) {
     const ir_func *f = op->block && op->code == OP_func_return ? op->block->func : NULL;
     (void)out;
     *n_out = 0;
@@ -100,7 +101,9 @@ static xt_status call_results(const ir_op *op, ir_attr_key k, int c_in, int c_ou
     return NULL;
 }
 
-RULE(call) { return call_results(op, IR_A_callee, 0, 0, out, n_out); }
+RULE(call) {
+    return call_results(op, IR_A_callee, 0, 0, out, n_out);
+}
 
 RULE(composite) {
     const char *name = ir_get_string(op, IR_A_name);
@@ -163,12 +166,17 @@ static xt_status check_channel(const ir_op *op) {
     XT_TRY(infer_int(op, IR_A_channel_id, &id));
     bool host = ir_get_bool(op, IR_A_is_host_transfer, false);
     int64_t host_type = op->code == OP_send ? 2 : 3; /* DEVICE_TO_HOST, HOST_TO_DEVICE */
-    if (type && (type == 1) == host) return infer_fail(op, 5, "channel type %lld given, expected %lld", (long long)type, (long long)(host ? host_type : 1));
+    if (type && (type == 1) == host)
+        return infer_fail(op, 5, "channel type %lld given, expected %lld", (long long)type, (long long)(host ? host_type : 1));
     return NULL;
 }
 
-RULE(infeed) { return results_then_token(op, 3, out, n_out); }
-RULE(outfeed) { return operands_then_token(op, out, n_out); }
+RULE(infeed) {
+    return results_then_token(op, 3, out, n_out);
+}
+RULE(outfeed) {
+    return operands_then_token(op, out, n_out);
+}
 RULE(send) {
     XT_TRY(check_channel(op));
     return operands_then_token(op, out, n_out);
@@ -186,4 +194,6 @@ RULE(expect) {
     return NULL;
 }
 
-RULE(run_parallel) { return as_stated(op, out, n_out); }
+RULE(run_parallel) {
+    return as_stated(op, out, n_out);
+}

@@ -22,14 +22,28 @@ static xt_status unary(const ir_op *op, const ir_type **out, size_t *n_out, unsi
     return infer_one(out, n_out, infer_in(op, 0));
 }
 
-RULE(unary_float) { return unary(op, out, n_out, FLOATING, "a float"); }
-RULE(unary_float_complex) { return unary(op, out, n_out, FLOATING | COMPLEX, "a float or complex; convert integers first"); }
-RULE(unary_int) { return unary(op, out, n_out, INTEGER | UNSIGNED_TOO, "an integer"); }
-RULE(unary_bits) { return unary(op, out, n_out, BOOLEAN | INTEGER | UNSIGNED_TOO, "i1 or an integer"); }
-RULE(unary_number) { return unary(op, out, n_out, INTEGER | UNSIGNED_TOO | FLOATING | COMPLEX, "an integer, float or complex"); }
-RULE(unary_signed) { return unary(op, out, n_out, INTEGER | FLOATING | COMPLEX, "a signed integer, float or complex"); }
+RULE(unary_float) {
+    return unary(op, out, n_out, FLOATING, "a float");
+}
+RULE(unary_float_complex) {
+    return unary(op, out, n_out, FLOATING | COMPLEX, "a float or complex; convert integers first");
+}
+RULE(unary_int) {
+    return unary(op, out, n_out, INTEGER | UNSIGNED_TOO, "an integer");
+}
+RULE(unary_bits) {
+    return unary(op, out, n_out, BOOLEAN | INTEGER | UNSIGNED_TOO, "i1 or an integer");
+}
+RULE(unary_number) {
+    return unary(op, out, n_out, INTEGER | UNSIGNED_TOO | FLOATING | COMPLEX, "an integer, float or complex");
+}
+RULE(unary_signed) {
+    return unary(op, out, n_out, INTEGER | FLOATING | COMPLEX, "a signed integer, float or complex");
+}
 
-static xt_dtype real_of(xt_dtype t) { return t == XT_C64 ? XT_F32 : t == XT_C128 ? XT_F64 : t; }
+static xt_dtype real_of(xt_dtype t) {
+    return t == XT_C64 ? XT_F32 : t == XT_C128 ? XT_F64 : t;
+}
 
 static xt_status with_dtype(const ir_op *op, xt_dtype t, const ir_type **out, size_t *n_out) {
     const ir_type *x = infer_in(op, 0);
@@ -75,12 +89,24 @@ static xt_status binary(const ir_op *op, const ir_type **out, size_t *n_out, uns
     return infer_merge(op, 1, infer_in(op, 0), infer_in(op, 1), out);
 }
 
-RULE(binary_any) { return binary(op, out, n_out, BOOLEAN | INTEGER | UNSIGNED_TOO | FLOATING | COMPLEX, "a number or i1"); }
-RULE(binary_number) { return binary(op, out, n_out, INTEGER | UNSIGNED_TOO | FLOATING | COMPLEX, "an integer, float or complex"); }
-RULE(binary_float_complex) { return binary(op, out, n_out, FLOATING | COMPLEX, "a float or complex"); }
-RULE(binary_float) { return binary(op, out, n_out, FLOATING, "a float"); }
-RULE(binary_int) { return binary(op, out, n_out, INTEGER | UNSIGNED_TOO, "an integer"); }
-RULE(binary_bits) { return binary(op, out, n_out, BOOLEAN | INTEGER | UNSIGNED_TOO, "i1 or an integer"); }
+RULE(binary_any) {
+    return binary(op, out, n_out, BOOLEAN | INTEGER | UNSIGNED_TOO | FLOATING | COMPLEX, "a number or i1");
+}
+RULE(binary_number) {
+    return binary(op, out, n_out, INTEGER | UNSIGNED_TOO | FLOATING | COMPLEX, "an integer, float or complex");
+}
+RULE(binary_float_complex) {
+    return binary(op, out, n_out, FLOATING | COMPLEX, "a float or complex");
+}
+RULE(binary_float) {
+    return binary(op, out, n_out, FLOATING, "a float");
+}
+RULE(binary_int) {
+    return binary(op, out, n_out, INTEGER | UNSIGNED_TOO, "an integer");
+}
+RULE(binary_bits) {
+    return binary(op, out, n_out, BOOLEAN | INTEGER | UNSIGNED_TOO, "i1 or an integer");
+}
 
 RULE(complex) {
     const ir_type *t;
@@ -129,4 +155,6 @@ RULE(select) {
     return infer_one(out, n_out, t);
 }
 
-RULE(identity) { return infer_one(out, n_out, infer_in(op, 0)); }
+RULE(identity) {
+    return infer_one(out, n_out, infer_in(op, 0));
+}

@@ -44,7 +44,8 @@ static xt_status disjoint(const ir_op *op, int c, ir_attr_key ka, const int64_t 
     XT_TRY(infer_unique(op, c, ka, a, na));
     XT_TRY(infer_unique(op, c, kb, b, nb));
     for (size_t i = 0; i < na; i++)
-        if (infer_has(b, nb, a[i])) return infer_fail(op, c, "dim %lld is in %s and in %s", (long long)a[i], ir_attr_key_name(ka), ir_attr_key_name(kb));
+        if (infer_has(b, nb, a[i]))
+            return infer_fail(op, c, "dim %lld is in %s and in %s", (long long)a[i], ir_attr_key_name(ka), ir_attr_key_name(kb));
     return NULL;
 }
 
@@ -55,13 +56,61 @@ typedef struct index_rules {
     int vector_dim, map_size, removed_unique, removed_sorted, removed_range, batch_sorted, batch_range, ib_unique, ib_range, ib_vector, batch_size,
         batch_dims, map_unique, map_range;
 } index_rules;
-static const index_rules gather_rules = {IR_A_operand_batching_dims, IR_A_start_indices_batching_dims, IR_A_start_index_map, IR_A_collapsed_slice_dims,
-                                         2, 3, 6, 7, 8, 10, 11, 13, 14, 15, 16, 17, 18, 19};
-static const index_rules scatter_rules = {IR_A_input_batching_dims, IR_A_scatter_indices_batching_dims, IR_A_scatter_dims_to_operand_dims,
-                                          IR_A_inserted_window_dims, 22, 19, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 20, 21};
+static const index_rules gather_rules = {IR_A_operand_batching_dims,
+                                         IR_A_start_indices_batching_dims,
+                                         IR_A_start_index_map,
+                                         IR_A_collapsed_slice_dims,
+                                         2,
+                                         3,
+                                         6,
+                                         7,
+                                         8,
+                                         10,
+                                         11,
+                                         13,
+                                         14,
+                                         15,
+                                         16,
+                                         17,
+                                         18,
+                                         19};
+static const index_rules scatter_rules = {IR_A_input_batching_dims,
+                                          IR_A_scatter_indices_batching_dims,
+                                          IR_A_scatter_dims_to_operand_dims,
+                                          IR_A_inserted_window_dims,
+                                          22,
+                                          19,
+                                          9,
+                                          10,
+                                          11,
+                                          12,
+                                          13,
+                                          14,
+                                          15,
+                                          16,
+                                          17,
+                                          18,
+                                          20,
+                                          21};
 /* dynamic_gather has no batching dims and numbers of its own. */
-static const index_rules dynamic_gather_rules = {IR_A_operand_batching_dims, IR_A_start_indices_batching_dims, IR_A_start_index_map,
-                                                 IR_A_collapsed_slice_dims, 2, 3, 6, 6, 7, 6, 7, 6, 7, 2, 1, 1, 9, 10};
+static const index_rules dynamic_gather_rules = {IR_A_operand_batching_dims,
+                                                 IR_A_start_indices_batching_dims,
+                                                 IR_A_start_index_map,
+                                                 IR_A_collapsed_slice_dims,
+                                                 2,
+                                                 3,
+                                                 6,
+                                                 6,
+                                                 7,
+                                                 6,
+                                                 7,
+                                                 6,
+                                                 7,
+                                                 2,
+                                                 1,
+                                                 1,
+                                                 9,
+                                                 10};
 
 static xt_status check_index(const ir_op *op, const index_rules *r, const ir_type *x, const ir_type *indices, int64_t *vector_dim) {
     size_t nb, nib, nm, nr;
@@ -72,8 +121,8 @@ static xt_status check_index(const ir_op *op, const index_rules *r, const ir_typ
     XT_TRY(infer_axis(op, r->vector_dim, IR_A_index_vector_dim, *vector_dim, (int64_t)indices->rank + 1));
     int64_t parts = *vector_dim < indices->rank ? indices->dims[*vector_dim] : 1;
     if (!infer_dim_eq(parts, (int64_t)nm))
-        return infer_fail(op, r->map_size, "%s = %s has %zu entries, an index vector has %lld", ir_attr_key_name(r->map), infer_dims(nm, index_map).text, nm,
-                          (long long)parts);
+        return infer_fail(op, r->map_size, "%s = %s has %zu entries, an index vector has %lld", ir_attr_key_name(r->map),
+                          infer_dims(nm, index_map).text, nm, (long long)parts);
     XT_TRY(disjoint(op, r->removed_unique, r->removed, removed, nr, r->batching, batch, nb));
     XT_TRY(infer_sorted(op, r->removed_sorted, r->removed, removed, nr));
     XT_TRY(infer_axes(op, r->removed_range, r->removed, removed, nr, x->rank));
@@ -137,8 +186,10 @@ RULE(gather) {
     for (size_t i = 0; i < n; i++) {
         if (sizes[i] < 0 || (x->dims[i] != IR_DYNAMIC && sizes[i] > x->dims[i]))
             return infer_fail(op, 21, "slice_sizes[%zu] is %lld, expected 0 to %lld", i, (long long)sizes[i], (long long)x->dims[i]);
-        if (sizes[i] > 1 && infer_has(collapsed, nc, (int64_t)i)) return infer_fail(op, 9, "dim %zu is collapsed but its slice size is %lld", i, (long long)sizes[i]);
-        if (sizes[i] > 1 && infer_has(batch, nb, (int64_t)i)) return infer_fail(op, 12, "dim %zu is batching but its slice size is %lld", i, (long long)sizes[i]);
+        if (sizes[i] > 1 && infer_has(collapsed, nc, (int64_t)i))
+            return infer_fail(op, 9, "dim %zu is collapsed but its slice size is %lld", i, (long long)sizes[i]);
+        if (sizes[i] > 1 && infer_has(batch, nb, (int64_t)i))
+            return infer_fail(op, 12, "dim %zu is batching but its slice size is %lld", i, (long long)sizes[i]);
     }
     return gather_result(op, 5, sizes, vector_dim, out, n_out);
 }
@@ -177,7 +228,8 @@ static xt_status check_updates(const ir_op *op, const ir_type *x, const ir_type 
         }
         if ((int64_t)at == vector_dim) at++;
         want = indices->dims[at++];
-        if (!infer_dim_eq(have, want)) return infer_fail(op, 4, "update dim %zu is %lld, the indices' dim is %lld", i, (long long)have, (long long)want);
+        if (!infer_dim_eq(have, want))
+            return infer_fail(op, 4, "update dim %zu is %lld, the indices' dim is %lld", i, (long long)have, (long long)want);
     }
     return NULL;
 }
@@ -189,7 +241,8 @@ RULE(scatter) {
     for (size_t i = 0; i < n; i++) {
         if (!infer_same_shape(infer_in(op, i), x)) return infer_fail(op, 1, "input %zu has another shape than input 0", i);
         if (!infer_same_shape(infer_in(op, n + 1 + i), updates)) return infer_fail(op, 3, "updates %zu have another shape than updates 0", i);
-        if (infer_in(op, i)->dtype != infer_in(op, n + 1 + i)->dtype) return infer_fail(op, 6, "updates %zu have another element type than their input", i);
+        if (infer_in(op, i)->dtype != infer_in(op, n + 1 + i)->dtype)
+            return infer_fail(op, 6, "updates %zu have another element type than their input", i);
     }
     int64_t vector_dim;
     XT_TRY(check_index(op, &scatter_rules, x, indices, &vector_dim));

@@ -77,8 +77,12 @@ RULE(triangular_solve) {
     return infer_one(out, n_out, b);
 }
 
-static xt_dtype complex_of(xt_dtype t) { return t == XT_F32 ? XT_C64 : t == XT_F64 ? XT_C128 : XT_DTYPE_NONE; }
-static xt_dtype real_of(xt_dtype t) { return t == XT_C64 ? XT_F32 : XT_F64; }
+static xt_dtype complex_of(xt_dtype t) {
+    return t == XT_F32 ? XT_C64 : t == XT_F64 ? XT_C128 : XT_DTYPE_NONE;
+}
+static xt_dtype real_of(xt_dtype t) {
+    return t == XT_C64 ? XT_F32 : XT_F64;
+}
 
 RULE(fft) {
     const ir_type *x = infer_in(op, 0);
@@ -98,7 +102,8 @@ RULE(fft) {
     for (size_t i = 0; i < n; i++) {
         bool halved = type == IR_IRFFT && i == n - 1;
         int64_t want = halved ? (last ? last / 2 + 1 : 0) : length[i];
-        if (!infer_dim_eq(tail[i], want)) return infer_fail(op, halved ? 5 : 4, "dim %zu is %lld, fft_length asks for %lld", x->rank - n + i, (long long)tail[i], (long long)want);
+        if (!infer_dim_eq(tail[i], want))
+            return infer_fail(op, halved ? 5 : 4, "dim %zu is %lld, fft_length asks for %lld", x->rank - n + i, (long long)tail[i], (long long)want);
     }
     if (real_input) tail[n - 1] = last ? last / 2 + 1 : 0;
     if (type == IR_IRFFT) tail[n - 1] = last, t = real_of(x->dtype);
@@ -112,8 +117,10 @@ RULE(rng) {
     XT_TRY(infer_need_stated(op, 1));
     XT_TRY(infer_int(op, IR_A_rng_distribution, &distribution));
     const ir_type *t = infer_stated(op, 0);
-    if (a->rank || a != b || t->kind != IR_TENSOR || t->dtype != a->dtype) return infer_fail(op, 1, "a and b must be scalars of the result's element type");
-    if (distribution == IR_RNG_NORMAL && !ir_dtype_is_float(a->dtype)) return infer_fail(op, 2, "NORMAL needs floats, found %s", ir_dtype_mlir(a->dtype));
+    if (a->rank || a != b || t->kind != IR_TENSOR || t->dtype != a->dtype)
+        return infer_fail(op, 1, "a and b must be scalars of the result's element type");
+    if (distribution == IR_RNG_NORMAL && !ir_dtype_is_float(a->dtype))
+        return infer_fail(op, 2, "NORMAL needs floats, found %s", ir_dtype_mlir(a->dtype));
     if (shape->rank != 1 || !ir_dtype_is_int(shape->dtype) || !infer_dim_eq(shape->dims[0], t->rank))
         return infer_fail(op, 3, "the shape must be a list of %u integers", t->rank);
     return infer_one(out, n_out, t);
@@ -127,8 +134,7 @@ RULE(rng_bit_generator) {
     if (state->rank != 1 || !ir_dtype_is_int(state->dtype)) return infer_fail(op, -2, "the state must be a list of ui64");
     if (infer_stated(op, 0) != state) return infer_fail(op, 1, "the next state must have the state's type");
     int64_t n = state->dims[0];
-    if (state->dtype == XT_U64 && n != IR_DYNAMIC &&
-        ((algorithm == IR_RNG_THREE_FRY && n != 2) || (algorithm == IR_RNG_PHILOX && n != 2 && n != 3)))
+    if (state->dtype == XT_U64 && n != IR_DYNAMIC && ((algorithm == IR_RNG_THREE_FRY && n != 2) || (algorithm == IR_RNG_PHILOX && n != 2 && n != 3)))
         return infer_fail(op, 2, "a state of %lld numbers does not fit %s", (long long)n, ir_enum_name(IR_A_rng_algorithm, algorithm));
     out[0] = state;
     out[1] = infer_stated(op, 1);

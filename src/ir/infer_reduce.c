@@ -8,7 +8,8 @@ static xt_status check_reduced(const ir_op *op, int c_shape, int c_dtype, int c_
     for (size_t i = 0; i < n; i++) {
         const ir_type *x = infer_in(op, i), *init = infer_in(op, n + i);
         if (!infer_same_shape(x, infer_in(op, 0))) return infer_fail(op, c_shape, "input %zu has another shape than input 0", i);
-        if (init->rank || init->dtype != x->dtype) return infer_fail(op, c_dtype, "initial value %zu must be a scalar of %s", i, ir_dtype_mlir(x->dtype));
+        if (init->rank || init->dtype != x->dtype)
+            return infer_fail(op, c_dtype, "initial value %zu must be a scalar of %s", i, ir_dtype_mlir(x->dtype));
     }
     *out_n = n;
     return NULL;

@@ -20,10 +20,16 @@ RULE(iota) {
 
 static int bit_width(xt_dtype t) {
     switch (t) {
-    case XT_BOOL: case XT_I1: case XT_U1: return 1;
-    case XT_I2: case XT_U2: return 2;
-    case XT_I4: case XT_U4: case XT_F4E2M1FN: return 4;
-    case XT_F6E2M3FN: case XT_F6E3M2FN: return 6;
+    case XT_BOOL:
+    case XT_I1:
+    case XT_U1: return 1;
+    case XT_I2:
+    case XT_U2: return 2;
+    case XT_I4:
+    case XT_U4:
+    case XT_F4E2M1FN: return 4;
+    case XT_F6E2M3FN:
+    case XT_F6E3M2FN: return 6;
     default: return (int)xt_dtype_size(t) * 8;
     }
 }
@@ -63,7 +69,8 @@ static xt_status check_broadcast(const ir_op *op, const ir_type *t) {
     size_t n;
     XT_TRY(infer_ints(op, IR_A_broadcast_dimensions, &dims, &n));
     if (t->kind != IR_TENSOR || t->dtype != x->dtype) return infer_fail(op, 1, "the result must have the operand's element type");
-    if (n != x->rank) return infer_fail(op, 2, "broadcast_dimensions = %s, expected one entry for each of %u dims", infer_dims(n, dims).text, x->rank);
+    if (n != x->rank)
+        return infer_fail(op, 2, "broadcast_dimensions = %s, expected one entry for each of %u dims", infer_dims(n, dims).text, x->rank);
     XT_TRY(infer_axes(op, 3, IR_A_broadcast_dimensions, dims, n, t->rank));
     XT_TRY(infer_unique(op, 4, IR_A_broadcast_dimensions, dims, n));
     for (size_t i = 0; i < n; i++) {
@@ -98,8 +105,10 @@ RULE(concatenate) {
             if (dims[d] == IR_DYNAMIC) dims[d] = t->dims[d];
         }
         if (!same) return infer_fail(op, 2, "operand %u differs from operand 0 outside dim %lld", i, (long long)dim);
-        if (dims[dim] == IR_DYNAMIC || t->dims[dim] == IR_DYNAMIC) dims[dim] = IR_DYNAMIC;
-        else if (__builtin_add_overflow(dims[dim], t->dims[dim], &dims[dim])) return infer_fail(op, 6, "dim %lld would overflow", (long long)dim);
+        if (dims[dim] == IR_DYNAMIC || t->dims[dim] == IR_DYNAMIC)
+            dims[dim] = IR_DYNAMIC;
+        else if (__builtin_add_overflow(dims[dim], t->dims[dim], &dims[dim]))
+            return infer_fail(op, 6, "dim %lld would overflow", (long long)dim);
     }
     return infer_one_tensor(op, first->dtype, first->rank, dims, out, n_out);
 }
@@ -129,7 +138,8 @@ RULE(pad) {
     XT_TRY(infer_ints(op, IR_A_edge_padding_high, &high, &nh));
     XT_TRY(infer_ints(op, IR_A_interior_padding, &interior, &ni));
     if (nl != x->rank || nh != x->rank || ni != x->rank)
-        return infer_fail(op, 2, "edge_padding_low, edge_padding_high and interior_padding have %zu, %zu and %zu entries, expected %u", nl, nh, ni, x->rank);
+        return infer_fail(op, 2, "edge_padding_low, edge_padding_high and interior_padding have %zu, %zu and %zu entries, expected %u", nl, nh, ni,
+                          x->rank);
     XT_TRY(infer_at_least(op, 3, IR_A_interior_padding, interior, ni, 0));
     for (uint32_t i = 0; i < x->rank; i++) {
         int64_t inner;
@@ -170,7 +180,8 @@ RULE(slice) {
     size_t ns, nl;
     XT_TRY(infer_ints(op, IR_A_start_indices, &start, &ns));
     XT_TRY(infer_ints(op, IR_A_limit_indices, &limit, &nl));
-    if (ns != x->rank || nl != x->rank) return infer_fail(op, 2, "start_indices and limit_indices have %zu and %zu entries, expected %u", ns, nl, x->rank);
+    if (ns != x->rank || nl != x->rank)
+        return infer_fail(op, 2, "start_indices and limit_indices have %zu and %zu entries, expected %u", ns, nl, x->rank);
     XT_TRY(infer_list(op, 2, IR_A_strides, x->rank, &stride));
     XT_TRY(infer_at_least(op, 4, IR_A_strides, stride, x->rank, 1));
     for (uint32_t i = 0; i < x->rank; i++) {

@@ -86,8 +86,10 @@ ir_func *ir_func_new(ir_module *m, const char *name, bool is_public) {
     f->body = body;
     f->module = m;
     body->func = f;
-    if (m->last_func) m->last_func->next = f;
-    else m->funcs = f;
+    if (m->last_func)
+        m->last_func->next = f;
+    else
+        m->funcs = f;
     m->last_func = f;
     return f;
 }
@@ -98,9 +100,13 @@ ir_func *ir_func_find(const ir_module *m, const char *name) {
     return NULL;
 }
 
-ir_block *ir_func_block(ir_func *f) { return f->body; }
+ir_block *ir_func_block(ir_func *f) {
+    return f->body;
+}
 
-ir_value *ir_func_arg(ir_func *f, const ir_type *type) { return ir_block_arg(f->module, f->body, type); }
+ir_value *ir_func_arg(ir_func *f, const ir_type *type) {
+    return ir_block_arg(f->module, f->body, type);
+}
 
 /* Appends to a small list, or replaces the attribute of the same name. */
 static bool list_set(arena *mem, ir_attr **list, size_t *n, ir_attr attr) {
@@ -134,4 +140,6 @@ bool ir_func_set_result_attr(ir_func *f, size_t result, ir_attr attr) {
     return list_set(mem, &f->result_attrs[result], &f->n_result_attrs[result], attr);
 }
 
-bool ir_module_set_attr(ir_module *m, ir_attr attr) { return list_set(m->mem, &m->attrs, &m->n_attrs, attr); }
+bool ir_module_set_attr(ir_module *m, ir_attr attr) {
+    return list_set(m->mem, &m->attrs, &m->n_attrs, attr);
+}

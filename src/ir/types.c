@@ -16,8 +16,8 @@ typedef struct table {
 
 static _Atomic(table *) current;
 static pthread_mutex_t grow_lock = PTHREAD_MUTEX_INITIALIZER;
-static size_t type_count;                                        /* under grow_lock */
-static _Atomic(const ir_type *) scalars[XT_DTYPE_COUNT];         /* rank 0: the shortest way for the most frequent types */
+static size_t type_count; /* under grow_lock */
+static _Atomic(const ir_type *) scalars[XT_DTYPE_COUNT]; /* rank 0: the shortest way for the most frequent types */
 static _Atomic(const ir_type *) the_token;
 
 static uint64_t mix(uint64_t h, uint64_t v) {
@@ -78,8 +78,10 @@ static ir_type *make_type(ir_kind kind, xt_dtype dtype, size_t rank, const int64
     t->rank = (uint32_t)rank;
     t->count = count;
     if (rank) memcpy(t + 1, elems ? (const void *)elems : (const void *)dims, rank * item);
-    if (elems) t->elems = (const ir_type *const *)(t + 1);
-    else t->dims = (const int64_t *)(t + 1);
+    if (elems)
+        t->elems = (const ir_type *const *)(t + 1);
+    else
+        t->dims = (const int64_t *)(t + 1);
     return t;
 }
 
@@ -111,11 +113,15 @@ const ir_type *ir_tensor(xt_dtype t, size_t rank, const int64_t *dims) {
     int64_t count = 1;
     bool dynamic = false;
     for (size_t i = 0; i < rank; i++) {
-        if (dims[i] == IR_DYNAMIC) dynamic = true;
-        else if (dims[i] < 0) return NULL;
+        if (dims[i] == IR_DYNAMIC)
+            dynamic = true;
+        else if (dims[i] < 0)
+            return NULL;
     }
-    if (dynamic) count = -1;
-    else if (!dims_count(dims, rank, &count)) return NULL;
+    if (dynamic)
+        count = -1;
+    else if (!dims_count(dims, rank, &count))
+        return NULL;
     size_t bytes;
     if (!dynamic && (!size_mul((size_t)count, xt_dtype_size(t), &bytes) || bytes > PTRDIFF_MAX)) return NULL;
     return intern_type(IR_TENSOR, t, rank, dims, NULL, count);
@@ -145,8 +151,12 @@ static const ir_type *aggregate(ir_kind kind, size_t n, const ir_type *const *el
     return intern_type(kind, XT_DTYPE_NONE, n, NULL, n ? elems : NULL, 0);
 }
 
-const ir_type *ir_tuple(size_t n, const ir_type *const *elems) { return aggregate(IR_TUPLE, n, elems); }
-const ir_type *ir_future(size_t n, const ir_type *const *elems) { return aggregate(IR_FUTURE, n, elems); }
+const ir_type *ir_tuple(size_t n, const ir_type *const *elems) {
+    return aggregate(IR_TUPLE, n, elems);
+}
+const ir_type *ir_future(size_t n, const ir_type *const *elems) {
+    return aggregate(IR_FUTURE, n, elems);
+}
 
 const ir_type *ir_with_dtype(const ir_type *t, xt_dtype d) {
     if (!t || t->kind != IR_TENSOR) return NULL;
@@ -212,13 +222,25 @@ static const struct dtype_info {
     [XT_F6E3M2FN] = {"f6E3M2FN", FLOAT | SIGNED},
 };
 
-static unsigned dtype_flags(xt_dtype t) { return t > XT_DTYPE_NONE && t < XT_DTYPE_COUNT ? dtypes[t].flags : 0; }
-bool ir_dtype_is_float(xt_dtype t) { return dtype_flags(t) & FLOAT; }
-bool ir_dtype_is_int(xt_dtype t) { return dtype_flags(t) & INT; }
-bool ir_dtype_is_signed(xt_dtype t) { return dtype_flags(t) & SIGNED; }
-bool ir_dtype_is_complex(xt_dtype t) { return dtype_flags(t) & COMPLEX; }
+static unsigned dtype_flags(xt_dtype t) {
+    return t > XT_DTYPE_NONE && t < XT_DTYPE_COUNT ? dtypes[t].flags : 0;
+}
+bool ir_dtype_is_float(xt_dtype t) {
+    return dtype_flags(t) & FLOAT;
+}
+bool ir_dtype_is_int(xt_dtype t) {
+    return dtype_flags(t) & INT;
+}
+bool ir_dtype_is_signed(xt_dtype t) {
+    return dtype_flags(t) & SIGNED;
+}
+bool ir_dtype_is_complex(xt_dtype t) {
+    return dtype_flags(t) & COMPLEX;
+}
 
-const char *ir_dtype_mlir(xt_dtype t) { return t > XT_DTYPE_NONE && t < XT_DTYPE_COUNT && dtypes[t].mlir ? dtypes[t].mlir : "none"; }
+const char *ir_dtype_mlir(xt_dtype t) {
+    return t > XT_DTYPE_NONE && t < XT_DTYPE_COUNT && dtypes[t].mlir ? dtypes[t].mlir : "none";
+}
 
 bool ir_dtype_from_mlir(const char *s, size_t n, xt_dtype *out) {
     for (int t = 1; t < XT_DTYPE_COUNT; t++) {
@@ -248,8 +270,10 @@ void ir_type_print(const ir_type *t, str *out) {
     }
     str_append(out, "tensor<");
     for (uint32_t i = 0; i < t->rank; i++) {
-        if (t->dims[i] == IR_DYNAMIC) str_append(out, "?x");
-        else str_printf(out, "%lldx", (long long)t->dims[i]);
+        if (t->dims[i] == IR_DYNAMIC)
+            str_append(out, "?x");
+        else
+            str_printf(out, "%lldx", (long long)t->dims[i]);
     }
     str_append(out, ir_dtype_mlir(t->dtype));
     str_putc(out, '>');

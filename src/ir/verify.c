@@ -63,7 +63,8 @@ static xt_status verify_ops(verifier *v, const ir_block *b, ir_opcode terminator
     for (const ir_op *op = b->first; op; op = op->next) {
         bool ends = ir_op_infos[op->code].flags & IR_TERMINATOR;
         if (ends && op->next) return fail(v, op, "ops follow a return");
-        if (ends && op->code != terminator) return fail(v, op, terminator == OP_return ? "a region must end in stablehlo.return" : "a function must end in func.return");
+        if (ends && op->code != terminator)
+            return fail(v, op, terminator == OP_return ? "a region must end in stablehlo.return" : "a function must end in func.return");
         if (!ends && !op->next) return fail(v, op, "a block must end in a return, its last op is");
         XT_TRY(verify_op(v, op, b));
     }

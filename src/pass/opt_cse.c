@@ -7,8 +7,8 @@
 enum { LARGEST_LITERAL = 1 << 16 }; /* bytes; larger ones are equal only when they are the same memory */
 
 typedef struct table {
-    map *ops;        /* key -> ir_op of the first of its kind in scope */
-    str *keys;       /* of the ops entered, to leave a scope again */
+    map *ops; /* key -> ir_op of the first of its kind in scope */
+    str *keys; /* of the ops entered, to leave a scope again */
     size_t n, cap;
 } table;
 
@@ -18,8 +18,12 @@ typedef struct keyer {
     uint32_t next;
 } keyer;
 
-static void put(keyer *k, const void *p, size_t n) { str_appendn(k->out, p, n); }
-static void put_int(keyer *k, uint64_t v) { put(k, &v, sizeof v); }
+static void put(keyer *k, const void *p, size_t n) {
+    str_appendn(k->out, p, n);
+}
+static void put_int(keyer *k, uint64_t v) {
+    put(k, &v, sizeof v);
+}
 
 static void put_attr(keyer *k, const ir_attr *a) {
     put_int(k, (uint64_t)a->key << 32 | (uint64_t)a->kind << 16 | a->dtype);
@@ -27,11 +31,18 @@ static void put_attr(keyer *k, const ir_attr *a) {
     switch (a->kind) {
     case IR_AK_BOOL: put_int(k, a->v.b); return;
     case IR_AK_UNIT: return;
-    case IR_AK_INT: case IR_AK_ENUM: case IR_AK_FLOAT: put(k, &a->v.i, sizeof a->v.i); return;
+    case IR_AK_INT:
+    case IR_AK_ENUM:
+    case IR_AK_FLOAT: put(k, &a->v.i, sizeof a->v.i); return;
     case IR_AK_TYPE: put_int(k, a->v.type->id); return;
-    case IR_AK_STRING: case IR_AK_SYMBOL: case IR_AK_OPAQUE: put_int(k, a->n), put(k, a->v.s, a->n); return;
-    case IR_AK_INTS: case IR_AK_BOOLS: case IR_AK_ENUMS: put_int(k, a->n), put_int(k, a->rank2), put(k, a->v.ints, a->n * sizeof *a->v.ints); return;
-    case IR_AK_ARRAY: case IR_AK_DICT:
+    case IR_AK_STRING:
+    case IR_AK_SYMBOL:
+    case IR_AK_OPAQUE: put_int(k, a->n), put(k, a->v.s, a->n); return;
+    case IR_AK_INTS:
+    case IR_AK_BOOLS:
+    case IR_AK_ENUMS: put_int(k, a->n), put_int(k, a->rank2), put(k, a->v.ints, a->n * sizeof *a->v.ints); return;
+    case IR_AK_ARRAY:
+    case IR_AK_DICT:
         put_int(k, a->n);
         for (size_t i = 0; i < a->n; i++) put_attr(k, &a->v.list[i]);
         return;
@@ -39,8 +50,10 @@ static void put_attr(keyer *k, const ir_attr *a) {
         const ir_literal *lit = &a->v.dense;
         size_t bytes = lit->splat ? xt_dtype_size(lit->type->dtype) : ir_type_bytes(lit->type);
         put_int(k, (uint64_t)lit->type->id << 1 | lit->splat);
-        if (bytes <= LARGEST_LITERAL) put(k, lit->data, bytes);
-        else put(k, &lit->data, sizeof lit->data);
+        if (bytes <= LARGEST_LITERAL)
+            put(k, lit->data, bytes);
+        else
+            put(k, &lit->data, sizeof lit->data);
     }
     }
 }
@@ -63,8 +76,10 @@ static void put_op(keyer *k, const ir_op *op, bool inner) {
     for (uint32_t i = 0; i < op->n_attrs; i++) put_attr(k, &op->attrs[i]);
     put_int(k, (uint64_t)op->n_out << 32 | op->n_regions);
     for (uint32_t i = 0; i < op->n_out; i++) {
-        if (inner) put_local(k, &op->out[i]);
-        else put_int(k, op->out[i].type->id);
+        if (inner)
+            put_local(k, &op->out[i]);
+        else
+            put_int(k, op->out[i].type->id);
     }
     for (uint32_t r = 0; r < op->n_regions; r++) {
         const ir_block *b = op->regions[r].block;

@@ -9,8 +9,13 @@ enum { MOST_ELEMENTS = 64, MOST_COMPUTED = 4096, MOST_OPERANDS = 16 };
 
 static bool may_fold(const ir_op *op) {
     switch (op->code) {
-    case OP_constant: case OP_iota: case OP_while: case OP_optimization_barrier: case OP_rng_bit_generator: return false;
-    case OP_if: case OP_case: return false; /* their regions may read values from outside */
+    case OP_constant:
+    case OP_iota:
+    case OP_while:
+    case OP_optimization_barrier:
+    case OP_rng_bit_generator: return false;
+    case OP_if:
+    case OP_case: return false; /* their regions may read values from outside */
     default: break;
     }
     if (!op->n_out || op->n_in == 0 || op->n_in > MOST_OPERANDS || op->n_out > MOST_OPERANDS || !ir_op_is_pure(op)) return false;

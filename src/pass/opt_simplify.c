@@ -3,7 +3,9 @@
  * without readers go with opt_dce. */
 #include "pass/rules.h"
 
-static ir_op *def(const ir_value *v, ir_opcode code) { return v->def && v->def->code == code ? v->def : NULL; }
+static ir_op *def(const ir_value *v, ir_opcode code) {
+    return v->def && v->def->code == code ? v->def : NULL;
+}
 
 static bool counts_up(const int64_t *v, size_t n) {
     for (size_t i = 0; i < n; i++)

@@ -14,14 +14,16 @@
 typedef struct pass_ctx {
     bool changed; /* set by a pass, cleared by the runner before each */
     bool inexact; /* rewrites that round differently are welcome */
-    bool verify;  /* ir_verify after each pass: on in builds with assertions */
-    int stage;    /* how many passes the runner has run: orders the dumps of one program */
-    int program;  /* number of the program within the process, for dumps; 0 until the first */
+    bool verify; /* ir_verify after each pass: on in builds with assertions */
+    int stage; /* how many passes the runner has run: orders the dumps of one program */
+    int program; /* number of the program within the process, for dumps; 0 until the first */
 } pass_ctx;
 #ifdef NDEBUG
-#define PASS_CTX_INIT {0}
+#define PASS_CTX_INIT                                                                                                                                \
+    { 0 }
 #else
-#define PASS_CTX_INIT {.verify = true}
+#define PASS_CTX_INIT                                                                                                                                \
+    { .verify = true }
 #endif
 
 typedef xt_status (*pass_fn)(pass_ctx *c, ir_module *m);
@@ -39,7 +41,7 @@ extern const size_t pass_row_count;
 /* Takes every chlo op apart into StableHLO ops. Needs: static shapes at those ops. Leaves: no op of the chlo dialect. Stands in the table too. */
 xt_status pass_lower_chlo(ir_module *m);
 
-const pass_row *pass_find(const char *name);               /* NULL when there is none */
+const pass_row *pass_find(const char *name); /* NULL when there is none */
 xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m);
 /* The passes that every program goes through: lowers what has a meaning in smaller ops, then improves until nothing changes. */
 xt_status pass_optimize(pass_ctx *c, ir_module *m);

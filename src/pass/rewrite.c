@@ -1,7 +1,9 @@
 /* See rewrite.h. A replacement may itself be replaced later; chains are followed to their end. */
 #include "pass/rewrite.h"
 
-void rewriter_deinit(rewriter *r) { base_free(r->to); }
+void rewriter_deinit(rewriter *r) {
+    base_free(r->to);
+}
 
 static ir_value *target(const rewriter *r, const ir_value *v) {
     return v->mark >> 32 == r->epoch >> 32 ? r->to[(uint32_t)v->mark] : NULL;

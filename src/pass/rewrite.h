@@ -10,11 +10,12 @@ typedef struct rewriter {
     ir_value **to;
     size_t n, cap;
 } rewriter;
-#define REWRITER_INIT {.epoch = ir_new_epoch()}
+#define REWRITER_INIT                                                                                                                                \
+    { .epoch = ir_new_epoch() }
 void rewriter_deinit(rewriter *r);
 
 bool rewrite_value(rewriter *r, ir_value *old, ir_value *with); /* false without memory */
-bool rewrite_operands(rewriter *r, ir_op *op);                  /* true when one changed */
+bool rewrite_operands(rewriter *r, ir_op *op); /* true when one changed */
 
 /* Calls `visit` for each op of each function: operands rewritten before, regions walked before the op itself. */
 typedef xt_status (*rewrite_visit)(rewriter *r, pass_ctx *c, ir_op *op, void *user);
