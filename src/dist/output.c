@@ -1,10 +1,11 @@
-/* A rank's stdout or stderr, passed on in whole lines so that ranks never share one. '\r' ends a line too: it repaints a progress bar. */
+/* A rank's stdout or stderr, passed on in whole lines so that ranks never share one. A '\r', by which a progress bar repaints its line, ends
+ * one too: between two repaints another rank may speak. */
 #include <errno.h>
 #include <unistd.h>
 
 #include "dist/dist_int.h"
 
-#define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in parts */
+#define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in lines of this length */
 
 void output_open(output_stream *o, int from, int to, int rank) {
     *o = (output_stream){.from = from, .to = to, .line = STR_INIT};
@@ -21,28 +22,25 @@ static void write_all(int fd, const char *p, size_t n) {
     }
 }
 
-/* The library's own messages in a rank carry the prefix already. */
+/* The library's own messages in a rank carry the prefix already. An end of any kind becomes a newline; what is empty but for '\r' goes. */
 static void add_line(const output_stream *o, const char *p, size_t n, str *out) {
-    size_t prefix = strlen(o->prefix);
-    while (n && *p == '\r') {
-        str_putc(out, *p++);
-        n--;
-    }
-    if (n < prefix || memcmp(p, o->prefix, prefix) != 0) str_append(out, o->prefix);
-    str_appendn(out, p, n);
+    size_t prefix = strlen(o->prefix), text = n;
+    while (text && (p[text - 1] == '\n' || p[text - 1] == '\r')) text--;
+    if (!text && memchr(p, '\r', n)) return;
+    if (text < prefix || memcmp(p, o->prefix, prefix) != 0) str_append(out, o->prefix);
+    str_appendn(out, p, text);
+    str_putc(out, '\n');
 }
 
-/* Length of the first line with its end, 0 when there is no whole one. "\r\n" is one end; a '\r' at the very front belongs to what follows. */
+/* Length of the first line with its end, 0 when there is no whole one. "\r\n" is one end. */
 static size_t line_length(const char *p, size_t n) {
-    size_t front = 0;
-    while (front < n && p[front] == '\r') front++;
-    for (size_t i = front; i < n; i++) {
+    for (size_t i = 0; i < n; i++) {
         if (p[i] == '\n') return i + 1;
         if (p[i] != '\r') continue;
         if (i + 1 == n) return 0; /* the next byte decides */
-        return p[i + 1] == '\n' ? i + 2 : i;
+        return p[i + 1] == '\n' ? i + 2 : i + 1;
     }
-    return n - front >= LONGEST ? n : 0;
+    return n >= LONGEST ? n : 0;
 }
 
 static void pass_lines(output_stream *o, bool all) {
@@ -54,7 +52,6 @@ static void pass_lines(output_stream *o, bool all) {
     }
     if (all && at < o->line.len) {
         add_line(o, o->line.data + at, o->line.len - at, &out);
-        str_putc(&out, '\n');
         at = o->line.len;
     }
     memmove(o->line.data, o->line.data + at, o->line.len - at);

@@ -242,7 +242,7 @@ static int mixed(int rank, void *arg) {
         fprintf(to, " line %d\n", i);
         fflush(to);
     }
-    printf("\rbar 1\rbar 2");
+    printf("\r\rbar 1\rbar 2\r");
     fflush(stdout);
     return 0;
 }
@@ -260,8 +260,9 @@ static void lines_are_whole(void **state) {
             snprintf(line, sizeof line, "[rank %d] rank %d line %d\n", rank, rank, i);
             has(i % 2 ? r.out : r.err, line);
         }
-    has(r.out, "\r[rank 2] bar 1\r[rank 2] bar 2\n");
-    assert_int_equal(count_of(r.out, "\n"), 33);
+    has(r.out, "[rank 2] bar 1\n");
+    has(r.out, "[rank 2] bar 2\n");
+    assert_int_equal(count_of(r.out, "\n"), 36);
     assert_int_equal(count_of(r.err, "\n"), 30);
 }
 
