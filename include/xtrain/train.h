@@ -52,7 +52,7 @@ typedef struct xt_trainer_opts {
     xt_switch checkpointing;         /* default on: last.ckpt at the end */
     xt_switch model_summary;         /* default on */
     const char *resume;              /* checkpoint to continue from; "last" = newest of the run */
-    uint64_t seed;                   /* xt_seed at fit; 0 = leave the run's seed alone */
+    uint64_t seed;                   /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);

@@ -31,9 +31,8 @@ static void facts_of(const xt_trainer *t, fact out[FACT_COUNT]) {
         snprintf(out[FACT_STABLEHLO].value, sizeof out->value, "%lld.%lld.%lld", (long long)d->stablehlo[0], (long long)d->stablehlo[1], (long long)d->stablehlo[2]);
     }
     xt_status_free(s);
-    int64_t effective = t->train ? xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * world_get()->size : 0;
-    if (t->train) snprintf(out[FACT_EFFECTIVE].value, sizeof out->value, "%lld", (long long)effective);
-    if (t->train) snprintf(out[FACT_BATCHES].value, sizeof out->value, "%lld", (long long)xt_loader_batches(t->train));
+    if (t->effective_batch) snprintf(out[FACT_EFFECTIVE].value, sizeof out->value, "%lld", (long long)t->effective_batch);
+    if (t->epoch_batches_known) snprintf(out[FACT_BATCHES].value, sizeof out->value, "%lld", (long long)t->epoch_batches_known);
     if (t->opt) snprintf(out[FACT_OPTIMIZER].value, sizeof out->value, "%s", t->opt->kind->name);
 }
 
@@ -233,8 +232,8 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = read_meta(f, path, &r);
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
-    if (!s) xt_seed(r.seed);
     if (!s) s = xt_load(t->net, path);
+    if (!s) xt_seed(r.seed);
     if (!s) s = restore_optimizer(t, f, path);
     if (!s) s = restore_callbacks(t, f, path);
     if (!s) {

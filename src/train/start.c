@@ -63,6 +63,8 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     device_client *client;
     XT_TRY(status_at(lazy_device(&client), src));
     if (t->o.seed) xt_seed(t->o.seed);
+    t->effective_batch = xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * world_get()->size;
+    t->epoch_batches_known = xt_loader_batches(t->train);
     XT_TRY(train_module(t, t->task));
     XT_TRY(make_optimizer(t));
     XT_TRY(callbacks_built_in(t));

@@ -54,6 +54,7 @@ struct xt_trainer {
     size_t n_sinks;
     struct history *history;   /* points of the loss curve */
     xt_loader *train, *val;    /* while fitting */
+    int64_t effective_batch, epoch_batches_known; /* of the last fit; 0 before */
 
     train_totals at;
     xt_epoch_detail *details;

@@ -82,6 +82,7 @@ xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
     xt_status s = options_check(train_option_rows, train_option_count, &probe, "xt_trainer_new");
     keep_problem(t, status_at(s, src));
     keep_problem(t, take_environment(t));
+    if (t->given.seed) xt_seed(t->given.seed); /* already here: a loader made next takes its order from it */
     return t;
 }
 
@@ -156,6 +157,7 @@ void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
         keep_problem(t, s);
         return;
     }
+    if (t->given.seed) xt_seed(t->given.seed);
 }
 
 /* --- settling -------------------------------------------------------------------------------------------------------------------------------- */
