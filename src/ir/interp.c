@@ -443,11 +443,14 @@ static xt_status control_alone(interp *c, const ir_op *op, const array *in, arra
 xt_status interp_op(const ir_module *m, const ir_op *op, const interp_hooks *hooks, const array *in, array *out, interp_lookup outer, void *env) {
     interp c = {.m = m, .hooks = hooks, .outer = outer, .env = env};
     xt_status s;
-    if (is_control(op->code) || op->code == OP_call || op->code == OP_composite)
+    if (is_control(op->code) || op->code == OP_call || op->code == OP_composite) {
+        c.pool = base_calloc(1, sizeof *c.pool); /* without it a loop is slower, nothing else */
         s = control_alone(&c, op, in, out);
-    else
+    } else {
         s = interp_dispatch(&c, op, in, out);
+    }
     plans_free(c.plans);
+    pool_free(c.pool);
     return s && op->src ? status_at(s, src_get(op->src)) : s;
 }
 
