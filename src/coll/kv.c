@@ -114,14 +114,16 @@ static xt_status no_value(segment *s, const char *key, size_t key_size) {
 
 xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size) {
     segment *s = g->state;
-    for (;;) {
+    for (int64_t since = 0;;) {
         uint32_t bell = atomic_load(&s->head->kv_bell);
         bool found = false;
         XT_TRY(try_get(s->head, key, key_size, out, out_size, &found));
         if (found) return NULL;
         if (coll_now() >= deadline) return no_value(s, key, key_size);
-        for (int r = 0; r < s->size; r++)
-            if (r != s->rank) XT_TRY(segment_check_rank(s, r, "a read of the key-value store"));
+        xt_status st = NULL;
+        for (int r = 0; r < s->size && !st; r++)
+            if (r != s->rank) st = segment_check_rank(s, r, "a read of the key-value store");
+        if (segment_believe(&st, &since)) return st;
         segment_sleep(&s->head->kv_bell, bell, deadline);
     }
 }

@@ -11,6 +11,7 @@
 
 /* A sleeping rank looks at the others' processes this often; "noticed within a second" is met with room. */
 #define SLICE_NS 200000000
+#define BELIEVE_NS 150000000
 
 static void futex_wait(_Atomic uint32_t *word, uint32_t seen, int64_t ns) {
     struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
@@ -140,6 +141,15 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     return st;
 }
 
+bool segment_believe(xt_status *st, int64_t *since) {
+    if (!*st) return false;
+    if (!*since) *since = coll_now();
+    if (coll_now() - *since >= BELIEVE_NS) return true;
+    xt_status_free(*st);
+    *st = NULL;
+    return false;
+}
+
 static xt_status timed_out(segment *s, uint64_t want, const char *what, double waited) {
     str text = STR_INIT;
     own_position(s, what, &text);
@@ -182,13 +192,14 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
         if (all_reached(s, want)) return NULL;
         spin_hint();
     }
-    int64_t began = coll_now();
+    int64_t began = coll_now(), since = 0;
     atomic_fetch_add(&s->head->sleepers, 1);
     xt_status st = NULL;
     while (!st) {
         uint32_t bell = atomic_load(&s->head->bell);
         if (all_reached(s, want)) break;
-        if ((st = check_missing(s, want, what))) break;
+        st = check_missing(s, want, what);
+        if (segment_believe(&st, &since)) break;
         if (coll_now() >= deadline)
             st = timed_out(s, want, what, (double)(coll_now() - began) * 1e-9);
         else

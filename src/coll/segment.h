@@ -60,6 +60,9 @@ void segment_leave(segment *s, slot_state state, const char *why);
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
 /* An error when rank r has ended, left or given up; NULL while it may still come. */
 xt_status segment_check_rank(segment *s, int r, const char *what);
+/* Whether the bad news `st` should be believed now; it is freed if not. *since begins at 0. The news waits a moment, so that the launcher sees the rank
+ * that is its cause end before those that suffer from it. */
+bool segment_believe(xt_status *st, int64_t *since);
 void segment_describe(segment *s, uint64_t want, str *out); /* "rank 1 (pid 12) at a.c:3 ...; rank 2 ..." of those below step `want` */
 void segment_fill_slot(seg_slot *slot, int pid);
 bool process_alive(int pid, uint64_t start);

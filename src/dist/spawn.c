@@ -287,7 +287,7 @@ static void reap(launcher *l) {
         p->pidfd = -1;
         tell_watcher(l, r);
         coll_announce_end(l->rendezvous, r);
-        if (status != 0) failed = r;
+        if (status != 0 && (failed < 0 || !WIFEXITED(status) || WIFEXITED(l->ranks[failed].status))) failed = r; /* a killed one is the cause */
     }
     if (failed >= 0 && l->first < 0) fail_first(l, failed);
 }
