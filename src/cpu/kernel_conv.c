@@ -2,8 +2,8 @@
  *   forward    plain windows;
  *   data       the gradient of the input: a dilated left side or a kernel turned around, strides 1; the kernel's dims swapped;
  *   weights    the gradient of the kernel: batch and feature exchange roles, the right side is the larger window.
- * The last is recognised by size only, as any of them is a correct forward convolution too. Dimension numbers become strides, so no operand is
- * transposed; oneDNN is asked for its own layouts when it has no fast code for the given ones, and reorders run inside the thunk. */
+ * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no fast code for the given
+ * ones, and reorders run inside the thunk. */
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
 
@@ -211,7 +211,10 @@ static bool as_weights(const conv *c, conv_desc *d) {
                            &d->pad_r[i]))
             return false;
     }
-    if (window <= result && c->batch_groups == 1) return false;
+    /* Any such convolution is a forward one as well. Programs that mean the gradient read the batch of an image tensor as features, so the
+     * feature dim comes first; otherwise only a window far larger than the result speaks for it. */
+    bool meant = c->lhs_f == 0 || c->batch_groups > 1 || window > 8 * result;
+    if (!meant) return false;
     d->form = CONV_WEIGHTS;
     d->input[0] = SRC, d->input[1] = DST, d->output = WEI;
     return tensor_desc(&d->md[SRC], c->lhs, &c->lv, c->lhs_f, c->lhs_b, c->lhs_s, c->n) &&
@@ -372,12 +375,12 @@ static bool is_straight(const conv *c) {
 static bool find_form(conv *c, const ir_value **kernel, conv_state *s, size_t *scratch, conv_desc *d) {
     bool reversed = is_reversed(c), straight = is_straight(c);
     if (!reversed && !straight) return false;
-    if (straight && as_weights(c, d)) return true;
     const ir_value *plain = straight ? unreversed(c, *kernel) : NULL;
     if (plain && as_data(c, d)) { /* the program turns the kernel around just for us */
         *kernel = plain;
         return true;
     }
+    if (straight && as_weights(c, d)) return true;
     if (straight && as_forward(c, d)) return true;
     if (reversed && as_data(c, d)) return true;
     bool usable = straight ? as_data(c, d) : as_forward(c, d);

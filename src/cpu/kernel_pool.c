@@ -171,6 +171,35 @@ static int64_t select_in(const window_run *r, const float *in, const int64_t *at
     }
 }
 
+/* One plane of rows and columns, the window in both: no odometer, and padding cuts the window once per output. */
+static void scatter_plane(const window_run *r, const float *in, const float *src, float *out) {
+    const window *w = r->w;
+    int y = w->n - 2, x = w->n - 1;
+    int64_t rows = w->in[y], cols = w->in[x];
+    for (int64_t i = 0; i < rows * cols; i++) out[i] = r->init;
+    for (int64_t oy = 0; oy < w->out[y]; oy++) {
+        int64_t y0 = oy * w->stride[y] - w->low[y], y1 = y0 + w->size[y];
+        if (y0 < 0) y0 = 0;
+        if (y1 > rows) y1 = rows;
+        for (int64_t ox = 0; ox < w->out[x]; ox++) {
+            int64_t x0 = ox * w->stride[x] - w->low[x], x1 = x0 + w->size[x];
+            if (x0 < 0) x0 = 0;
+            if (x1 > cols) x1 = cols;
+            if (y0 >= y1 || x0 >= x1) continue;
+            int64_t best = y0 * cols + x0;
+            float most = in[best];
+            for (int64_t j = y0; j < y1; j++)
+                for (int64_t k = x0; k < x1; k++) {
+                    float v = in[j * cols + k];
+                    bool keep = most >= v;
+                    best = keep ? best : j * cols + k;
+                    most = keep ? most : v;
+                }
+            out[best] += src[oy * w->out[x] + ox];
+        }
+    }
+}
+
 static void scatter_planes(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const window_run *r = ctx;
@@ -180,6 +209,10 @@ static void scatter_planes(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         const float *in = r->in + t * in_size, *src = r->src + t * out_size;
         float *out = r->out + t * in_size;
+        if (r->planes == w->n - 2) {
+            scatter_plane(r, in, src, out);
+            continue;
+        }
         for (int64_t i = 0; i < in_size; i++) out[i] = r->init;
         int64_t at[VIEW_MAX] = {0};
         for (int64_t o = 0; o < out_size; o++) {

@@ -32,15 +32,40 @@ static double count_of(const ir_type *t) {
     return t->kind == IR_TENSOR && t->count > 0 ? (double)t->count : 0;
 }
 
+static int64_t int_at(const ir_op *op, ir_attr_key k, size_t i, int64_t fallback) {
+    size_t n;
+    const int64_t *v = ir_get_ints(op, k, &n);
+    return i < n ? v[i] : fallback;
+}
+
+/* Products with real elements only: what padding and dilation put in is not computed by any good kernel (and not counted by XLA). */
+static double conv_flops(const ir_op *op) {
+    const ir_type *l = op->in[0]->type, *r = op->in[1]->type, *o = op->out[0].type;
+    size_t n;
+    const int64_t *ls = ir_get_ints(op, IR_A_input_spatial_dimensions, &n), *rs = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &n);
+    const int64_t *os = ir_get_ints(op, IR_A_output_spatial_dimensions, &n);
+    double flops = 2.0 * (double)o->dims[ir_get_int(op, IR_A_output_batch_dimension, 0)] *
+                   (double)o->dims[ir_get_int(op, IR_A_output_feature_dimension, 0)] *
+                   (double)r->dims[ir_get_int(op, IR_A_kernel_input_feature_dimension, 0)];
+    for (size_t d = 0; d < n; d++) {
+        int64_t stride = int_at(op, IR_A_window_strides, d, 1), low = int_at(op, IR_A_padding, 2 * d, 0), hits = 0;
+        int64_t l_dil = int_at(op, IR_A_lhs_dilation, d, 1), r_dil = int_at(op, IR_A_rhs_dilation, d, 1);
+        for (int64_t i = 0; i < o->dims[os[d]]; i++)
+            for (int64_t k = 0; k < r->dims[rs[d]]; k++) {
+                int64_t at = i * stride + k * r_dil - low;
+                hits += at >= 0 && at % l_dil == 0 && at / l_dil < l->dims[ls[d]];
+            }
+        flops *= (double)hits;
+    }
+    return flops;
+}
+
 static double contraction_flops(const ir_op *op) {
-    const ir_type *l = op->in[0]->type, *r = op->in[1]->type;
+    const ir_type *l = op->in[0]->type;
     double per = 1; /* products in one element of the result */
     size_t n;
-    if (op->code == OP_convolution) {
-        per = count_of(r);
-        int64_t o = r->dims[ir_get_int(op, IR_A_kernel_output_feature_dimension, 0)];
-        if (o > 0) per /= (double)o;
-    } else if (op->code == OP_dot) {
+    if (op->code == OP_convolution) return conv_flops(op);
+    if (op->code == OP_dot) {
         per = l->rank ? (double)l->dims[l->rank - 1] : 1;
     } else {
         const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &n);

@@ -43,6 +43,9 @@ static const conv_row convs[] = {
     {"weights nhwc", "2x9x8x4", "2x9x8x6", "3x3x4x6", "[f, 0, 1, b]x[i, 0, 1, o]->[0, 1, b, f]", "stride = [1, 1], pad = [[1, 1], [1, 1]]", 1, 1,
      false, ""},
     {"weights by batch groups", "3x4x7x7", "3x6x5x5", "6x2x3x3", "[f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1]", "stride = [1, 1]", 1, 2, false, ""},
+    {"forward, kernel larger than the result", "2x8x2x2", "6x8x3x3", "2x6x2x2", NCHW, "stride = [1, 1], pad = [[1, 1], [1, 1]]", 1, 1, false, ""},
+    {"data, kernel larger than the result", "2x6x2x2", "6x8x3x3", "2x8x2x2", "[b, f, 0, 1]x[i, o, 0, 1]->[b, f, 0, 1]",
+     "stride = [1, 1], pad = [[1, 1], [1, 1]]", 1, 1, true, "2, 3"},
     {"negative padding", "2x3x9x9", "4x3x3x3", "2x4x5x5", NCHW, "stride = [1, 1], pad = [[-1, -1], [-1, -1]]", 1, 1, false, ""},
     {"large enough for oneDNN's own layouts", "2x32x20x20", "32x32x3x3", "2x32x18x18", NCHW, "stride = [1, 1]", 1, 1, false, ""},
 };
@@ -78,6 +81,8 @@ static void forms_are_recognised(void **state) {
     static const struct {
         const char *name, *kernel;
     } want[] = {{"forward nchw", "onednn-conv "},
+                {"forward, kernel larger than the result", "onednn-conv "},
+                {"data, kernel larger than the result", "onednn-conv-data "},
                 {"data, reversed kernel before it", "onednn-conv-data "},
                 {"data of a strided convolution", "onednn-conv-data "},
                 {"weights nchw", "onednn-conv-weights "},
@@ -101,6 +106,26 @@ static void forms_are_recognised(void **state) {
             str_free(&plan);
             cpu_exec_free(e);
         }
+}
+
+/* The three convolutions of one training step do the same number of products, however they are padded and dilated. */
+static void gradients_count_the_same_flops(void **state) {
+    (void)state;
+    static const char *const names[2][3] = {{"forward nchw", "data, reversed kernel before it", "weights nchw"},
+                                            {NULL, "data of a strided convolution", "weights of a strided convolution"}};
+    /* 3x6x7x6 results of 4x3x3 products; 2x5x4x4 results of 3x3x3 products less what reads padding: one row and one column of windows. */
+    static const double want[2] = {2.0 * 3 * 6 * 7 * 6 * 4 * 3 * 3, 2.0 * 2 * 5 * 3 * (4 * 3 - 1) * (4 * 3 - 1)};
+    for (int k = 0; k < 2; k++)
+        for (int j = 0; j < 3; j++)
+            for (size_t i = 0; i < BASE_COUNT(convs); i++) {
+                if (!names[k][j] || strcmp(names[k][j], convs[i].name) != 0) continue;
+                char text[2048];
+                cpu_exec *e;
+                print_conv(&convs[i], text, sizeof text, "f32");
+                expect_ok(cpu_compile(text, strlen(text), NULL, &e), convs[i].name);
+                if (cpu_exec_stats(e)->flops != want[k]) fail_msg("%s: %.0f flops, expected %.0f", convs[i].name, cpu_exec_stats(e)->flops, want[k]);
+                cpu_exec_free(e);
+            }
 }
 
 static void pooling_agrees(void **state) {
@@ -144,6 +169,6 @@ static void pooling_agrees(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(convolutions_agree), cmocka_unit_test(forms_are_recognised),
-                                       cmocka_unit_test(pooling_agrees)};
+                                       cmocka_unit_test(gradients_count_the_same_flops), cmocka_unit_test(pooling_agrees)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
