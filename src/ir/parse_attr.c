@@ -76,7 +76,7 @@ static bool parse_number_attr(parser *p, ir_attr *out) {
     token number = p->tok;
     int64_t v = 0;
     if (p->status) return false;
-    if (is_float ? !lex_advance(p) : !parse_integer(p, &v)) return false;
+    if (is_float ? !lex_advance(p) : !parse_integer_bits(p, &v)) return false;
     xt_dtype t = is_float ? XT_F64 : XT_I64;
     p->saw_index = false;
     bool typed = parse_accept(p, ':');

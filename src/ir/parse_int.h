@@ -108,6 +108,7 @@ bool parse_expect(parser *p, char punct, const char *where);
 bool parse_expect_word(parser *p, const char *word);
 bool parse_arrow(parser *p);
 bool parse_integer(parser *p, int64_t *out); /* with an optional '-' */
+bool parse_integer_bits(parser *p, int64_t *out); /* the same up to 2^64 - 1, as bits */
 bool parse_bool_word(parser *p, bool *out);
 bool parse_string(parser *p, const char **out, size_t *out_n); /* unescaped, in the module's arena */
 /* [1, 2, 3]; in the module's arena. `where` is for messages. */

@@ -280,7 +280,8 @@ bool parse_arrow(parser *p) {
     return parse_expected(p, "'->'");
 }
 
-bool parse_integer(parser *p, int64_t *out) {
+/* `most`: the largest magnitude of a number without a sign. */
+static bool read_integer(parser *p, uint64_t most, int64_t *out) {
     bool negative = parse_accept(p, '-');
     if (p->status) return false;
     if (p->tok.kind != TOK_INT) return parse_expected(p, "an integer");
@@ -293,9 +294,17 @@ bool parse_integer(parser *p, int64_t *out) {
         if (v > (UINT64_MAX - digit) / base) return parse_fail(p, "an integer does not fit in 64 bits");
         v = v * base + digit;
     }
-    if (v > (uint64_t)INT64_MAX + (negative ? 1 : 0)) return parse_fail(p, "an integer does not fit in 64 bits");
+    if (v > (negative ? (uint64_t)INT64_MAX + 1 : most)) return parse_fail(p, "an integer does not fit in 64 bits");
     *out = negative ? (int64_t)(0 - v) : (int64_t)v;
     return lex_advance(p);
+}
+
+bool parse_integer(parser *p, int64_t *out) {
+    return read_integer(p, INT64_MAX, out);
+}
+
+bool parse_integer_bits(parser *p, int64_t *out) {
+    return read_integer(p, UINT64_MAX, out);
 }
 
 bool parse_bool_word(parser *p, bool *out) {

@@ -141,7 +141,7 @@ static bool parse_plain_clause(parser *p, op_parts *o) {
         return lex_advance(p) && attr_push(p, &o->attrs, a);
     }
     int64_t v;
-    return parse_integer(p, &v) && push_int(p, o, a.key, v);
+    return parse_integer_bits(p, &v) && push_int(p, o, a.key, v);
 }
 
 bool parse_clause_word(parser *p, op_parts *o) {

@@ -11,7 +11,7 @@ value chlo_poly(chlo *c, value x, const double *coeffs, size_t n) {
 /* --- Small ones ------------------------------------------------------------------------------------------------------------- */
 
 static value square(chlo *c, value x) {
-    return mul(c, x, x);
+    return is_complex(c) ? chlo_complex_square(c, x) : mul(c, x, x);
 }
 static value tangent(chlo *c, value x) {
     return ir_tan(c->b, x);

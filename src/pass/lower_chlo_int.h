@@ -61,6 +61,14 @@ value chlo_atan(chlo *c, value x);
 value chlo_atanh(chlo *c, value x);
 value chlo_cosh(chlo *c, value x);
 value chlo_sinh(chlo *c, value x);
+/* lower_chlo_complex.c */
+value chlo_complex_acos(chlo *c, value z);
+value chlo_complex_acosh(chlo *c, value z);
+value chlo_complex_asin(chlo *c, value z);
+value chlo_complex_asinh(chlo *c, value z);
+value chlo_complex_atan(chlo *c, value z);
+value chlo_complex_atanh(chlo *c, value z);
+value chlo_complex_square(chlo *c, value z);
 /* lower_chlo_erf.c */
 value chlo_erf(chlo *c, value x);
 value chlo_erfc(chlo *c, value x);

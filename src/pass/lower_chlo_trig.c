@@ -1,38 +1,14 @@
-/* Inverse trigonometric and hyperbolic functions, real and complex.
+/* Inverse trigonometric and hyperbolic functions of real numbers (complex ones: lower_chlo_complex.c), and hyperbolic ones of both.
  * Source: the usual identities, arranged so that nothing cancels and no intermediate overflows before the result does. */
 #include <float.h>
 #include <math.h>
 
 #include "pass/lower_chlo_int.h"
 
-/* --- Complex: one logarithm each; i * z is (-im, re) ------------------------------------------------------------------------- */
-
-static value times_i(chlo *c, value z) {
-    return ir_complex(c->b, neg(c, ir_imag(c->b, z)), ir_real(c->b, z));
-}
-static value times_minus_i(chlo *c, value z) {
-    return ir_complex(c->b, ir_imag(c->b, z), neg(c, ir_real(c->b, z)));
-}
-
-static value complex_asinh(chlo *c, value z) {
-    return ir_log(c->b, add(c, z, ir_sqrt(c->b, add_num(c, mul(c, z, z), 1))));
-}
-static value complex_asin(chlo *c, value z) {
-    return times_minus_i(c, complex_asinh(c, times_i(c, z)));
-}
-static value complex_atanh(chlo *c, value z) {
-    return mul_num(c, sub(c, ir_log_plus_one(c->b, z), ir_log_plus_one(c->b, neg(c, z))), 0.5);
-}
-
-static value complex_acosh(chlo *c, value z) {
-    value product = mul(c, ir_sqrt(c->b, add_num(c, z, 1)), ir_sqrt(c->b, add_num(c, z, -1)));
-    return ir_log(c->b, add(c, z, product));
-}
-
 /* --- Inverse ---------------------------------------------------------------------------------------------------------------------- */
 
 value chlo_atan(chlo *c, value x) {
-    if (is_complex(c)) return times_minus_i(c, complex_atanh(c, times_i(c, x)));
+    if (is_complex(c)) return chlo_complex_atan(c, x);
     return ir_atan2(c->b, x, num(c, 1));
 }
 
@@ -42,12 +18,12 @@ static value sqrt_one_minus_square(chlo *c, value x) {
 }
 
 value chlo_asin(chlo *c, value x) {
-    if (is_complex(c)) return complex_asin(c, x);
+    if (is_complex(c)) return chlo_complex_asin(c, x);
     return mul_num(c, ir_atan2(c->b, x, add_num(c, sqrt_one_minus_square(c, x), 1)), 2);
 }
 
 value chlo_acos(chlo *c, value x) {
-    if (is_complex(c)) return sub(c, num(c, M_PI_2), complex_asin(c, x));
+    if (is_complex(c)) return chlo_complex_acos(c, x);
     value general = mul_num(c, ir_atan2(c->b, sqrt_one_minus_square(c, x), add_num(c, x, 1)), 2);
     return pick(c, cmp_num(c, IR_EQ, x, -1), num(c, M_PI), general);
 }
@@ -58,7 +34,7 @@ static double half_of_largest(const chlo *c) {
 
 /* With t = x - 1: log1p(t + sqrt(t) sqrt(t + 2)). */
 value chlo_acosh(chlo *c, value x) {
-    if (is_complex(c)) return complex_acosh(c, x);
+    if (is_complex(c)) return chlo_complex_acosh(c, x);
     value t = add_num(c, x, -1);
     value near = ir_log_plus_one(c->b, add(c, t, mul(c, ir_sqrt(c->b, t), ir_sqrt(c->b, add_num(c, t, 2)))));
     value far = add_num(c, ir_log(c->b, x), M_LN2);
@@ -67,7 +43,7 @@ value chlo_acosh(chlo *c, value x) {
 
 /* sign(x) log1p(|x| + x^2 / (1 + sqrt(x^2 + 1))); log(2|x|) where the square would overflow. */
 value chlo_asinh(chlo *c, value x) {
-    if (is_complex(c)) return complex_asinh(c, x);
+    if (is_complex(c)) return chlo_complex_asinh(c, x);
     value a = ir_abs(c->b, x), square = mul(c, a, a);
     value near = ir_log_plus_one(c->b, add(c, a, quo(c, square, add_num(c, ir_sqrt(c->b, add_num(c, square, 1)), 1))));
     value far = add_num(c, ir_log(c->b, a), M_LN2);
@@ -76,7 +52,8 @@ value chlo_asinh(chlo *c, value x) {
 }
 
 value chlo_atanh(chlo *c, value x) {
-    return complex_atanh(c, x);
+    if (is_complex(c)) return chlo_complex_atanh(c, x);
+    return mul_num(c, sub(c, ir_log_plus_one(c->b, x), ir_log_plus_one(c->b, neg(c, x))), 0.5);
 }
 
 /* --- Hyperbolic: e^x / 2 as e^(x - ln 2), which overflows no earlier than the result --------------------------------------------------- */
