@@ -32,6 +32,19 @@ typedef struct xt_metric {
 } xt_metric;
 #define xt_accuracy(out, labels) xt_accuracy_at(XT_HERE, out, labels) /* [N,C], int [N]: correct / N */
 XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels);
+/* More of the kind; all merge over batches and ranks by adding numerators and denominators. A batch without the class counts for nothing. */
+#define xt_topk_accuracy(out, labels, k) xt_topk_accuracy_at(XT_HERE, out, labels, k) /* the label is among the k largest */
+#define xt_mse(out, target) xt_mse_at(XT_HERE, out, target)                           /* mean squared difference over all elements */
+#define xt_mae(out, target) xt_mae_at(XT_HERE, out, target)
+#define xt_precision(out, labels, cls) xt_precision_at(XT_HERE, out, labels, cls)     /* of class cls, by argmax */
+#define xt_recall(out, labels, cls) xt_recall_at(XT_HERE, out, labels, cls)
+#define xt_f1(out, labels, cls) xt_f1_at(XT_HERE, out, labels, cls)
+XT_API xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k);
+XT_API xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target);
+XT_API xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target);
+XT_API xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
+XT_API xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
+XT_API xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
 #define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);

@@ -155,7 +155,8 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     }
     xt_no_grad_begin();
     xt_tensor num = xt_cast_at(src, m.numerator, XT_F32), den = xt_cast_at(src, m.denominator, XT_F32);
-    xt_tensor ratio = xt_div_at(src, num, den);
+    xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0))); /* 0 of 0 weighs nothing and must not become a NaN */
+    xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end();
     note(src, name, ratio, den, 0, o);
 }

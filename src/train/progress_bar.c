@@ -12,7 +12,7 @@ typedef struct bar {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     pthread_t painter;
-    bool running, stop, terminal, images, listening, painted;
+    bool running, stop, terminal, images, listening;
     log_sink sink;
     const char *stage;            /* "epoch", "validating" */
     int64_t epoch, epochs, done, total, samples, first, began_ns, validated, batch_total;
@@ -22,6 +22,8 @@ typedef struct bar {
         double value;
     } values[MAX_VALUES];
     int n_values;
+    bool awaiting;                /* the row of a validation is under way */
+    str pending;                  /* the head of an epoch's last line, until that row has brought its values, or a tick later */
 } bar;
 
 /* --- text --------------------------------------------------------------------------------------------------------------------------------------- */
@@ -38,8 +40,9 @@ static void append_bar(str *s, double share) {
     str_putc(s, ']');
 }
 
-static void append_line(const bar *b, str *s, int64_t now, bool with_bar) {
+static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
     double elapsed = (double)(now - b->began_ns) / 1e9, share = b->total > 0 ? (double)b->done / (double)b->total : 0;
+    if (b->terminal) str_putc(s, '\r');
     str_printf(s, "epoch %lld", (long long)b->epoch + 1);
     if (b->epochs > 0) str_printf(s, "/%lld", (long long)b->epochs);
     str_putc(s, ' ');
@@ -54,19 +57,36 @@ static void append_line(const bar *b, str *s, int64_t now, bool with_bar) {
             append_time(s, elapsed / (double)seen * (double)(b->total - b->done));
         }
     }
+}
+
+static void append_values(const bar *b, str *s) {
     for (int i = 0; i < b->n_values; i++) str_printf(s, " %s %.4g", b->values[i].name, b->values[i].value);
 }
 
-/* Repaints in place; `final` ends the line. The lock is held. */
-static void paint(bar *b, bool final) {
-    if (b->total == 0) return;
+static void say(const bar *b, str *s, bool final) {
+    if (b->terminal) str_append(s, "\x1b[K");
+    if (!b->terminal || final) str_putc(s, '\n');
+    if (!s->failed) log_raw(XT_SEV_PROGRESS, str_cstr(s), s->len);
+}
+
+/* The lock is held in all of these. */
+static void say_pending(bar *b) {
+    if (b->pending.len == 0) return;
+    append_values(b, &b->pending);
+    say(b, &b->pending, true);
+    str_clear(&b->pending);
+}
+
+static void paint(bar *b) {
+    if (b->pending.len) {
+        say_pending(b);
+        return;
+    }
+    if (!b->stage || b->total == 0) return;
     str s = STR_INIT;
-    if (b->terminal) str_putc(&s, '\r');
-    append_line(b, &s, clock_ns(), b->terminal);
-    if (b->terminal) str_append(&s, "\x1b[K");
-    if (!b->terminal || final) str_putc(&s, '\n');
-    if (!s.failed) log_raw(XT_SEV_PROGRESS, str_cstr(&s), s.len);
-    b->painted = !final;
+    append_head(b, &s, clock_ns(), b->terminal);
+    append_values(b, &s);
+    say(b, &s, false);
     str_free(&s);
 }
 
@@ -82,7 +102,7 @@ static void *serve(void *user) {
         until.tv_nsec = ns % 1000000000;
         int rc = 0;
         while (!b->stop && rc != ETIMEDOUT) rc = pthread_cond_timedwait(&b->changed, &b->lock, &until);
-        if (!b->stop && b->stage) paint(b, false);
+        if (!b->stop) paint(b);
     }
     pthread_mutex_unlock(&b->lock);
     return NULL;
@@ -98,6 +118,10 @@ static void take_row(void *user, const log_row *row) {
         if (k == MAX_VALUES) continue;
         if (k == b->n_values) snprintf(b->values[b->n_values++].name, sizeof b->values[k].name, "%s", row->values[i].name);
         b->values[k].value = row->values[i].value;
+    }
+    if (row->stage == LOG_VALIDATE && row->epoch_level) {
+        b->awaiting = false;
+        say_pending(b);
     }
     pthread_mutex_unlock(&b->lock);
 }
@@ -166,6 +190,7 @@ static void validation_batch_end(xt_trainer *t, const xt_batch *batch, void *use
     (void)t;
     pthread_mutex_lock(&b->lock);
     b->validated = batch->index + 1;
+    b->awaiting = true;
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -177,26 +202,30 @@ static void validation_end(xt_trainer *t, void *user) {
     pthread_mutex_unlock(&b->lock);
 }
 
-static void end_line(xt_trainer *t, void *user) {
+static void epoch_end(xt_trainer *t, void *user) {
     bar *b = user;
     (void)t;
     if (!b->running) return;
     pthread_mutex_lock(&b->lock);
-    if (b->stage) paint(b, true);
+    say_pending(b);
+    if (b->stage) append_head(b, &b->pending, clock_ns(), b->terminal);
     b->stage = NULL;
+    if (!b->awaiting) say_pending(b);
     pthread_mutex_unlock(&b->lock);
 }
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     bar *b = user;
     (void)ok;
-    if (b->painted) end_line(t, b);
+    if (b->stage) epoch_end(t, b); /* ended by an error */
     stop_painter(b);
+    say_pending(b);
 }
 
 static void free_bar(void *user) {
     bar *b = user;
     stop_painter(b);
+    str_free(&b->pending);
     pthread_mutex_destroy(&b->lock);
     pthread_cond_destroy(&b->changed);
     base_free(b);
@@ -204,7 +233,7 @@ static void free_bar(void *user) {
 
 const xt_callback_desc progress_bar_desc = {
     .struct_size = sizeof(xt_callback_desc), .name = "progress_bar", .fit_start = fit_start, .epoch_start = epoch_start, .batch_end = batch_end,
-    .validation_batch_end = validation_batch_end, .validation_end = validation_end, .epoch_end = end_line, .fit_end = fit_end, .free_user = free_bar,
+    .validation_batch_end = validation_batch_end, .validation_end = validation_end, .epoch_end = epoch_end, .fit_end = fit_end, .free_user = free_bar,
 };
 
 xt_callback *progress_bar_new(void) {

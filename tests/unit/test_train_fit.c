@@ -406,6 +406,40 @@ static void best_checkpoints_are_kept(void **state) {
     xt_clear_error();
 }
 
+/* Two batches of a fixed output: what is logged is the ratio of sums, a batch without the class adding nothing. */
+static xt_tensor identity(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "one", "ones", 0, XT_F32, 1));
+}
+static void metric_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(m, b.x);
+    xt_log_metric("top1", xt_topk_accuracy(out, b.y, 1));
+    xt_log_metric("top2", xt_topk_accuracy(out, b.y, 2));
+    xt_log_metric("precision", xt_precision(out, b.y, 1));
+    xt_log_metric("recall", xt_recall(out, b.y, 1));
+    xt_log_metric("f1", xt_f1(out, b.y, 1));
+    xt_log_metric("mse", xt_mse(out, xt_zeros(XT_F32, 2, 3)));
+    xt_log_metric("mae", xt_mae(out, xt_zeros(XT_F32, 2, 3)));
+}
+
+static void metrics_merge_by_adding(void **state) {
+    (void)state;
+    static const float x[4][3] = {{3, 2, 1}, {1, 2, 3}, {1, 3, 2}, {0, 2, 1}};
+    static const int64_t y[4] = {1, 2, 1, 0}; /* predicted 0, 2, 1, 1; class 1 is predicted in the second batch only */
+    const xt_task t1 = {.net = identity, .training_step = train_step, .validation_step = metric_step, .configure_optimizers = adam};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .runs_dir = dir);
+    assert_int_equal(xt_validate(t, &t1, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, y, (xt_spec){XT_I64, {0}}, 4), .batch = 2)), 0);
+    static const struct {
+        const char *name;
+        double value;
+    } rows[] = {{"top1", 0.5}, {"top2", 0.75}, {"precision", 0.5}, {"recall", 0.5}, {"f1", 0.5}, {"mse", 47.0 / 12}, {"mae", 21.0 / 12}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        double v = xt_trainer_metric(t, rows[i].name, true);
+        if (fabs(v - rows[i].value) > 1e-6) fail_msg("%s is %g, not %g", rows[i].name, v, rows[i].value);
+    }
+}
+
 /* --- rates ------------------------------------------------------------------------------------------------------------------------------------------------------ */
 static void throughput_rows(void **state) {
     (void)state;
@@ -433,7 +467,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         TEST(logging_costs_nothing), TEST(programs_of_a_window_are_fixed), TEST(short_windows_are_scaled_by_their_size), TEST(refusals_come_before_the_first_batch), TEST(arguments),
         TEST(errors_end_the_fit_with_their_line), TEST(early_stopping_is_patient), TEST(validation_within_the_epoch), TEST(callbacks_may_stop), TEST(resuming_repeats_the_bits),
-        TEST(damaged_checkpoints_change_nothing), TEST(best_checkpoints_are_kept), TEST(throughput_rows),
+        TEST(damaged_checkpoints_change_nothing), TEST(best_checkpoints_are_kept), TEST(metrics_merge_by_adding), TEST(throughput_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

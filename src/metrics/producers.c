@@ -1,0 +1,72 @@
+/* Metrics as sums: a numerator and a denominator a batch, so that batches and ranks merge by adding. Nothing here is differentiated. */
+#include <xtrain/metrics.h>
+
+#include "lazy/lazy.h"
+
+static xt_tensor count_of(const xt_src *src, double n) { return xt_full_at(src, n, XT_F32, XT_DIMS_(0)); }
+static xt_tensor total(const xt_src *src, xt_tensor flags) { return xt_sum_at(src, xt_cast_at(src, flags, XT_F32)); }
+
+/* A label is among the k best when fewer than k classes have a larger score. */
+xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k) {
+    xt_no_grad_begin();
+    xt_metric m = {.denominator = count_of(src, (double)xt_numel(labels))};
+    if (k < 1 || (xt_rank_of(out) == 2 && k > xt_dim(out, 1)))
+        m.numerator = lazy_error(src, XT_INVALID_ARGUMENT, "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k, (long long)xt_dim(out, 1));
+    else {
+        xt_tensor scores = xt_cast_at(src, out, XT_F32), one_hot = xt_one_hot_at(src, labels, xt_dim(out, -1), XT_F32);
+        xt_tensor own = xt_unsqueeze_at(src, xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)), -1), -1);
+        xt_tensor better = xt_sum_axis_at(src, xt_cast_at(src, xt_gt_at(src, scores, own), XT_F32), -1);
+        m.numerator = total(src, xt_lt_at(src, better, count_of(src, k)));
+    }
+    xt_no_grad_end();
+    return m;
+}
+
+static xt_metric mean_of(const xt_src *src, xt_tensor each) { return (xt_metric){xt_sum_at(src, each), count_of(src, (double)xt_numel(each))}; }
+
+xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target) {
+    xt_no_grad_begin();
+    xt_metric m = mean_of(src, xt_square_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)));
+    xt_no_grad_end();
+    return m;
+}
+
+xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target) {
+    xt_no_grad_begin();
+    xt_metric m = mean_of(src, xt_abs_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)));
+    xt_no_grad_end();
+    return m;
+}
+
+/* Of one class against the rest: true positives, and what was predicted or labelled as the class. */
+typedef struct hits {
+    xt_tensor both, predicted, actual;
+} hits;
+
+static hits hits_of(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+    xt_tensor c = xt_full_at(src, (double)cls, XT_I64, XT_DIMS_(0));
+    xt_tensor predicted = xt_eq_at(src, xt_argmax_at(src, out, -1), c), actual = xt_eq_at(src, xt_cast_at(src, labels, XT_I64), c);
+    return (hits){total(src, xt_logical_and_at(src, predicted, actual)), total(src, predicted), total(src, actual)};
+}
+
+xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+    xt_no_grad_begin();
+    hits h = hits_of(src, out, labels, cls);
+    xt_no_grad_end();
+    return (xt_metric){h.both, h.predicted};
+}
+
+xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+    xt_no_grad_begin();
+    hits h = hits_of(src, out, labels, cls);
+    xt_no_grad_end();
+    return (xt_metric){h.both, h.actual};
+}
+
+xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+    xt_no_grad_begin();
+    hits h = hits_of(src, out, labels, cls);
+    xt_metric m = {xt_mul_scalar_at(src, h.both, 2), xt_add_at(src, h.predicted, h.actual)};
+    xt_no_grad_end();
+    return m;
+}
