@@ -35,6 +35,7 @@ struct xt_trainer {
     src_id src;
     xt_status problem;         /* of options, arguments or environment: refused at fit */
     bool help;
+    bool steps_argument, batches_argument; /* log_every_n_* stood on the command line */
     xt_callback **callbacks;
     size_t n_callbacks, cap_callbacks;
     bool built_ins_added;

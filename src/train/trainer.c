@@ -122,6 +122,15 @@ static bool is_switch(const char *name, size_t n) {
     return false;
 }
 
+/* A period given on the command line replaces the program's own, whatever unit that was in; two on the command line stay a contradiction. */
+static void period_from_arguments(xt_trainer *t, const char *key) {
+    bool steps = strncmp(key, "log", 3) == 0 && strstr(key, "steps"), batches = strncmp(key, "log", 3) == 0 && strstr(key, "batches");
+    if (steps) t->steps_argument = true;
+    if (batches) t->batches_argument = true;
+    if (batches && !t->steps_argument) t->given.log_every_n_steps = 0;
+    if (steps && !t->batches_argument) t->given.log_every_n_batches = 0;
+}
+
 /* One argument at argv[*i]; `--name` of a switch alone means on. */
 static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     const char *arg = argv[*i];
@@ -139,6 +148,7 @@ static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     xt_status s = options_get(train_option_rows, train_option_count, &scratch, key, &was);
     if (!s && !value) s = status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
     if (!s) s = options_set(train_option_rows, train_option_count, &t->given, key, value);
+    if (!s) period_from_arguments(t, key);
     str_free(&was);
     base_free(key);
     return s;
