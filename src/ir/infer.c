@@ -146,8 +146,9 @@ xt_status infer_sorted(const ir_op *op, int c, ir_attr_key k, const int64_t *v, 
 }
 
 xt_status infer_precision(const ir_op *op, int c) {
-    const int64_t *v;
-    return infer_list(op, c, IR_A_precision_config, 2, &v);
+    size_t n; /* one for each operand; fewer leave the rest at the default, as MLIR's verifier has it */
+    const int64_t *v = ir_get_ints(op, IR_A_precision_config, &n);
+    return v && n > 2 ? infer_fail(op, c, "precision_config has %zu entries, expected at most 2", n) : NULL;
 }
 
 /* --- Windows -------------------------------------------------------------------------------------------------------------------------- */

@@ -112,6 +112,7 @@ static bool parse_op_named(parser *p, ir_block *block, const result_name *names,
     if (!generic && p->tok.kind != TOK_WORD) return parse_expected(p, "an op");
     ok = generic ? parse_opcode(p, o.at, o.at.text + 1, o.at.n - 2, &o.code) : parse_opcode(p, o.at, o.at.text, o.at.n, &o.code);
     ok = ok && lex_advance(p) && (generic ? parse_generic(p, &o) : parse_pretty(p, &o));
+    if (ok && o.code == OP_return && block->func) o.code = OP_func_return; /* MLIR lets either end a function */
     ir_op *op = ok ? parse_build(p, &o, block) : NULL;
     parts_free(&o);
     return op && define_results(p, names, n_names, op, o.at) && parse_op_loc(p, op);

@@ -191,6 +191,9 @@ static const struct row other_spellings[] = {
                           "strides = array<i64: 1>} : (tensor<2xf32>) -> tensor<1xf32>"},
     {"%a: tensor<2xf32> loc(\"x\")",
      "%0 = stablehlo.negate %a : tensor<2xf32> loc(fused<\"m\">[\"a\"(\"f.py\":1:2), unknown, callsite(\"b\" at \"g.c\":3:4 to :5)])"},
+    {"", "stablehlo.return\n}\nfunc.func @g() {"}, /* MLIR lets either return end a function */
+    {"", "stablehlo.return\n}\nfunc.func @g() {"}, /* either return may end a function */
+    {"%a: tensor<2xf32>", "%0 = stablehlo.dot %a, %a, precision = [] : (tensor<2xf32>, tensor<2xf32>) -> tensor<f32>"},
     {"", "%0 = stablehlo.constant() {value = dense<1> : tensor<i32>} : () -> tensor<i32>"},
     {"", "%0 = stablehlo.constant dense<\"0x0100000002000000\"> : tensor<2xi32> // a comment"},
 };
