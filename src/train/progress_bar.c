@@ -50,7 +50,8 @@ static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
     str_printf(s, " %lld/%lld", (long long)b->done, (long long)b->total);
     if (b->validated) str_printf(s, " validating %lld", (long long)b->validated);
     else if (elapsed > 0 && b->samples) {
-        str_printf(s, " %.4g %s/s", b->ranks * (double)b->samples / elapsed, b->images ? "images" : "samples");
+        double rate = b->ranks * (double)b->samples / elapsed;
+        str_printf(s, rate < 100 ? " %.3g %s/s" : " %.0f %s/s", rate, b->images ? "images" : "samples");
         int64_t seen = b->done - b->first;
         if (with_bar && seen > 0 && b->done < b->total) {
             str_append(s, " ETA ");

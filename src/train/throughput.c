@@ -129,7 +129,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (!m->ready || !thr_get(&m->w, &s)) return;
     if (s.flops_per_s > 0 && m->peak > 0) t->result.mfu = t->mfu = s.flops_per_s / m->peak;
     if (ok && world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.4g samples/s%s", s.n, 1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s,
+        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s", s.n, 1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s,
                 (double)world_get()->size * s.samples_per_s, world_get()->size > 1 ? " over all ranks" : "");
 }
 

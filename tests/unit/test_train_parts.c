@@ -203,6 +203,14 @@ static void loggers_write_rows(void **state) {
     size_t bytes, records = 0;
     while (!event_next(&r, &more, &data, &bytes) && more) records++;
     assert_int_equal(records, 3);
+    /* TensorBoard's own reader, where it is installed. */
+    if (system("python3 -c 'import tensorboard' 2>/dev/null") == 0) {
+        char command[512];
+        snprintf(command, sizeof command,
+                 "python3 -c 'from tensorboard.backend.event_processing.event_accumulator import EventAccumulator as A; a = A(\"%s\"); a.Reload(); "
+                 "assert [(e.step, e.value) for e in a.Scalars(\"train/loss\")] == [(10, 0.25), (20, 0.25)]'", dir);
+        assert_int_equal(system(command), 0);
+    }
     base_free(csv);
     base_free(jsonl);
     base_free(events);
