@@ -72,12 +72,15 @@ static int donated_to(const cpu_exec *e, size_t i) {
     return -1;
 }
 
+void cpu_plan_donations(cpu_exec *e) {
+    for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = donated_to(e, i);
+}
+
 /* An output may live in a donated argument's memory if it is first written after the argument's last reader, or by that reader in place. */
 static void take_over(cpu_exec *e) {
     cpu_plan *p = &e->plan;
     for (size_t i = 0; i < e->main->body->n_args; i++) {
-        int j = donated_to(e, i);
-        e->alias[i] = j;
+        int j = e->alias[i];
         if (j < 0) continue;
         cpu_slot *out = &p->slots[p->out_slots[j]];
         const cpu_slot *arg = &p->slots[i]; /* arguments are the first slots, in order */

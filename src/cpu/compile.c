@@ -77,7 +77,7 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
     if (!e) return status_oom(sizeof *e, "a program");
     pthread_mutex_init(&e->text_lock, NULL);
     if (o) e->opts = *o;
-    e->threads = e->opts.threads > 0 ? e->opts.threads : team_default_threads();
+    e->threads = e->opts.threads > 0 ? (e->opts.threads < 1024 ? e->opts.threads : 1024) : team_default_threads();
     e->source = base_strndup(text, n);
     e->source_size = n;
     xt_status s = e->source ? make(e, text, n) : status_oom(n, "a program");

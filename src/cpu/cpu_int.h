@@ -133,6 +133,9 @@ extern const cpu_lower_fn cpu_lower[OP_COUNT]; /* lower.c */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
 xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
+void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
+bool cpu_is_fused(const cpu_kernel *k); /* group.c: a loop over elements, without effects but its results */
+xt_status cpu_plan_schedule(cpu_exec *e); /* schedule.c: thunks in an order that needs less memory */
 xt_status cpu_plan_assign(cpu_exec *e); /* buffers.c: lifetimes, sharing, offsets */
 void cpu_plan_free(cpu_plan *p);
 void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */

@@ -290,6 +290,9 @@ static void tape_kernel_free(void *state) {
 }
 static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free};
 static const cpu_kernel copy_kernel = {"copy", tape_kernel_run, tape_kernel_free};
+bool cpu_is_fused(const cpu_kernel *k) {
+    return k->run == tape_kernel_run;
+}
 
 /* Adds the thunk; its inputs are places, so they go around cpu_build_dense. */
 static xt_status add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
@@ -403,7 +406,7 @@ xt_status group_emit_window(cpu_builder *b, const ir_value *v) {
     uint64_t over = 0;
     xt_status s = NULL;
     if (!e.tape) return status_oom(0, "a copy");
-    /* Elements move as they are; only iota needs its type. */
+    /* Elements move as they are; only iota needs its type. A constant of one value is written when needed rather than kept. */
     bool iota = strip_aliases(v)->def && strip_aliases(v)->def->code == OP_iota;
     int n;
     if (iota) {
@@ -412,17 +415,23 @@ xt_status group_emit_window(cpu_builder *b, const ir_value *v) {
         cpu_ref base;
         view w;
         tape_source src = {.elem = (uint32_t)xt_dtype_size(v->type->dtype)};
+        const void *splat = cpu_build_splat(b, v);
         tape_type raw;
-        if (!build_window(b, v, &base, &w) || !tape_type_of_size(src.elem, &raw)) {
+        if (!tape_type_of_size(src.elem, &raw) || (!splat && !build_window(b, v, &base, &w))) {
             s = status_new(XT_INTERNAL, NULL, "a value of type size %u has no window", src.elem);
             goto done;
         }
-        view_collapse(&w);
-        bool one = w.n == 0 || (w.n == 1 && w.strides[0] == 0);
-        src.kind = one ? TAPE_SCALAR : view_is_dense(&w) ? TAPE_DIRECT : TAPE_STRIDED;
-        src.offset = src.kind == TAPE_DIRECT ? w.offset : 0;
-        src.v = w;
-        src.in = add_input(&e, v, base);
+        if (splat) {
+            src.kind = TAPE_SPLAT;
+            memcpy(src.splat, splat, src.elem);
+        } else {
+            view_collapse(&w);
+            bool one = w.n == 0 || (w.n == 1 && w.strides[0] == 0);
+            src.kind = one ? TAPE_SCALAR : view_is_dense(&w) ? TAPE_DIRECT : TAPE_STRIDED;
+            src.offset = src.kind == TAPE_DIRECT ? w.offset : 0;
+            src.v = w;
+            src.in = add_input(&e, v, base);
+        }
         n = tape_load(e.tape, &src, raw);
     }
     if ((s = e.status)) goto done;

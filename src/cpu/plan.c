@@ -3,6 +3,8 @@
 #include "cpu/build_int.h"
 #include "cpu/kernel_coll.h"
 
+#define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
+
 int cpu_build_threads(const cpu_builder *b) {
     return b->exec->threads;
 }
@@ -165,6 +167,10 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     switch (i->state) {
     case VALUE_MEMBER: XT_TRY(group_emit(b, i->group)); break;
     case VALUE_LAZY:
+        if (cpu_build_splat(b, v) && ir_type_bytes(v->type) > SPLAT_KEPT_BYTES && is_movable(v->type)) {
+            XT_TRY(group_emit_window(b, v)); /* not kept with the program: the place may even become a result's */
+            break;
+        }
         if (v->def->code == OP_constant) {
             XT_TRY(constant_slot(b, v, &ref));
         } else if (build_is_alias(v->def)) {
@@ -417,6 +423,8 @@ xt_status cpu_plan_make(cpu_exec *e) {
     cpu_builder b = {.exec = e, .plan = &e->plan};
     xt_status s = number(&b);
     if (!s) s = needs_interpreter(e->main->body) ? whole_program(&b) : walk(&b);
+    if (!s) cpu_plan_donations(e);
+    if (!s) s = cpu_plan_schedule(e);
     if (!s) s = cpu_plan_assign(e);
     for (size_t i = 0; i < b.n_groups; i++) base_free(b.groups[i].ops);
     base_free(b.groups);

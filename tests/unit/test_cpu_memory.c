@@ -224,6 +224,54 @@ static void wrong_arguments_are_refused(void **state) {
     }
 }
 
+/* Updates listed at the end run as soon as their gradient exists, but not before the last reader of the parameter they overwrite. */
+static void updates_do_not_keep_gradients_alive(void **state) {
+    (void)state;
+    str t = STR_INIT;
+    enum { N = 6 };
+    str_append(&t, "func.func @main(%x: tensor<64x64xf32>");
+    for (int i = 0; i < N; i++) str_printf(&t, ", %%p%d: tensor<64x64xf32> {tf.aliasing_output = %d : i32}", i, i);
+    str_append(&t, ") -> (tensor<64x64xf32>");
+    for (int i = 0; i < N; i++) str_append(&t, ", tensor<64x64xf32>");
+    str_append(&t, ") {\n%y0 = stablehlo.tanh %x : tensor<64x64xf32>\n");
+    for (int i = 0; i < N; i++) /* gradients; each reads the parameter before, so p0 is read after its own gradient is there */
+        str_printf(
+            &t,
+            "%%g%d = stablehlo.dot_general %%y%d, %%x, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> tensor<64x64xf32>\n"
+            "%%y%d = stablehlo.dot_general %%y%d, %%p%d, contracting_dims = [1] x [0] : (tensor<64x64xf32>, tensor<64x64xf32>) -> "
+            "tensor<64x64xf32>\n",
+            i, i, i + 1, i, i);
+    for (int i = 0; i < N; i++) str_printf(&t, "%%n%d = stablehlo.subtract %%p%d, %%g%d : tensor<64x64xf32>\n", i, i, i);
+    str_append(&t, "return ");
+    for (int i = 0; i < N; i++) str_printf(&t, "%%n%d, ", i);
+    str_printf(&t, "%%y%d : tensor<64x64xf32>", N);
+    for (int i = 0; i < N; i++) str_append(&t, ", tensor<64x64xf32>");
+    str_append(&t, "\n}\n");
+    fixture f;
+    open_program(&f, str_cstr(&t), 1);
+    const int64_t one = 64 * 64 * 4;
+    assert_int_equal(cpu_exec_stats(f.e)->alias_bytes, N * one);
+    assert_true(cpu_exec_stats(f.e)->temp_bytes < (N - 1) * one); /* all N gradients at once would not fit */
+    close_program(&f);
+    differ("updates", str_cstr(&t), 1e-3, 2, true);
+    str_free(&t);
+}
+
+/* A large constant of one value is written when needed, in place of being kept. */
+static void splats_are_not_kept(void **state) {
+    (void)state;
+    static const char text[] =
+        "func.func @main(%i: tensor<i32>, %u: tensor<5xf32>) -> tensor<100000xf32> {\n%c = stablehlo.constant dense<2.5> : tensor<100000xf32>\n"
+        "%0 = stablehlo.dynamic_update_slice %c, %u, %i : (tensor<100000xf32>, tensor<5xf32>, tensor<i32>) -> tensor<100000xf32>\nreturn %0 : "
+        "tensor<100000xf32>\n}\n";
+    fixture f;
+    open_program(&f, text, 1);
+    assert_true(cpu_exec_stats(f.e)->code_bytes < 100);
+    assert_true(cpu_exec_stats(f.e)->temp_bytes < 50000);
+    close_program(&f);
+    differ("splat", text, 0, 2, false);
+}
+
 /* --- threads ---------------------------------------------------------------------------------------------------------------------- */
 static void *run_many(void *arg) {
     fixture *f = arg;
@@ -384,6 +432,8 @@ int main(void) {
         cmocka_unit_test(running_out_of_memory_is_told_and_survived),
         cmocka_unit_test(failing_allocations_are_errors),
         cmocka_unit_test(wrong_arguments_are_refused),
+        cmocka_unit_test(updates_do_not_keep_gradients_alive),
+        cmocka_unit_test(splats_are_not_kept),
         cmocka_unit_test(devices_run_at_the_same_time),
         cmocka_unit_test(reductions_do_not_depend_on_threads),
         cmocka_unit_test(denormals_are_flushed_inside_only),

@@ -1,0 +1,88 @@
+/* Order of thunks. Programs list the optimizer after the whole backward pass, which would keep every gradient alive until the end: a fused
+ * loop that only makes results is moved up to the place right after its last operand exists. It stays behind every other reader of an
+ * argument that one of its results may take over, so moving it never costs a copy of a donated array. Each slot has one writer at this
+ * stage, so operands and those readers are all there is to wait for. */
+#include "cpu/build_int.h"
+
+#include <stdlib.h>
+
+typedef struct place {
+    uint32_t after, was; /* runs after thunk `after` (by old number); CPU_NONE = first */
+    bool moved;
+} place;
+
+static int by_place(const void *a, const void *b) {
+    const place *x = a, *y = b;
+    uint32_t kx = x->moved ? x->after + 1 : x->was + 1, ky = y->moved ? y->after + 1 : y->was + 1; /* CPU_NONE + 1 is 0 */
+    if (kx != ky) return kx < ky ? -1 : 1;
+    if (x->moved != y->moved) return x->moved ? 1 : -1;
+    return x->was < y->was ? -1 : x->was > y->was;
+}
+
+static bool only_makes_results(const cpu_plan *p, const cpu_thunk *t) {
+    for (uint32_t i = 0; i < t->n_out; i++)
+        if (p->slots[t->out[i].slot].kind != CPU_SLOT_OUT) return false;
+    return t->n_out > 0 && cpu_is_fused(t->kernel);
+}
+
+typedef struct readers { /* the last two thunks that read a slot */
+    uint32_t last, before;
+} readers;
+
+/* The last reader of a slot other than t, or CPU_NONE. */
+static uint32_t last_other(const readers *r, uint32_t t) {
+    return r->last == t ? r->before : r->last;
+}
+
+xt_status cpu_plan_schedule(cpu_exec *e) {
+    cpu_plan *p = &e->plan;
+    uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer), *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
+    readers *read = base_malloc((p->n_slots + 1) * sizeof *read);
+    place *order = base_calloc(p->n_thunks + 1, sizeof *order);
+    cpu_thunk *sorted = base_malloc((p->n_thunks + 1) * sizeof *sorted);
+    xt_status s = writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
+    if (s) goto done;
+    for (size_t i = 0; i < p->n_slots; i++) writer[i] = read[i].last = read[i].before = CPU_NONE;
+    for (size_t j = 0; j < e->main->n_results; j++) donor[j] = CPU_NONE;
+    for (size_t i = 0; i < e->main->body->n_args; i++)
+        if (e->alias[i] >= 0) donor[e->alias[i]] = (uint32_t)i;
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        order[t].was = t;
+        for (uint32_t i = 0; i < th->n_out; i++) writer[th->out[i].slot] = t;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            readers *r = &read[th->in[i].slot];
+            if (r->last != t) r->before = r->last;
+            r->last = t;
+        }
+    }
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        if (!only_makes_results(p, th)) continue;
+        uint32_t after = CPU_NONE;
+        bool free_to_move = true;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            uint32_t w = writer[th->in[i].slot];
+            if (w == CPU_NONE) continue;
+            if (only_makes_results(p, &p->thunks[w])) free_to_move = false; /* it may move itself */
+            if (after == CPU_NONE || w > after) after = w;
+        }
+        for (uint32_t i = 0; i < th->n_out; i++) {
+            uint32_t d = donor[p->slots[th->out[i].slot].index]; /* arguments are the first slots */
+            uint32_t last = d == CPU_NONE ? CPU_NONE : last_other(&read[d], t);
+            if (last != CPU_NONE && (after == CPU_NONE || last > after)) after = last;
+        }
+        order[t].moved = free_to_move && (after == CPU_NONE || after < t);
+        order[t].after = after;
+    }
+    qsort(order, p->n_thunks, sizeof *order, by_place);
+    for (size_t t = 0; t < p->n_thunks; t++) sorted[t] = p->thunks[order[t].was];
+    memcpy(p->thunks, sorted, p->n_thunks * sizeof *sorted);
+done:
+    base_free(writer);
+    base_free(read);
+    base_free(donor);
+    base_free(order);
+    base_free(sorted);
+    return s;
+}
