@@ -24,7 +24,9 @@ uint32_t event_crc32c(const void *p, size_t n) {
     return ~c;
 }
 
-uint32_t event_mask(uint32_t crc) { return (crc >> 15 | crc << 17) + 0xa282ead8u; }
+uint32_t event_mask(uint32_t crc) {
+    return (crc >> 15 | crc << 17) + 0xa282ead8u;
+}
 
 static void little(unsigned char *out, uint64_t v, int bytes) {
     for (int i = 0; i < bytes; i++) out[i] = (unsigned char)(v >> (8 * i));
@@ -124,8 +126,10 @@ xt_status event_scalars(const void *data, size_t n, void (*fn)(void *, double, i
             if (g.number == 1 && g.wire == PROTO_BYTES) snprintf(tag, sizeof tag, "%.*s", (int)g.size, (const char *)g.data);
             if (g.number == 2 && g.wire == PROTO_FIXED32) value = as_float(g.value);
         }
-        if (one.bad) values.bad = true;
-        else fn(user, wall, step, tag, value);
+        if (one.bad)
+            values.bad = true;
+        else
+            fn(user, wall, step, tag, value);
     }
     return whole.bad || values.bad ? status_new(XT_DATA_LOSS, NULL, "event record: the message is damaged") : NULL;
 }

@@ -3,8 +3,12 @@
 
 #include <png.h>
 
-static void append(png_structp p, png_bytep data, png_size_t n) { str_appendn(png_get_io_ptr(p), (const char *)data, n); }
-static void flush(png_structp p) { (void)p; }
+static void append(png_structp p, png_bytep data, png_size_t n) {
+    str_appendn(png_get_io_ptr(p), (const char *)data, n);
+}
+static void flush(png_structp p) {
+    (void)p;
+}
 
 static void fail(png_structp p, png_const_charp why) {
     char *message = png_get_error_ptr(p);
@@ -20,7 +24,8 @@ static void ignore(png_structp p, png_const_charp why) {
 static bool encode(png_structp p, png_infop info, int width, int height, const uint8_t *rgb, str *out) {
     if (setjmp(png_jmpbuf(p))) return false;
     png_set_write_fn(p, out, append, flush);
-    png_set_IHDR(p, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+    png_set_IHDR(p, info, (png_uint_32)width, (png_uint_32)height, 8, PNG_COLOR_TYPE_RGB, PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT,
+                 PNG_FILTER_TYPE_DEFAULT);
     png_write_info(p, info);
     for (int y = 0; y < height; y++) png_write_row(p, (png_const_bytep)rgb + (size_t)y * (size_t)width * 3);
     png_write_end(p, NULL);
@@ -39,7 +44,9 @@ xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *
     str out = STR_INIT;
     bool ok = encode(p, info, width, height, rgb, &out);
     png_destroy_write_struct(&p, &info);
-    xt_status s = !ok ? status_new(XT_INTERNAL, NULL, "%s: %s", path, why) : out.failed ? status_oom(out.len, path) : file_write_all(path, out.data, out.len);
+    xt_status s = !ok          ? status_new(XT_INTERNAL, NULL, "%s: %s", path, why)
+                  : out.failed ? status_oom(out.len, path)
+                               : file_write_all(path, out.data, out.len);
     str_free(&out);
     return s;
 }

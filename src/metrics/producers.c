@@ -3,18 +3,24 @@
 
 #include "lazy/lazy.h"
 
-static xt_tensor count_of(const xt_src *src, double n) { return xt_full_at(src, n, XT_F32, XT_DIMS_(0)); }
-static xt_tensor total(const xt_src *src, xt_tensor flags) { return xt_sum_at(src, xt_cast_at(src, flags, XT_F32)); }
+static xt_tensor count_of(const xt_src *src, double n) {
+    return xt_full_at(src, n, XT_F32, XT_DIMS_(0));
+}
+static xt_tensor total(const xt_src *src, xt_tensor flags) {
+    return xt_sum_at(src, xt_cast_at(src, flags, XT_F32));
+}
 
 /* A label is among the k best when fewer than k classes have a larger score. */
 xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k) {
     xt_no_grad_begin();
     xt_metric m = {.denominator = count_of(src, (double)xt_numel(labels))};
     if (k < 1 || (xt_rank_of(out) == 2 && k > xt_dim(out, 1)))
-        m.numerator = lazy_error(src, XT_INVALID_ARGUMENT, "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k, (long long)xt_dim(out, 1));
+        m.numerator = lazy_error(src, XT_INVALID_ARGUMENT, "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k,
+                                 (long long)xt_dim(out, 1));
     else {
         xt_tensor scores = xt_cast_at(src, out, XT_F32), one_hot = xt_one_hot_at(src, labels, xt_dim(out, -1), XT_F32);
-        xt_tensor own = xt_unsqueeze_at(src, xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)), -1), -1);
+        xt_tensor own =
+            xt_unsqueeze_at(src, xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)), -1), -1);
         xt_tensor better = xt_sum_axis_at(src, xt_cast_at(src, xt_gt_at(src, scores, own), XT_F32), -1);
         m.numerator = total(src, xt_lt_at(src, better, count_of(src, k)));
     }
@@ -22,7 +28,9 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
     return m;
 }
 
-static xt_metric mean_of(const xt_src *src, xt_tensor each) { return (xt_metric){xt_sum_at(src, each), count_of(src, (double)xt_numel(each))}; }
+static xt_metric mean_of(const xt_src *src, xt_tensor each) {
+    return (xt_metric){xt_sum_at(src, each), count_of(src, (double)xt_numel(each))};
+}
 
 xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();

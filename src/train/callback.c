@@ -30,7 +30,9 @@ void callback_free(xt_callback *c) {
 }
 
 /* Two kinds never share both the name and the function that frees them. */
-bool callback_is(const xt_callback *c, const xt_callback_desc *kind) { return strcmp(c->d.name, kind->name) == 0 && c->d.free_user == kind->free_user; }
+bool callback_is(const xt_callback *c, const xt_callback_desc *kind) {
+    return strcmp(c->d.name, kind->name) == 0 && c->d.free_user == kind->free_user;
+}
 
 void callback_insert(xt_trainer *t, xt_callback *c) {
     size_t at = t->n_callbacks;

@@ -18,8 +18,13 @@ typedef struct fact { /* compared at resume: a difference is a warning */
 enum { FACT_XTRAIN, FACT_PLUGIN, FACT_PJRT, FACT_STABLEHLO, FACT_EFFECTIVE, FACT_OPTIMIZER, FACT_BATCHES, FACT_COUNT };
 
 static void facts_of(const xt_trainer *t, fact out[FACT_COUNT]) {
-    static const fact empty[FACT_COUNT] = {{"xtrain", "xtrain version", ""},   {"plugin", "plugin", ""},       {"pjrt", "PJRT API version", ""},          {"stablehlo", "StableHLO version", ""},
-                                           {"effective_batch", "effective batch", ""}, {"optimizer", "optimizer", ""}, {"batches_per_epoch", "number of batches in an epoch", ""}};
+    static const fact empty[FACT_COUNT] = {{"xtrain", "xtrain version", ""},
+                                           {"plugin", "plugin", ""},
+                                           {"pjrt", "PJRT API version", ""},
+                                           {"stablehlo", "StableHLO version", ""},
+                                           {"effective_batch", "effective batch", ""},
+                                           {"optimizer", "optimizer", ""},
+                                           {"batches_per_epoch", "number of batches in an epoch", ""}};
     memcpy(out, empty, sizeof empty);
     snprintf(out[FACT_XTRAIN].value, sizeof out->value, "%s", xt_version());
     device_client *c;
@@ -28,7 +33,8 @@ static void facts_of(const xt_trainer *t, fact out[FACT_COUNT]) {
         const device_info *d = device_get_info(c);
         snprintf(out[FACT_PLUGIN].value, sizeof out->value, "%s %s", d->platform, d->platform_version);
         snprintf(out[FACT_PJRT].value, sizeof out->value, "%d.%d", d->api_major, d->api_minor);
-        snprintf(out[FACT_STABLEHLO].value, sizeof out->value, "%lld.%lld.%lld", (long long)d->stablehlo[0], (long long)d->stablehlo[1], (long long)d->stablehlo[2]);
+        snprintf(out[FACT_STABLEHLO].value, sizeof out->value, "%lld.%lld.%lld", (long long)d->stablehlo[0], (long long)d->stablehlo[1],
+                 (long long)d->stablehlo[2]);
     }
     xt_status_free(s);
     if (t->effective_batch) snprintf(out[FACT_EFFECTIVE].value, sizeof out->value, "%lld", (long long)t->effective_batch);
@@ -52,7 +58,8 @@ static xt_status write_meta(xt_trainer *t, st_writer *w) {
     facts_of(t, facts);
     for (int i = 0; i < FACT_COUNT; i++) XT_TRY(st_meta(w, facts[i].key, facts[i].value));
     char text[256];
-    snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch, (long long)t->position.batches, (long long)t->position.samples);
+    snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch, (long long)t->position.batches,
+             (long long)t->position.samples);
     XT_TRY(st_meta(w, "position", text)); /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
     XT_TRY(st_meta(w, "epoch", text));
@@ -73,12 +80,16 @@ static xt_status write_meta(xt_trainer *t, st_writer *w) {
 }
 
 /* --- saving ------------------------------------------------------------------------------------------------------------------------------------- */
-static int count(const xt_trainer *t) { return xt_module_tensors(t->net) + xt_optimizer_tensors(t->opt); }
+static int count(const xt_trainer *t) {
+    return xt_module_tensors(t->net) + xt_optimizer_tensors(t->opt);
+}
 
 static xt_tensor tensor_at(const xt_trainer *t, int i, char *name, size_t n) {
     int of_module = xt_module_tensors(t->net);
-    if (i < of_module) snprintf(name, n, "%s", xt_module_tensor_name(t->net, i));
-    else snprintf(name, n, "optimizer:%s", xt_optimizer_tensor_name(t->opt, i - of_module));
+    if (i < of_module)
+        snprintf(name, n, "%s", xt_module_tensor_name(t->net, i));
+    else
+        snprintf(name, n, "optimizer:%s", xt_optimizer_tensor_name(t->opt, i - of_module));
     return i < of_module ? xt_module_tensor(t->net, i) : xt_optimizer_tensor(t->opt, i - of_module);
 }
 
@@ -110,7 +121,8 @@ static xt_status write_data(xt_trainer *t, st_writer *w) {
 }
 
 xt_status checkpoint_save(xt_trainer *t, const char *path) {
-    if (!t->net || xt_module_tensors(t->net) == 0) return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save", path);
+    if (!t->net || xt_module_tensors(t->net) == 0)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save", path);
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     xt_status s = folder ? NULL : status_oom(strlen(path), path);
     if (slash && slash != folder) {
@@ -143,13 +155,17 @@ typedef struct restored {
 } restored;
 
 static xt_status missing(const char *path, const char *key) {
-    return status_new(XT_DATA_LOSS, NULL, "%s: metadata \"%s\" is missing or no number; the file is not a whole checkpoint of a trainer (xt_load reads weights alone)", path, key);
+    return status_new(XT_DATA_LOSS, NULL,
+                      "%s: metadata \"%s\" is missing or no number; the file is not a whole checkpoint of a trainer (xt_load reads weights alone)",
+                      path, key);
 }
 
 static xt_status read_meta(const st_file *f, const char *path, restored *r) {
-    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"), *step = st_get_meta(f, "global_step"), *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
+    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"), *step = st_get_meta(f, "global_step"),
+               *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
     long long at[4];
-    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 || at[1] < 0) return missing(path, "position");
+    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 || at[1] < 0)
+        return missing(path, "position");
     r->position = (train_position){at[0], at[1], at[2], at[3]};
     if (!epoch || !parse_i64(epoch, &r->epoch)) return missing(path, "epoch");
     if (!step || !parse_i64(step, &r->global_step)) return missing(path, "global_step");
@@ -162,7 +178,8 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
 /* Reads the whole data once, in file order. */
 static xt_status check_sum(st_file *f, const char *path) {
     const st_entry *last = st_find(f, CHECKSUM);
-    if (!last || last->end - last->begin != sizeof(hash128)) return status_new(XT_DATA_LOSS, NULL, "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
+    if (!last || last->end - last->begin != sizeof(hash128))
+        return status_new(XT_DATA_LOSS, NULL, "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
     hash128 sum = {0, 0}, want;
     for (size_t i = 0; i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
@@ -175,7 +192,9 @@ static xt_status check_sum(st_file *f, const char *path) {
         XT_TRY(s);
     }
     XT_TRY(st_read(f, last, &want, sizeof want));
-    return hash_equal(sum, want) ? NULL : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
+    return hash_equal(sum, want)
+               ? NULL
+               : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
 }
 
 static xt_status restore_optimizer(xt_trainer *t, st_file *f, const char *path) {
@@ -218,14 +237,17 @@ static void warn_differences(const xt_trainer *t, const st_file *f, const char *
     for (int i = 0; i < FACT_COUNT; i++) {
         const char *then = st_get_meta(f, now[i].key);
         if (then && *then && *now[i].value && strcmp(then, now[i].value) != 0)
-            log_msg(XT_SEV_WARNING, "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path, now[i].what, then, now[i].value);
+            log_msg(XT_SEV_WARNING, "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path, now[i].what,
+                    then, now[i].value);
     }
 }
 
 xt_status checkpoint_load(xt_trainer *t, const char *given) {
     char *path = NULL;
-    if (strcmp(given, "last") == 0) XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), &path));
-    else if (!(path = base_strdup(given))) return status_oom(strlen(given), given);
+    if (strcmp(given, "last") == 0)
+        XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), &path));
+    else if (!(path = base_strdup(given)))
+        return status_oom(strlen(given), given);
     st_file *f = NULL;
     restored r = {0};
     xt_status s = st_open(path, &f);
@@ -243,7 +265,8 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
         if (t->opt) xt_optimizer_set_lr(t->opt, r.lr);
         lazy_position_of_thread()->samples = r.position.samples;
         if (world_get()->rank == 0)
-            log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch, (long long)r.position.batch, (long long)r.global_step);
+            log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch,
+                    (long long)r.position.batch, (long long)r.global_step);
     }
     st_close(f);
     base_free(path);

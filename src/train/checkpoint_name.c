@@ -23,8 +23,10 @@ static void append_key(str *out, const char *key, size_t n) {
 #pragma GCC diagnostic ignored "-Wformat-nonliteral" /* the format was checked by conversion() */
 static void append_value(str *out, const char *format, bool integer, double v) {
     char text[512];
-    if (integer) snprintf(text, sizeof text, format, isfinite(v) && fabs(v) < 9e18 ? (long long)v : 0LL);
-    else snprintf(text, sizeof text, format, v);
+    if (integer)
+        snprintf(text, sizeof text, format, isfinite(v) && fabs(v) < 9e18 ? (long long)v : 0LL);
+    else
+        snprintf(text, sizeof text, format, v);
     str_append(out, text);
 }
 #pragma GCC diagnostic pop
@@ -43,7 +45,8 @@ xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, doub
         char format[64] = "%lld", name[256];
         if (!whole) snprintf(format, sizeof format, "%%.4g");
         if (colon && !conversion(colon + 1, (size_t)(end - colon) - 1, format, sizeof format, &integer))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "filename = %s: the format %.*s is not understood; e.g. {epoch:03d}, {val/acc:.3f}", pattern, (int)(end - colon - 1), colon + 1);
+            return status_new(XT_INVALID_ARGUMENT, NULL, "filename = %s: the format %.*s is not understood; e.g. {epoch:03d}, {val/acc:.3f}", pattern,
+                              (int)(end - colon - 1), colon + 1);
         snprintf(name, sizeof name, "%.*s", (int)n, key);
         append_key(out, key, n);
         append_value(out, format, integer, !whole ? value(user, name) : n == 5 ? (double)epoch : (double)step);

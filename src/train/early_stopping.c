@@ -12,7 +12,9 @@ typedef struct stopper {
     bool any;
 } stopper;
 
-static double signed_value(const stopper *e, double v) { return e->o.mode == XT_MAX ? -v : v; }
+static double signed_value(const stopper *e, double v) {
+    return e->o.mode == XT_MAX ? -v : v;
+}
 
 static void check_value(xt_trainer *t, stopper *e) {
     double v = xt_trainer_metric(t, e->o.monitor, true), s = signed_value(e, v);
@@ -22,13 +24,16 @@ static void check_value(xt_trainer *t, stopper *e) {
         log_append_names(LOG_VALIDATE, &names);
         if (names.len) str_append(&names, ", ");
         log_append_names(LOG_TRAIN, &names);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: monitor = %s was not logged; logged so far: %s", e->o.monitor, str_cstr(&names)));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: monitor = %s was not logged; logged so far: %s", e->o.monitor,
+                             str_cstr(&names)));
         str_free(&names);
         return;
     }
     char why[256] = "";
-    if (!isfinite(v)) snprintf(why, sizeof why, "%s is %g", e->o.monitor, v);
-    else if (e->o.stop_at != 0 && s < signed_value(e, e->o.stop_at)) snprintf(why, sizeof why, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at);
+    if (!isfinite(v))
+        snprintf(why, sizeof why, "%s is %g", e->o.monitor, v);
+    else if (e->o.stop_at != 0 && s < signed_value(e, e->o.stop_at))
+        snprintf(why, sizeof why, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at);
     else if (!e->any || s < e->best - e->o.min_delta) {
         e->best = s;
         e->any = true;
@@ -37,10 +42,13 @@ static void check_value(xt_trainer *t, stopper *e) {
         snprintf(why, sizeof why, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
     if (!*why) return;
     xt_trainer_stop(t);
-    if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "early stopping after epoch %lld, step %lld: %s", (long long)t->epoch, (long long)t->global_step, why);
+    if (world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "early stopping after epoch %lld, step %lld: %s", (long long)t->epoch, (long long)t->global_step, why);
 }
 
-static void validation_end(xt_trainer *t, void *user) { check_value(t, user); }
+static void validation_end(xt_trainer *t, void *user) {
+    check_value(t, user);
+}
 
 static void epoch_end(xt_trainer *t, void *user) {
     if (!t->val) check_value(t, user);
@@ -48,7 +56,8 @@ static void epoch_end(xt_trainer *t, void *user) {
 
 static size_t save_state(char *buf, size_t n, void *user) {
     const stopper *e = user;
-    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s}", e->any ? e->best : 0.0, (long long)e->waited, e->any ? "true" : "false");
+    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s}", e->any ? e->best : 0.0, (long long)e->waited,
+                            e->any ? "true" : "false");
 }
 
 static xt_status load_state(const char *json, void *user) {
@@ -66,7 +75,13 @@ static xt_status load_state(const char *json, void *user) {
 }
 
 const xt_callback_desc early_stopping_desc = {
-    .struct_size = sizeof(xt_callback_desc), .name = "early_stopping", .validation_end = validation_end, .epoch_end = epoch_end, .save_state = save_state, .load_state = load_state, .free_user = base_free,
+    .struct_size = sizeof(xt_callback_desc),
+    .name = "early_stopping",
+    .validation_end = validation_end,
+    .epoch_end = epoch_end,
+    .save_state = save_state,
+    .load_state = load_state,
+    .free_user = base_free,
 };
 
 static const option_row rows[] = {
@@ -77,7 +92,8 @@ static const option_row rows[] = {
 xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o) {
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_early_stopping");
     if (!s && !o.monitor) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: .monitor is missing: the name of the logged value to watch");
-    if (!s && o.mode != XT_REDUCE_DEFAULT && o.mode != XT_MIN && o.mode != XT_MAX) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: mode is XT_MIN or XT_MAX");
+    if (!s && o.mode != XT_REDUCE_DEFAULT && o.mode != XT_MIN && o.mode != XT_MAX)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: mode is XT_MIN or XT_MAX");
     stopper *e = s ? NULL : base_calloc(1, sizeof *e);
     if (!e) {
         lazy_fail(s ? s : status_oom(sizeof *e, "a callback"));

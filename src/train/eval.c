@@ -67,7 +67,8 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     if (!s && xt_error()) return train_report(NULL);
     if (!s && (!task || !loader)) s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task or the loader is NULL", what);
     if (!s && !task->validation_step && !(stage == LOG_TEST && task->test_step))
-        s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task has no %s", what, stage == LOG_TEST ? ".test_step and no .validation_step" : ".validation_step");
+        s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task has no %s", what,
+                       stage == LOG_TEST ? ".test_step and no .validation_step" : ".validation_step");
     if (!s) s = train_module(t, task);
     if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
     if (s) return train_report(status_at(s, src));
@@ -89,5 +90,9 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     return ok ? 0 : train_report(NULL);
 }
 
-int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) { return run_alone(src, t, task, loader, LOG_VALIDATE, "xt_validate"); }
-int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) { return run_alone(src, t, task, loader, LOG_TEST, "xt_test"); }
+int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) {
+    return run_alone(src, t, task, loader, LOG_VALIDATE, "xt_validate");
+}
+int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) {
+    return run_alone(src, t, task, loader, LOG_TEST, "xt_test");
+}

@@ -8,15 +8,19 @@
 typedef struct loop {
     xt_trainer *t;
     const xt_src *src;
-    int64_t batches;       /* of an epoch */
+    int64_t batches; /* of an epoch */
     bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
-    int64_t samples;       /* of it */
-    int64_t row_mark;      /* micro-batches at the last row, in periods */
-    bool loader_ready;     /* the loader stands at the begin of the next epoch, its workers reading ahead */
+    int64_t samples; /* of it */
+    int64_t row_mark; /* micro-batches at the last row, in periods */
+    bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
 
-static bool steps_left(const xt_trainer *t) { return t->o.max_steps == 0 || t->global_step < t->o.max_steps; }
-static bool epochs_left(const xt_trainer *t) { return t->o.max_epochs <= 0 || t->epoch < t->o.max_epochs; }
+static bool steps_left(const xt_trainer *t) {
+    return t->o.max_steps == 0 || t->global_step < t->o.max_steps;
+}
+static bool epochs_left(const xt_trainer *t) {
+    return t->o.max_epochs <= 0 || t->epoch < t->o.max_epochs;
+}
 
 /* --- one micro-batch ------------------------------------------------------------------------------------------------------------------------ */
 /* First and last loss of the fit, kept on the device: read once, at the end. */
@@ -47,10 +51,12 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     xt_trainer *t = l->t;
     TRAIN_CALL(t, batch_start, t, b);
     if (w->begins) log_window_begin();
-    lazy_set_draw_step(t->position.batches); /* random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them */
+    lazy_set_draw_step(
+        t->position.batches); /* random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them */
     train_precision_begin(t);
     xt_tensor loss = t->task->training_step(t->net, *b, t->task->user);
-    if (loss.slot == 0 && !xt_error()) lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise"));
+    if (loss.slot == 0 && !xt_error())
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise"));
     if (!xt_error()) {
         log_loss(t, l->src, loss);
         note_loss(t, l->src, loss);
@@ -110,12 +116,16 @@ static bool stop_agreed(xt_trainer *t) {
     xt_status s = coll_run_group(&g);
     if (!s) s = coll_all_reduce(g, COLL_MAX, XT_I32, &any, 1);
     if (s) lazy_fail(status_context(s, "agreeing on the end of training"));
+    if (any && !t->stop && w->rank == 0)
+        log_msg(XT_SEV_INFO, "stopping after epoch %lld, step %lld: another rank asked for it", (long long)t->epoch, (long long)t->global_step);
     t->stop = any != 0;
     return t->stop || s;
 }
 
 /* With several ranks a wish to stop waits for the next place where all agree. */
-static bool stop_now(const xt_trainer *t) { return t->stop && world_get()->size <= 1; }
+static bool stop_now(const xt_trainer *t) {
+    return t->stop && world_get()->size <= 1;
+}
 
 /* --- an epoch -------------------------------------------------------------------------------------------------------------------------------------- */
 static bool validation_due(const xt_trainer *t, int64_t done) {
@@ -208,9 +218,11 @@ static bool run_epochs(loop *l) {
 static xt_status check_periods(const xt_trainer *t, int64_t batches) {
     if (batches < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader has no batches");
     if (t->o.val_every_n_batches > batches)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs", (long long)t->o.val_every_n_batches, (long long)batches);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs",
+                          (long long)t->o.val_every_n_batches, (long long)batches);
     if (t->o.accumulate_grad_batches > batches)
-        log_msg(XT_SEV_WARNING, "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window", (long long)t->o.accumulate_grad_batches, (long long)batches);
+        log_msg(XT_SEV_WARNING, "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window",
+                (long long)t->o.accumulate_grad_batches, (long long)batches);
     return NULL;
 }
 
@@ -261,8 +273,11 @@ int train_report(xt_status extra) {
 }
 
 static xt_status check_task(const xt_task *task) {
-    const char *missing = !task ? "the task is NULL" : !task->net && !task->module ? "the task has no .net and no .module" : !task->training_step ? "the task has no .training_step"
-                          : !task->configure_optimizers ? "the task has no .configure_optimizers" : NULL;
+    const char *missing = !task                         ? "the task is NULL"
+                          : !task->net && !task->module ? "the task has no .net and no .module"
+                          : !task->training_step        ? "the task has no .training_step"
+                          : !task->configure_optimizers ? "the task has no .configure_optimizers"
+                                                        : NULL;
     return missing ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_fit: %s", missing) : NULL;
 }
 

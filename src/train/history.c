@@ -81,7 +81,9 @@ static void take_row(void *user, const log_row *row) {
     pthread_mutex_unlock(&h->lock);
 }
 
-log_sink history_sink(history *h) { return (log_sink){.row = take_row, .user = h}; }
+log_sink history_sink(history *h) {
+    return (log_sink){.row = take_row, .user = h};
+}
 
 /* The trainer's own "loss" is the same curve as the task's "train/loss", where it logs one. */
 static bool told_by_another(const history *h, int i) {
@@ -98,7 +100,8 @@ xt_status history_draw(history *h, const char *path) {
     pthread_mutex_lock(&h->lock);
     int n = 0;
     for (int i = 0; i < h->n; i++)
-        if (h->curves[i].n > 0 && !told_by_another(h, i)) series[n++] = (xt_plot_series){h->curves[i].name, h->curves[i].x, h->curves[i].y, h->curves[i].n};
+        if (h->curves[i].n > 0 && !told_by_another(h, i))
+            series[n++] = (xt_plot_series){h->curves[i].name, h->curves[i].x, h->curves[i].y, h->curves[i].n};
     xt_status s = n ? xt_plot_lines(path, "loss", "optimizer step", series, n) : NULL;
     pthread_mutex_unlock(&h->lock);
     return s;

@@ -7,8 +7,8 @@
 typedef struct logger_kind {
     const char *name, *help;
     size_t state_size;
-    xt_status (*open)(void *state, const char *dir);       /* the run's folder exists */
-    xt_status (*row)(void *state, const log_row *row);     /* an error is reported once and ends this logger */
+    xt_status (*open)(void *state, const char *dir); /* the run's folder exists */
+    xt_status (*row)(void *state, const log_row *row); /* an error is reported once and ends this logger */
     void (*close)(void *state);
 } logger_kind;
 extern const logger_kind logger_csv, logger_tensorboard, logger_jsonl;
@@ -18,7 +18,7 @@ extern const size_t logger_kind_count;
 /* Opens the loggers of a comma list and gives each to the log engine; log_close, or removing the sink, closes it. `out_sinks` takes up to `max`. */
 xt_status loggers_open(const char *list, const char *dir, log_sink *out_sinks, size_t max, size_t *out_n);
 
-const char *logger_stage_name(log_stage s);                /* "train", "validate", "test" */
+const char *logger_stage_name(log_stage s); /* "train", "validate", "test" */
 
 /* A file that only grows: every append is one write() of whole records, so a killed process leaves whole records, at worst one cut off at the end. */
 xt_status logger_open_append(const char *path, int *out_fd);

@@ -89,9 +89,12 @@ xt_status loggers_open(const char *list, const char *dir, log_sink *out_sinks, s
         size_t n = strcspn(p, ", ");
         if (n == 0) break;
         const logger_kind *k = find_kind(p, n);
-        if (!k) s = unknown(p, n);
-        else if (*out_n == max) s = status_new(XT_INVALID_ARGUMENT, NULL, "loggers = %s: at most %zu fit", list, max);
-        else if (!(s = open_one(k, dir, &out_sinks[*out_n]))) ++*out_n;
+        if (!k)
+            s = unknown(p, n);
+        else if (*out_n == max)
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "loggers = %s: at most %zu fit", list, max);
+        else if (!(s = open_one(k, dir, &out_sinks[*out_n])))
+            ++*out_n;
         p += n;
     }
     while (s && *out_n) log_remove_sink(&out_sinks[--*out_n]);

@@ -16,4 +16,6 @@ static void row(xt_trainer *t, void *user) {
 
 const xt_callback_desc lr_monitor_desc = {.struct_size = sizeof(xt_callback_desc), .name = "lr_monitor", .row = row};
 
-xt_callback *xt_lr_monitor(void) { return callback_make(&lr_monitor_desc, NULL); }
+xt_callback *xt_lr_monitor(void) {
+    return callback_make(&lr_monitor_desc, NULL);
+}

@@ -17,7 +17,7 @@ typedef struct saver {
     kept *files;
     size_t n, cap;
     int64_t saved_step; /* of the newest save; -1 */
-    bool due;           /* the epoch's validation is over: save when the epoch is */
+    bool due; /* the epoch's validation is over: save when the epoch is */
 } saver;
 
 static void free_saver(void *user) {
@@ -43,8 +43,10 @@ static xt_status free_path(xt_trainer *t, saver *m, char **out) {
         str_printf(&path, "%s/%s", m->dir, str_cstr(&name));
         if (v) str_printf(&path, "-v%d", v);
         str_append(&path, ".ckpt");
-        if (path.failed) s = status_oom(path.len, "a checkpoint's name");
-        else if (!file_exists(str_cstr(&path)) && !(*out = base_strdup(str_cstr(&path)))) s = status_oom(path.len, "a checkpoint's name");
+        if (path.failed)
+            s = status_oom(path.len, "a checkpoint's name");
+        else if (!file_exists(str_cstr(&path)) && !(*out = base_strdup(str_cstr(&path))))
+            s = status_oom(path.len, "a checkpoint's name");
         str_free(&path);
     }
     str_free(&name);
@@ -70,7 +72,8 @@ static size_t worst(const saver *m) {
 }
 
 static void drop(saver *m, size_t i) {
-    if (unlink(m->files[i].path) != 0 && file_exists(m->files[i].path)) log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", m->files[i].path);
+    if (unlink(m->files[i].path) != 0 && file_exists(m->files[i].path))
+        log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", m->files[i].path);
     base_free(m->files[i].path);
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
@@ -86,7 +89,8 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
         log_append_names(LOG_VALIDATE, &names);
         if (names.len) str_append(&names, ", ");
         log_append_names(LOG_TRAIN, &names);
-        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: monitor = %s was not logged; logged so far: %s", m->o.monitor, str_cstr(&names));
+        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: monitor = %s was not logged; logged so far: %s", m->o.monitor,
+                                 str_cstr(&names));
         str_free(&names);
         return s;
     }
@@ -138,13 +142,17 @@ static void step_end(xt_trainer *t, void *user) {
     if (m->o.every_n_steps && t->global_step % m->o.every_n_steps == 0) save_or_fail(t, m);
 }
 
-static bool by_validation(const saver *m) { return m->o.every_n_steps == 0 && m->o.every_n_epochs == 0; }
+static bool by_validation(const saver *m) {
+    return m->o.every_n_steps == 0 && m->o.every_n_epochs == 0;
+}
 
 static void validation_end(xt_trainer *t, void *user) {
     saver *m = user;
     if (!by_validation(m)) return;
-    if (t->o.val_every_n_batches) save_or_fail(t, m);
-    else m->due = true; /* saved at the epoch's end, so that resuming does not validate again */
+    if (t->o.val_every_n_batches)
+        save_or_fail(t, m);
+    else
+        m->due = true; /* saved at the epoch's end, so that resuming does not validate again */
 }
 
 static void epoch_end(xt_trainer *t, void *user) {
@@ -196,8 +204,16 @@ static xt_status load_state(const char *json, void *user) {
 }
 
 const xt_callback_desc model_checkpoint_desc = {
-    .struct_size = sizeof(xt_callback_desc), .name = "model_checkpoint", .fit_start = fit_start, .step_end = step_end, .validation_end = validation_end, .epoch_end = epoch_end,
-    .fit_end = fit_end, .save_state = save_state, .load_state = load_state, .free_user = free_saver,
+    .struct_size = sizeof(xt_callback_desc),
+    .name = "model_checkpoint",
+    .fit_start = fit_start,
+    .step_end = step_end,
+    .validation_end = validation_end,
+    .epoch_end = epoch_end,
+    .fit_end = fit_end,
+    .save_state = save_state,
+    .load_state = load_state,
+    .free_user = free_saver,
 };
 
 static const option_row rows[] = {
@@ -209,10 +225,13 @@ static const option_row rows[] = {
 
 static xt_status check(xt_model_checkpoint_opts *o) {
     XT_TRY(options_check(rows, BASE_COUNT(rows), o, "xt_model_checkpoint"));
-    if (o->mode != XT_REDUCE_DEFAULT && o->mode != XT_MIN && o->mode != XT_MAX) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: mode is XT_MIN or XT_MAX");
+    if (o->mode != XT_REDUCE_DEFAULT && o->mode != XT_MIN && o->mode != XT_MAX)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: mode is XT_MIN or XT_MAX");
     if (o->save_top_k > 1 && !o->monitor)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: save_top_k = %d needs a monitor to know the best by (-1 keeps all)", o->save_top_k);
-    if (o->every_n_steps && o->every_n_epochs) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: every_n_steps and every_n_epochs are both given; choose one");
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: save_top_k = %d needs a monitor to know the best by (-1 keeps all)",
+                          o->save_top_k);
+    if (o->every_n_steps && o->every_n_epochs)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: every_n_steps and every_n_epochs are both given; choose one");
     str probe = STR_INIT;
     xt_status s = checkpoint_name(o->filename ? o->filename : "", 0, 0, value_of, NULL, &probe);
     str_free(&probe);

@@ -69,7 +69,8 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     str_free(&text);
 }
 
-const xt_callback_desc model_summary_desc = {.struct_size = sizeof(xt_callback_desc), .name = "model_summary", .batch_end = batch_end, .free_user = base_free};
+const xt_callback_desc model_summary_desc = {
+    .struct_size = sizeof(xt_callback_desc), .name = "model_summary", .batch_end = batch_end, .free_user = base_free};
 
 xt_callback *model_summary_new(void) {
     summary *s = base_calloc(1, sizeof *s);

@@ -15,7 +15,8 @@ typedef struct canvas {
 static xt_status canvas_new(canvas *c, int width, int height, const char *path) {
     size_t n;
     *c = (canvas){width, height, NULL};
-    if (width < 1 || height < 1 || !size_mul((size_t)width * 3, (size_t)height, &n)) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a picture of %d x %d", path, width, height);
+    if (width < 1 || height < 1 || !size_mul((size_t)width * 3, (size_t)height, &n))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a picture of %d x %d", path, width, height);
     c->rgb = base_malloc(n);
     if (!c->rgb) return status_oom(n, path);
     memset(c->rgb, 255, n);
@@ -53,7 +54,9 @@ static void line(canvas *c, int x0, int y0, int x1, int y1, int pen, uint32_t co
     }
 }
 
-static int text_width(const char *text, int scale) { return (int)strlen(text) * (FONT_WIDTH + 1) * scale; }
+static int text_width(const char *text, int scale) {
+    return (int)strlen(text) * (FONT_WIDTH + 1) * scale;
+}
 
 static void write_text(canvas *c, int x, int y, const char *text, int scale, uint32_t color) {
     for (; *text; text++, x += (FONT_WIDTH + 1) * scale) {
@@ -102,7 +105,9 @@ static axis axis_of(const xt_plot_series *series, int n, bool vertical) {
     return a;
 }
 
-static int place(const axis *a, double v, int from, int to) { return from + (int)lround((v - a->lo) / (a->hi - a->lo) * (to - from)); }
+static int place(const axis *a, double v, int from, int to) {
+    return from + (int)lround((v - a->lo) / (a->hi - a->lo) * (to - from));
+}
 
 static void draw_axes(canvas *c, const axis *ax, const axis *ay) {
     char label[32];
@@ -141,7 +146,8 @@ static void draw_series(canvas *c, const axis *ax, const axis *ay, const xt_plot
 }
 
 xt_status xt_plot_lines(const char *path, const char *title, const char *x_label, const xt_plot_series *series, int n) {
-    if (!path || n < 1 || n > MAX_SERIES) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_lines: a path and 1 to %d series are needed, %d given", MAX_SERIES, n);
+    if (!path || n < 1 || n > MAX_SERIES)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_lines: a path and 1 to %d series are needed, %d given", MAX_SERIES, n);
     canvas c;
     XT_TRY(canvas_new(&c, CHART_WIDTH, CHART_HEIGHT, path));
     axis ax = axis_of(series, n, false), ay = axis_of(series, n, true);
@@ -163,7 +169,8 @@ xt_status xt_plot_lines(const char *path, const char *title, const char *x_label
 /* --- grids of images ------------------------------------------------------------------------------------------------------------------------ */
 xt_status xt_plot_images(const char *path, const char *title, int n, int height, int width, const float *grey, const char *const *labels) {
     if (!path || n < 1 || height < 1 || width < 1 || height > 4096 || width > 4096 || !grey)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_images: %d images of %d x %d; at least one image of up to 4096 x 4096 is needed", n, height, width);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_images: %d images of %d x %d; at least one image of up to 4096 x 4096 is needed", n,
+                          height, width);
     int scale = width < 64 ? 96 / width + 1 : 1, columns = (int)ceil(sqrt(n)), rows = (n + columns - 1) / columns;
     if (columns > 64) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_images: %d images; at most 4096 fit", n);
     int cell_w = width * scale + 12, cell_h = height * scale + 12 + (labels ? 16 : 0), top = title ? 34 : 6;

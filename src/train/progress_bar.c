@@ -14,7 +14,7 @@ typedef struct bar {
     pthread_t painter;
     bool running, stop, terminal, images, listening;
     log_sink sink;
-    const char *stage;            /* "epoch", "validating" */
+    const char *stage; /* "epoch", "validating" */
     int64_t epoch, epochs, done, total, samples, first, began_ns, validated, batch_total;
     double ranks;
     struct {
@@ -22,15 +22,17 @@ typedef struct bar {
         double value;
     } values[MAX_VALUES];
     int n_values;
-    bool awaiting;                /* the row of a validation is under way */
-    str pending;                  /* the head of an epoch's last line, until that row has brought its values, or a tick later */
+    bool awaiting; /* the row of a validation is under way */
+    str pending; /* the head of an epoch's last line, until that row has brought its values, or a tick later */
 } bar;
 
 /* --- text --------------------------------------------------------------------------------------------------------------------------------------- */
 static void append_time(str *s, double seconds) {
     int64_t n = seconds < 0 || seconds > 1e8 ? 0 : (int64_t)(seconds + 0.5);
-    if (n >= 3600) str_printf(s, "%lld:%02lld:%02lld", (long long)(n / 3600), (long long)(n / 60 % 60), (long long)(n % 60));
-    else str_printf(s, "%lld:%02lld", (long long)(n / 60), (long long)(n % 60));
+    if (n >= 3600)
+        str_printf(s, "%lld:%02lld:%02lld", (long long)(n / 3600), (long long)(n / 60 % 60), (long long)(n % 60));
+    else
+        str_printf(s, "%lld:%02lld", (long long)(n / 60), (long long)(n % 60));
 }
 
 static void append_bar(str *s, double share) {
@@ -48,7 +50,8 @@ static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
     str_putc(s, ' ');
     if (with_bar) append_bar(s, share);
     str_printf(s, " %lld/%lld", (long long)b->done, (long long)b->total);
-    if (b->validated) str_printf(s, " validating %lld", (long long)b->validated);
+    if (b->validated)
+        str_printf(s, " validating %lld", (long long)b->validated);
     else if (elapsed > 0 && b->samples) {
         double rate = b->ranks * (double)b->samples / elapsed;
         str_printf(s, rate < 100 ? " %.3g %s/s" : " %.0f %s/s", rate, b->images ? "images" : "samples");
@@ -233,8 +236,16 @@ static void free_bar(void *user) {
 }
 
 const xt_callback_desc progress_bar_desc = {
-    .struct_size = sizeof(xt_callback_desc), .name = "progress_bar", .fit_start = fit_start, .epoch_start = epoch_start, .batch_end = batch_end,
-    .validation_batch_end = validation_batch_end, .validation_end = validation_end, .epoch_end = epoch_end, .fit_end = fit_end, .free_user = free_bar,
+    .struct_size = sizeof(xt_callback_desc),
+    .name = "progress_bar",
+    .fit_start = fit_start,
+    .epoch_start = epoch_start,
+    .batch_end = batch_end,
+    .validation_batch_end = validation_batch_end,
+    .validation_end = validation_end,
+    .epoch_end = epoch_end,
+    .fit_end = fit_end,
+    .free_user = free_bar,
 };
 
 xt_callback *progress_bar_new(void) {

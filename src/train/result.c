@@ -6,7 +6,9 @@
 #include "train/train_int.h"
 
 xt_epoch_detail result_counters(void) {
-    return (xt_epoch_detail){.compiles = counter_get(COUNTER_compiles), .compile_ms = (double)counter_get(COUNTER_compile_ns) / 1e6, .idle_share = (double)counter_get(COUNTER_execute_ns)};
+    return (xt_epoch_detail){.compiles = counter_get(COUNTER_compiles),
+                             .compile_ms = (double)counter_get(COUNTER_compile_ns) / 1e6,
+                             .idle_share = (double)counter_get(COUNTER_execute_ns)};
 }
 
 void result_begin(xt_trainer *t) {

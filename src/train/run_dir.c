@@ -30,8 +30,10 @@ xt_status run_dir_make(const char *runs, const char *name, char **out) {
         char version[64];
         snprintf(version, sizeof version, "version_%lld", (long long)n);
         char *dir = path_join(run, version);
-        if (!dir) s = status_oom(64, "a run's folder");
-        else if (mkdir(dir, 0755) == 0) *out = dir;
+        if (!dir)
+            s = status_oom(64, "a run's folder");
+        else if (mkdir(dir, 0755) == 0)
+            *out = dir;
         else {
             if (errno != EEXIST) s = status_errno("cannot make", dir);
             base_free(dir);
@@ -60,7 +62,11 @@ xt_status run_dir_last(const char *runs, const char *name, char **out_checkpoint
         str_free(&path);
     }
     if (d) closedir(d);
-    xt_status s = best ? NULL : status_new(XT_NOT_FOUND, NULL, "resume = last: no %s/%s/version_*/checkpoints/last.ckpt; give the checkpoint's path, or leave resume out to start anew", runs, name);
+    xt_status s =
+        best ? NULL
+             : status_new(XT_NOT_FOUND, NULL,
+                          "resume = last: no %s/%s/version_*/checkpoints/last.ckpt; give the checkpoint's path, or leave resume out to start anew",
+                          runs, name);
     base_free(run);
     *out_checkpoint = best;
     return s;

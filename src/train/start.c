@@ -44,7 +44,9 @@ static xt_status open_run(xt_trainer *t) {
     return NULL;
 }
 
-static const char *plural(int64_t n) { return n == 1 ? "" : "s"; }
+static const char *plural(int64_t n) {
+    return n == 1 ? "" : "s";
+}
 
 static void say_header(const xt_trainer *t) {
     str text = STR_INIT;
@@ -52,8 +54,9 @@ static void say_header(const xt_trainer *t) {
     int ranks = world_get()->size;
     diag_run_header(&text);
     str_printf(&text, " | precision %s\n", t->o.precision ? t->o.precision : "fp32");
-    str_printf(&text, "micro-batch %lld x accumulate %lld x ranks %d = effective batch %lld; a row every %lld step%s = %lld batch%s", (long long)micro, (long long)k, ranks, (long long)(micro * k * ranks),
-               (long long)t->every.steps, plural(t->every.steps), (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
+    str_printf(&text, "micro-batch %lld x accumulate %lld x ranks %d = effective batch %lld; a row every %lld step%s = %lld batch%s",
+               (long long)micro, (long long)k, ranks, (long long)(micro * k * ranks), (long long)t->every.steps, plural(t->every.steps),
+               (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
     if (t->run_dir) str_printf(&text, "\nwriting to %s", t->run_dir);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
     str_free(&text);

@@ -57,8 +57,10 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->peak = m->o.peak_flops;
     if (m->peak == 0) XT_TRY(throughput_peak(&m->peak, &source));
     if (world_get()->rank == 0) {
-        if (m->peak > 0) log_msg(XT_SEV_INFO, "throughput: window of %d steps; MFU against %.4g TFLOP/s a device (%s)", m->o.window, m->peak / 1e12, source);
-        else log_msg(XT_SEV_INFO, "throughput: window of %d steps; no MFU, for the device's peak is unknown (.peak_flops sets it)", m->o.window);
+        if (m->peak > 0)
+            log_msg(XT_SEV_INFO, "throughput: window of %d steps; MFU against %.4g TFLOP/s a device (%s)", m->o.window, m->peak / 1e12, source);
+        else
+            log_msg(XT_SEV_INFO, "throughput: window of %d steps; no MFU, for the device's peak is unknown (.peak_flops sets it)", m->o.window);
     }
     return NULL;
 }
@@ -91,7 +93,9 @@ static void epoch_start(xt_trainer *t, void *user) {
     thr_resume(&((monitor *)user)->w, clock_ns());
 }
 
-static void validation_end(xt_trainer *t, void *user) { epoch_start(t, user); }
+static void validation_end(xt_trainer *t, void *user) {
+    epoch_start(t, user);
+}
 
 static void row(xt_trainer *t, void *user) {
     monitor *m = user;
@@ -129,8 +133,8 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (!m->ready || !thr_get(&m->w, &s)) return;
     if (s.flops_per_s > 0 && m->peak > 0) t->result.mfu = t->mfu = s.flops_per_s / m->peak;
     if (ok && world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s", s.n, 1e3 * s.mean_s, 1e3 * s.p50_s, 1e3 * s.p95_s,
-                (double)world_get()->size * s.samples_per_s, world_get()->size > 1 ? " over all ranks" : "");
+        log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s", s.n, 1e3 * s.mean_s,
+                1e3 * s.p50_s, 1e3 * s.p95_s, (double)world_get()->size * s.samples_per_s, world_get()->size > 1 ? " over all ranks" : "");
 }
 
 static void free_monitor(void *user) {
@@ -142,8 +146,17 @@ static void free_monitor(void *user) {
 }
 
 const xt_callback_desc throughput_desc = {
-    .struct_size = sizeof(xt_callback_desc), .name = "throughput", .fit_start = fit_start, .epoch_start = epoch_start, .batch_end = batch_end, .row = row,
-    .validation_start = validation_start, .validation_batch_end = validation_batch_end, .validation_end = validation_end, .fit_end = fit_end, .free_user = free_monitor,
+    .struct_size = sizeof(xt_callback_desc),
+    .name = "throughput",
+    .fit_start = fit_start,
+    .epoch_start = epoch_start,
+    .batch_end = batch_end,
+    .row = row,
+    .validation_start = validation_start,
+    .validation_batch_end = validation_batch_end,
+    .validation_end = validation_end,
+    .fit_end = fit_end,
+    .free_user = free_monitor,
 };
 
 static const option_row rows[] = {

@@ -10,9 +10,10 @@ static const struct {
     const char *word;
     double flops;
 } table[] = {
-    {"B200", 2250e12},    {"GH200", 989e12},    {"H200", 989e12},  {"H100 PCIe", 756e12}, {"H100 NVL", 835e12}, {"H100", 989e12},  {"A100", 312e12}, {"L40S", 362e12}, {"L40", 181e12},
-    {"L4", 121e12},       {"A10", 125e12},      {"A6000", 155e12}, {"V100", 125e12},      {"T4", 65e12},        {"TPU v2", 22.5e12}, {"TPU v3", 61.5e12}, {"TPU v4", 275e12},
-    {"TPU v5 lite", 197e12}, {"TPU v5e", 197e12}, {"TPU v5", 459e12}, {"TPU v6", 918e12},
+    {"B200", 2250e12},   {"GH200", 989e12},  {"H200", 989e12},    {"H100 PCIe", 756e12}, {"H100 NVL", 835e12}, {"H100", 989e12},
+    {"A100", 312e12},    {"L40S", 362e12},   {"L40", 181e12},     {"L4", 121e12},        {"A10", 125e12},      {"A6000", 155e12},
+    {"V100", 125e12},    {"T4", 65e12},      {"TPU v2", 22.5e12}, {"TPU v3", 61.5e12},   {"TPU v4", 275e12},   {"TPU v5 lite", 197e12},
+    {"TPU v5e", 197e12}, {"TPU v5", 459e12}, {"TPU v6", 918e12},
 };
 
 double throughput_peak_of(const char *device_kind, const char **out_row) {
@@ -27,7 +28,8 @@ double throughput_peak_of(const char *device_kind, const char **out_row) {
 enum { SIDE = 1024, TRIES = 4 };
 static const char program[] = "module @peak {\n"
                               "  func.func public @main(%arg0: tensor<1024x1024xf32>) -> tensor<1024x1024xf32> {\n"
-                              "    %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
+                              "    %0 = stablehlo.dot_general %arg0, %arg0, contracting_dims = [1] x [0] : (tensor<1024x1024xf32>, "
+                              "tensor<1024x1024xf32>) -> tensor<1024x1024xf32>\n"
                               "    return %0 : tensor<1024x1024xf32>\n"
                               "  }\n"
                               "}\n";

@@ -19,21 +19,21 @@ typedef struct thr_window {
     thr_batch *ring;
     size_t cap;
     int64_t next_seq;
-    int64_t clock_ns;   /* when the device became free for training; < 0 before the first completion */
+    int64_t clock_ns; /* when the device became free for training; < 0 before the first completion */
     int64_t batches, samples; /* completed since the start */
 } thr_window;
 typedef struct thr_stats {
-    size_t n;           /* batches in the window */
-    double mean_s, p50_s, p95_s;                                   /* of a micro-batch */
-    double batches_per_s, samples_per_s, flops_per_s;              /* of this device */
+    size_t n; /* batches in the window */
+    double mean_s, p50_s, p95_s; /* of a micro-batch */
+    double batches_per_s, samples_per_s, flops_per_s; /* of this device */
 } thr_stats;
 
 xt_status thr_init(thr_window *w, size_t cap);
 void thr_deinit(thr_window *w);
-int64_t thr_begin(thr_window *w, int64_t samples);      /* a batch is on its way; gives its number */
+int64_t thr_begin(thr_window *w, int64_t samples); /* a batch is on its way; gives its number */
 void thr_flops(thr_window *w, int64_t seq, double flops);
 void thr_done(thr_window *w, int64_t seq, int64_t finished_ns);
-void thr_resume(thr_window *w, int64_t now_ns);         /* training goes on; also: other work of the device was done at now_ns */
-bool thr_get(thr_window *w, thr_stats *out);            /* false while no batch has a time */
+void thr_resume(thr_window *w, int64_t now_ns); /* training goes on; also: other work of the device was done at now_ns */
+bool thr_get(thr_window *w, thr_stats *out); /* false while no batch has a time */
 
 #endif

@@ -31,9 +31,9 @@ typedef struct train_totals { /* of the current fit, for the result */
 } train_totals;
 
 struct xt_trainer {
-    xt_trainer_opts given, o;  /* o: with defaults, while fitting */
+    xt_trainer_opts given, o; /* o: with defaults, while fitting */
     src_id src;
-    xt_status problem;         /* of options, arguments or environment: refused at fit */
+    xt_status problem; /* of options, arguments or environment: refused at fit */
     bool help;
     bool steps_argument, batches_argument; /* log_every_n_* stood on the command line */
     xt_callback **callbacks;
@@ -42,66 +42,66 @@ struct xt_trainer {
 
     const xt_task *task;
     xt_module *net;
-    xt_module_fn net_fn;       /* what net was made from, to know it again */
+    xt_module_fn net_fn; /* what net was made from, to know it again */
     xt_optimizer *opt;
     period every;
     train_position position;
     int64_t epoch, global_step, epochs_done, epoch_batches;
     bool stop, validating;
-    xt_tensor loss_state;      /* [2] first and last loss, written by the steps' programs, read once at the end */
+    xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
     bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
     char *run_dir;
     log_sink sinks[8];
     size_t n_sinks;
-    struct history *history;   /* points of the loss curve */
-    xt_loader *train, *val;    /* while fitting */
+    struct history *history; /* points of the loss curve */
+    xt_loader *train, *val; /* while fitting */
     int64_t effective_batch, epoch_batches_known; /* of the last fit; 0 before */
 
     train_totals at;
     xt_epoch_detail *details;
     size_t n_details, cap_details;
     xt_fit_result result;
-    double mfu;                /* by the throughput monitor; 0 without one */
+    double mfu; /* by the throughput monitor; 0 without one */
 };
 
 /* trainer.c */
 extern const option_row train_option_rows[];
 extern const size_t train_option_count;
-xt_status train_settle(xt_trainer *t);                       /* environment and defaults into t->o; checks */
-double train_metric_of(const char *name);                    /* as xt_trainer_metric, without waiting */
+xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
+double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */
 
 /* callback.c: calls the hook of every callback, in order. */
-#define TRAIN_CALL(t, hook, ...)                                                                                                   \
-    do {                                                                                                                           \
-        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                           \
-            if ((t)->callbacks[i_]->d.hook) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);                      \
+#define TRAIN_CALL(t, hook, ...)                                                                                                                     \
+    do {                                                                                                                                             \
+        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
+            if ((t)->callbacks[i_]->d.hook) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);                                       \
     } while (0)
 void callback_free(xt_callback *c);
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
-void callback_insert(xt_trainer *t, xt_callback *c);         /* checkpoints stay last */
+void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);
-xt_status callbacks_built_in(xt_trainer *t);                 /* adds the default ones: summary, bar, last checkpoint */
+xt_status callbacks_built_in(xt_trainer *t); /* adds the default ones: summary, bar, last checkpoint */
 /* Built-in kinds, for callback_is and for the default ones. */
 extern const xt_callback_desc model_checkpoint_desc, early_stopping_desc, throughput_desc, lr_monitor_desc, progress_bar_desc, model_summary_desc;
 xt_callback *progress_bar_new(void);
 xt_callback *model_summary_new(void);
 
 /* start.c */
-xt_status train_begin(xt_trainer *t, const xt_src *src);     /* module, optimizer, run folder, header, resume */
+xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
 xt_status train_module(xt_trainer *t, const xt_task *task);
 void train_precision_begin(const xt_trainer *t);
 void train_precision_end(const xt_trainer *t);
 
 /* fit.c, eval.c */
-bool train_validate(xt_trainer *t, const xt_src *src);       /* one pass over t->val */
+bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
 /* One pass over a loader: stage's values accumulate on the device; the row is on its way when it returns. False with a pending error. */
 bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader *l, int64_t limit);
-int train_report(xt_status extra);                           /* prints the pending error (and extra), clears it: 1, or 0 when there is none */
+int train_report(xt_status extra); /* prints the pending error (and extra), clears it: 1, or 0 when there is none */
 
 /* result.c */
 void result_begin(xt_trainer *t);
 void result_epoch(xt_trainer *t, int64_t began_ns, const xt_epoch_detail *before);
-xt_epoch_detail result_counters(void);                       /* counters now, to be subtracted */
+xt_epoch_detail result_counters(void); /* counters now, to be subtracted */
 void result_end(xt_trainer *t);
 
 /* run_dir.c */

@@ -8,7 +8,8 @@
 
 extern char **environ;
 
-#define ROW(field, kind, def, min, max, help) {#field, help, kind, offsetof(xt_trainer_opts, field), def, min, max, NULL}
+#define ROW(field, kind, def, min, max, help)                                                                                                        \
+    { #field, help, kind, offsetof(xt_trainer_opts, field), def, min, max, NULL }
 const option_row train_option_rows[] = {
     ROW(max_epochs, OPTION_I64, 0, -1, 1e15, "epochs; -1 = no limit; unset and no max_steps = 1000"),
     ROW(max_steps, OPTION_I64, 0, 0, 1e15, "optimizer steps; 0 = no limit"),
@@ -34,13 +35,17 @@ const option_row train_option_rows[] = {
 const size_t train_option_count = BASE_COUNT(train_option_rows);
 
 /* --- life ---------------------------------------------------------------------------------------------------------------------------------- */
-static void free_trainer(void *t) { xt_trainer_free(t); }
+static void free_trainer(void *t) {
+    xt_trainer_free(t);
+}
 
 static void keep_problem(xt_trainer *t, xt_status s) {
     if (!s) return;
     lazy_fail(status_clone(s));
-    if (t->problem) xt_status_free(s);
-    else t->problem = s;
+    if (t->problem)
+        xt_status_free(s);
+    else
+        t->problem = s;
 }
 
 /* Strings of a caller's struct may be on its stack. */
@@ -60,7 +65,8 @@ static xt_status take_environment(xt_trainer *t) {
         char *name = base_strndup(*e + sizeof prefix - 1, (size_t)(equals - *e) - (sizeof prefix - 1));
         if (!name) return status_oom(64, prefix);
         for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
-        s = status_context(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), "environment variable %.*s", (int)(equals - *e), *e);
+        s = status_context(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), "environment variable %.*s",
+                           (int)(equals - *e), *e);
         base_free(name);
     }
     return s;
@@ -134,12 +140,15 @@ static void period_from_arguments(xt_trainer *t, const char *key) {
 /* One argument at argv[*i]; `--name` of a switch alone means on. */
 static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     const char *arg = argv[*i];
-    if (strncmp(arg, "--", 2) != 0 || !arg[2]) return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no option: --name value is expected; --help lists the names", arg);
+    if (strncmp(arg, "--", 2) != 0 || !arg[2])
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no option: --name value is expected; --help lists the names", arg);
     const char *name = arg + 2, *equals = strchr(name, '='), *value = equals ? equals + 1 : NULL;
     size_t n = equals ? (size_t)(equals - name) : strlen(name);
     bool next = *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0;
-    if (!value && next) value = argv[++*i];
-    else if (!value && is_switch(name, n)) value = "on";
+    if (!value && next)
+        value = argv[++*i];
+    else if (!value && is_switch(name, n))
+        value = "on";
     char *key = base_strndup(name, n);
     if (!key) return status_oom(n, arg);
     /* An unknown name is the likelier mistake than a missing value, so it is looked at first. */
@@ -177,8 +186,9 @@ xt_status train_settle(xt_trainer *t) {
     bool steps_given = t->o.log_every_n_steps != 0;
     XT_TRY(options_check(train_option_rows, train_option_count, &t->o, "xt_trainer_new"));
     if (steps_given && t->o.log_every_n_batches)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says when a row is due", (long long)t->o.log_every_n_steps,
-                          (long long)t->o.log_every_n_batches);
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says when a row is due",
+                          (long long)t->o.log_every_n_steps, (long long)t->o.log_every_n_batches);
     XT_TRY(period_settle(t->o.accumulate_grad_batches, t->o.log_every_n_steps, t->o.log_every_n_batches, &t->every));
     const char *p = t->o.precision;
     if (p && strcmp(p, "fp32") != 0 && strcmp(p, "f32") != 0 && strcmp(p, "bf16") != 0)
@@ -200,23 +210,39 @@ void train_precision_end(const xt_trainer *t) {
 /* --- queries --------------------------------------------------------------------------------------------------------------------------------- */
 void xt_trainer_add(xt_trainer *t, xt_callback *c) {
     if (!c) return; /* its own error is pending */
-    if (t) callback_insert(t, c);
-    else callback_free(c);
+    if (t)
+        callback_insert(t, c);
+    else
+        callback_free(c);
 }
 void xt_trainer_stop(xt_trainer *t) {
     if (t) t->stop = true;
 }
-xt_module *xt_trainer_module(xt_trainer *t) { return t ? t->net : NULL; }
-xt_optimizer *xt_trainer_optimizer(xt_trainer *t) { return t ? t->opt : NULL; }
-int64_t xt_trainer_epoch(const xt_trainer *t) { return t ? t->epoch : 0; }
-int64_t xt_trainer_global_step(const xt_trainer *t) { return t ? t->global_step : 0; }
-const char *xt_trainer_run_dir(const xt_trainer *t) { return t ? t->run_dir : NULL; }
-xt_fit_result xt_trainer_result(const xt_trainer *t) { return t ? t->result : (xt_fit_result){.loss_first = NAN, .loss_last = NAN, .val_loss = NAN}; }
+xt_module *xt_trainer_module(xt_trainer *t) {
+    return t ? t->net : NULL;
+}
+xt_optimizer *xt_trainer_optimizer(xt_trainer *t) {
+    return t ? t->opt : NULL;
+}
+int64_t xt_trainer_epoch(const xt_trainer *t) {
+    return t ? t->epoch : 0;
+}
+int64_t xt_trainer_global_step(const xt_trainer *t) {
+    return t ? t->global_step : 0;
+}
+const char *xt_trainer_run_dir(const xt_trainer *t) {
+    return t ? t->run_dir : NULL;
+}
+xt_fit_result xt_trainer_result(const xt_trainer *t) {
+    return t ? t->result : (xt_fit_result){.loss_first = NAN, .loss_last = NAN, .val_loss = NAN};
+}
 const char *train_runs_dir(const xt_trainer *t) {
     const char *env = env_get("XT_RUNS_DIR");
     return t->o.runs_dir ? t->o.runs_dir : env ? env : "runs";
 }
-const char *train_run_name(const xt_trainer *t) { return t->o.run_name ? t->o.run_name : "default"; }
+const char *train_run_name(const xt_trainer *t) {
+    return t->o.run_name ? t->o.run_name : "default";
+}
 
 double train_metric_of(const char *name) {
     static const char *const endings[] = {"_epoch", "", "_step"};

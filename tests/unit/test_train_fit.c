@@ -37,7 +37,8 @@ static int end(void **state) {
     xt_set_sink(NULL, NULL);
     str_free(&said);
     snprintf(command, sizeof command, "rm -rf %s", dir);
-    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_logger) == 0 && live_get(LIVE_module) == 0 && live_get(LIVE_loader) == 0;
+    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_logger) == 0 && live_get(LIVE_module) == 0 &&
+                 live_get(LIVE_loader) == 0;
     return system(command) || !clean;
 }
 
@@ -52,7 +53,8 @@ static xt_loader *data(int64_t batch, int64_t limit) {
         for (int k = 0; k < FEATURES; k++) x[i][k] = sinf((float)(i * FEATURES + k));
         y[i] = x[i][0] > 0.3f ? 0 : x[i][1] > 0 ? 1 : 2;
     }
-    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES), .batch = batch, .limit = limit, .shuffle = XT_ON);
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {FEATURES}}, y, (xt_spec){XT_I64, {0}}, SAMPLES), .batch = batch, .limit = limit,
+                         .shuffle = XT_ON);
 }
 
 /* --- tasks -------------------------------------------------------------------------------------------------------------------------------------- */
@@ -68,7 +70,8 @@ static void log_many(const char *stage, xt_tensor loss) {
     for (int i = 0; i < n_metrics; i++) {
         char name[64];
         snprintf(name, sizeof name, "%s/m%d", stage, i);
-        xt_log(name, loss, .on_step = XT_ON, .on_epoch = i % 2 ? XT_ON : XT_OFF, .prog_bar = i < 2 ? XT_ON : XT_OFF, .sync_dist = i % 3 ? XT_ON : XT_OFF);
+        xt_log(name, loss, .on_step = XT_ON, .on_epoch = i % 2 ? XT_ON : XT_OFF, .prog_bar = i < 2 ? XT_ON : XT_OFF,
+               .sync_dist = i % 3 ? XT_ON : XT_OFF);
     }
 }
 
@@ -165,7 +168,8 @@ static xt_optimizer *plain_sgd(xt_module *m, void *user) {
 static void short_windows_are_scaled_by_their_size(void **state) {
     (void)state;
     const xt_task weight = {.net = one_weight, .training_step = weight_step, .configure_optimizers = plain_sgd};
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                   .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &weight, data(16, 5), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 3);
     float w = 0;
@@ -259,7 +263,8 @@ static void early_stopping_is_patient(void **state) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         memcpy(script, rows[i].values, sizeof rows[i].values);
         script_at = 0;
-        xt_trainer *t = xt_trainer_new(.max_epochs = 6, .limit_train_batches = 1, .runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF);
+        xt_trainer *t = xt_trainer_new(.max_epochs = 6, .limit_train_batches = 1, .runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                       .progress_bar = XT_OFF);
         xt_trainer_add(t, xt_early_stopping(.monitor = "val/score", .patience = rows[i].patience));
         assert_int_equal(xt_fit(t, &scripted, data(16, 0), data(32, 1)), 0);
         assert_int_equal(xt_trainer_result(t).epochs - 1, rows[i].last_epoch);
@@ -277,7 +282,8 @@ static void early_stopping_is_patient(void **state) {
 static void validation_within_the_epoch(void **state) {
     (void)state;
     val_calls = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .val_every_n_batches = 2, .accumulate_grad_batches = 3, .limit_val_batches = 2, .runs_dir = dir, .progress_bar = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .val_every_n_batches = 2, .accumulate_grad_batches = 3, .limit_val_batches = 2, .runs_dir = dir,
+                                   .progress_bar = XT_OFF);
     assert_int_equal(xt_fit(t, &task, data(16, 0), data(16, 0)), 0);
     assert_int_equal(val_calls, 2 * 3 * 2);
     xt_fit_result r = xt_trainer_result(t);
@@ -302,7 +308,8 @@ static void callbacks_may_stop(void **state) {
     (void)state;
     int calls = 0;
     xt_trainer *t = xt_trainer_new(.max_epochs = 5, .runs_dir = dir, .progress_bar = XT_OFF);
-    xt_trainer_add(t, xt_callback_new(&(xt_callback_desc){.struct_size = sizeof(xt_callback_desc), .name = "stop", .batch_end = stop_after_two}, &calls));
+    xt_trainer_add(
+        t, xt_callback_new(&(xt_callback_desc){.struct_size = sizeof(xt_callback_desc), .name = "stop", .batch_end = stop_after_two}, &calls));
     assert_int_equal(xt_fit(t, &task, data(16, 0), NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 2);
 }
@@ -368,7 +375,10 @@ static void damaged_checkpoints_change_nothing(void **state) {
     assert_null(file_write_all(in_dir("cut.ckpt"), bytes, n - 30));
     base_free(bytes);
     assert_null(xt_save(xt_trainer_module(t), in_dir("weights.ckpt")));
-    static const char *const rows[][2] = {{"flipped.ckpt", "checksum"}, {"cut.ckpt", "cut off or damaged"}, {"none.ckpt", "none.ckpt"}, {"weights.ckpt", "xt_load reads weights alone"}};
+    static const char *const rows[][2] = {{"flipped.ckpt", "checksum"},
+                                          {"cut.ckpt", "cut off or damaged"},
+                                          {"none.ckpt", "none.ckpt"},
+                                          {"weights.ckpt", "xt_load reads weights alone"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         str_clear(&said);
         step_calls = 0;
@@ -389,7 +399,8 @@ static void best_checkpoints_are_kept(void **state) {
     memcpy(script, values, sizeof values);
     script_at = 0;
     xt_trainer *t = xt_trainer_new(.max_epochs = 6, .limit_train_batches = 2, .runs_dir = dir, .progress_bar = XT_OFF);
-    xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .save_top_k = 2, .dirpath = in_dir("best"), .filename = "{epoch:02d}-{step}-{val/score:.1f}"));
+    xt_trainer_add(
+        t, xt_model_checkpoint(.monitor = "val/score", .save_top_k = 2, .dirpath = in_dir("best"), .filename = "{epoch:02d}-{step}-{val/score:.1f}"));
     assert_int_equal(xt_fit(t, &scripted, data(16, 0), data(32, 1)), 0);
     assert_true(file_exists(in_dir("best/epoch=01-step=4-val_score=3.0.ckpt")));
     assert_true(file_exists(in_dir("best/epoch=04-step=10-val_score=1.0.ckpt")));
@@ -443,7 +454,8 @@ static void metrics_merge_by_adding(void **state) {
 /* --- rates ------------------------------------------------------------------------------------------------------------------------------------------------------ */
 static void throughput_rows(void **state) {
     (void)state;
-    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .loggers = "csv,jsonl", .runs_dir = dir, .progress_bar = XT_ON);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .loggers = "csv,jsonl", .runs_dir = dir,
+                                   .progress_bar = XT_ON);
     xt_trainer_add(t, xt_throughput_monitor(.window = 10, .peak_flops = 1e12, .items_per_sample = 4));
     xt_trainer_add(t, xt_lr_monitor());
     assert_int_equal(xt_fit(t, &task, data(16, 0), data(16, 0)), 0);
@@ -453,7 +465,9 @@ static void throughput_rows(void **state) {
     char *csv;
     size_t n;
     assert_null(file_read_all(in_dir("default/version_0/metrics.csv"), &csv, &n));
-    static const char *const names[] = {"throughput/batch_ms_p50", "throughput/samples_per_sec", "throughput/device/items_per_sec", "lr-Adam,0.01", "validate,epoch,val/acc", ",loss,"};
+    static const char *const names[] = {"throughput/batch_ms_p50",         "throughput/samples_per_sec",
+                                        "throughput/device/items_per_sec", "lr-Adam,0.01",
+                                        "validate,epoch,val/acc",          ",loss,"};
     for (size_t i = 0; i < BASE_COUNT(names); i++) assert_non_null(strstr(csv, names[i]));
     base_free(csv);
     assert_true(file_exists(in_dir("default/version_0/loss.png")));
@@ -465,9 +479,20 @@ static void throughput_rows(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(logging_costs_nothing), TEST(programs_of_a_window_are_fixed), TEST(short_windows_are_scaled_by_their_size), TEST(refusals_come_before_the_first_batch), TEST(arguments),
-        TEST(errors_end_the_fit_with_their_line), TEST(early_stopping_is_patient), TEST(validation_within_the_epoch), TEST(callbacks_may_stop), TEST(resuming_repeats_the_bits),
-        TEST(damaged_checkpoints_change_nothing), TEST(best_checkpoints_are_kept), TEST(metrics_merge_by_adding), TEST(throughput_rows),
+        TEST(logging_costs_nothing),
+        TEST(programs_of_a_window_are_fixed),
+        TEST(short_windows_are_scaled_by_their_size),
+        TEST(refusals_come_before_the_first_batch),
+        TEST(arguments),
+        TEST(errors_end_the_fit_with_their_line),
+        TEST(early_stopping_is_patient),
+        TEST(validation_within_the_epoch),
+        TEST(callbacks_may_stop),
+        TEST(resuming_repeats_the_bits),
+        TEST(damaged_checkpoints_change_nothing),
+        TEST(best_checkpoints_are_kept),
+        TEST(metrics_merge_by_adding),
+        TEST(throughput_rows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

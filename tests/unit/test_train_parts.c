@@ -19,7 +19,12 @@ static void periods_have_verdicts(void **state) {
     static const struct {
         int64_t accumulate, period;
         const char *in_batches; /* NULL: accepted; else what the message must say */
-    } rows[] = {{1, 50, NULL}, {2, 10, NULL}, {10, 5, "nearest valid: 10 "}, {2, 3, "nearest valid: 2 or 4 "}, {4, 4, NULL}, {4, 6, "nearest valid: 4 or 8 "}};
+    } rows[] = {{1, 50, NULL},
+                {2, 10, NULL},
+                {10, 5, "nearest valid: 10 "},
+                {2, 3, "nearest valid: 2 or 4 "},
+                {4, 4, NULL},
+                {4, 6, "nearest valid: 4 or 8 "}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         period p;
         xt_status s = period_settle(rows[i].accumulate, rows[i].period, 0, &p);
@@ -208,7 +213,8 @@ static void loggers_write_rows(void **state) {
         char command[512];
         snprintf(command, sizeof command,
                  "python3 -c 'from tensorboard.backend.event_processing.event_accumulator import EventAccumulator as A; a = A(\"%s\"); a.Reload(); "
-                 "assert [(e.step, e.value) for e in a.Scalars(\"train/loss\")] == [(10, 0.25), (20, 0.25)]'", dir);
+                 "assert [(e.step, e.value) for e in a.Scalars(\"train/loss\")] == [(10, 0.25), (20, 0.25)]'",
+                 dir);
         assert_int_equal(system(command), 0);
     }
     base_free(csv);
@@ -245,8 +251,12 @@ static void pictures_are_png(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(periods_have_verdicts), cmocka_unit_test(short_windows_know_their_size), cmocka_unit_test(rates_come_from_completions),
-        cmocka_unit_test(windows_forget),        cmocka_unit_test(events_read_back),              cmocka_unit_test_setup_teardown(loggers_write_rows, make_dir, remove_dir),
+        cmocka_unit_test(periods_have_verdicts),
+        cmocka_unit_test(short_windows_know_their_size),
+        cmocka_unit_test(rates_come_from_completions),
+        cmocka_unit_test(windows_forget),
+        cmocka_unit_test(events_read_back),
+        cmocka_unit_test_setup_teardown(loggers_write_rows, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(pictures_are_png, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
