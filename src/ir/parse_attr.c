@@ -192,6 +192,7 @@ bool parse_attr(parser *p, ir_attr *out) {
     if (p->status) return false;
     bool ok = alias ? parse_attr(p, out) : parse_attr_inner(p, out);
     if (alias && ok) alias_leave(p, back);
+    if (ok && !out->name) out->name = ""; /* an element of a list; members of dictionaries are named by the caller */
     parse_leave(p);
     return ok;
 }

@@ -151,6 +151,24 @@ static void attributes_of_functions_and_modules_survive(void **state) {
     }
 }
 
+/* Passes hash the names of all attributes: none is NULL, not even an element's. */
+static void check_names(const ir_attr *a) {
+    assert_non_null(a->name);
+    for (size_t i = 0; (a->kind == IR_AK_ARRAY || a->kind == IR_AK_DICT) && i < a->n; i++) check_names(&a->v.list[i]);
+}
+
+static void every_attribute_has_a_name(void **state) {
+    (void)state;
+    ir_module *m = parse("#a = [1, {x = [unit]}]\nfunc.func @main(%a: tensor<3xf32>) {\n"
+                         "  %0 = stablehlo.custom_call @f(%a) {backend_config = {k = [1, [2]]}, operand_layouts = [dense<0> : tensor<1xindex>], "
+                         "called_computations = [@g], "
+                         "z = #a} : (tensor<3xf32>) -> tensor<3xf32>\n  return\n}");
+    const ir_op *op = m->funcs->body->first;
+    assert_int_equal(op->n_attrs, 5);
+    for (uint32_t i = 0; i < op->n_attrs; i++) check_names(&op->attrs[i]);
+    ir_module_free(m);
+}
+
 static void one_op_for_messages(void **state) {
     (void)state;
     ir_module *m = parse("func.func @main(%a: tensor<3xf32>, %b: tensor<f32>) {\n"
@@ -174,6 +192,7 @@ int main(void) {
                                        cmocka_unit_test(equal_elements_print_as_a_splat),
                                        cmocka_unit_test(locations_are_read_and_printed),
                                        cmocka_unit_test(attributes_of_functions_and_modules_survive),
+                                       cmocka_unit_test(every_attribute_has_a_name),
                                        cmocka_unit_test(one_op_for_messages)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
