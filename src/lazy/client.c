@@ -29,6 +29,17 @@ void lazy_check_finished(void) {
         log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors were not shown; end main with `return xt_finish();`");
 }
 
+/* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as xt_finish would. */
+static void at_exit(void) {
+    if (!dev.client || getpid() != dev.pid) return;
+    lazy_check_finished();
+    if (!dev.finished || gettid() != getpid()) return; /* tensors belong to the thread that made them */
+    lazy_run_finish_hooks();
+    lazy_free_owned();
+    lazy_reset_thread();
+    lazy_device_close();
+}
+
 static xt_status open_device(device_client **out) {
     const world *w = world_get();
     device_open_opts o = {.n_nodes = 1};
@@ -53,7 +64,7 @@ xt_status lazy_device(device_client **out) {
             dev.where = c ? c->b.src : 0;
             dev.finished = false;
             static bool registered;
-            if (!registered) atexit(lazy_check_finished);
+            if (!registered) atexit(at_exit);
             registered = true;
             dev.pid = getpid();
         } else

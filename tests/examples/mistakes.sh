@@ -5,7 +5,7 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 # run_c NAME <<C: compiles and runs; the program's own line numbers are in $tmp/NAME.c
 run_c() {
     cat >"$tmp/$1.c"
-    cc -std=c11 -Wall -Wextra -pedantic -Werror ${XT_TEST_CFLAGS:-} -I"$root/include" "$tmp/$1.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/$1" >"$tmp/out" 2>&1 &&
+    cc -std=c11 -Wall -Wextra -pedantic -Werror ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/$1.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/$1" >"$tmp/out" 2>&1 &&
         (cd "$tmp" && "./$1") >"$tmp/out" 2>&1
 }
 run_c forgotten <<'C'
