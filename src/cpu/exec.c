@@ -38,12 +38,15 @@ static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const
     cpu_report_live(e, e->plan.peak_thunk, &live);
     char where[96] = "its start";
     if (e->plan.n_thunks) cpu_thunk_name(&e->plan.thunks[e->plan.peak_thunk], where, sizeof where);
-    s = status_context(
-        s, "program %s could not get %zu bytes for %s (arguments %lld, results %lld, temporaries %lld bytes); largest buffers at its peak, %s:%s\n",
-        e->name, bytes, what, (long long)e->stats.argument_bytes, (long long)e->stats.output_bytes, (long long)e->stats.temp_bytes, where,
-        str_cstr(&live));
+    xt_status told =
+        status_new(XT_RESOURCE_EXHAUSTED, status_where(s),
+                   "%s: program %s wanted %zu bytes for %s (arguments %lld, results %lld, temporaries %lld bytes); largest buffers at its "
+                   "peak, %s:%s",
+                   status_text(s), e->name, bytes, what, (long long)e->stats.argument_bytes, (long long)e->stats.output_bytes,
+                   (long long)e->stats.temp_bytes, where, str_cstr(&live));
+    xt_status_free(s);
     str_free(&live);
-    return s;
+    return told;
 }
 
 static xt_status get_memory(run_state *r, const bool *donated) {
