@@ -197,6 +197,7 @@ static ir_value *column(ir_builder *b, ir_value *state, int64_t rows, int64_t c)
 
 /* old where the flag (0 or 1, data) is 0, `fresh` where it is 1. */
 static ir_value *unless(ir_builder *b, ir_value *flag, ir_value *old, double fresh) {
+    if (!flag || !old) return NULL;
     ir_value *zero = ir_splat(b, flag->type, 0);
     ir_value *begins = ir_broadcast_scalar(b, ir_compare(b, IR_NE, flag, zero), ir_with_dtype(old->type, XT_BOOL));
     return ir_select(b, begins, ir_splat(b, old->type, fresh), old);

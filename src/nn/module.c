@@ -214,10 +214,12 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     base_free(data);
     if (is_param && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
     nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param};
-    if (!VEC_PUSH(r->entries, r->n, r->cap, e) || !map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) {
-        lazy_fail(status_oom(sizeof e, name));
-        base_free(name);
-    }
+    bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
+    if (listed && map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) return t;
+    if (listed) r->n--;
+    if (lazy_type(t)) xt_drop_at(src, t);
+    lazy_fail(status_oom(sizeof e, name));
+    base_free(name);
     return t;
 }
 
