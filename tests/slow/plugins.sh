@@ -20,7 +20,7 @@ for p in $plugins; do
         awk -v n=$steps 'NR == FNR {a[$1] = $2; next} $1 < n {d = ($2 - a[$1]) / a[$1]; if (d < 0) d = -d; if (d > 1e-5) {print "step", $1, a[$1], $2; bad = 1} k++} END {exit bad || k < n}' "$tmp/cpu" "$tmp/other"
     check "$name: conformance" env XTRAIN="$BUILD/xtrain" bash "$root/tests/conformance/run.sh" "$root/tests/conformance/programs" "$p"
     for t in "$BUILD"/test_device_exec "$BUILD"/test_lazy_*; do
-        [ -x "$t" ] && check "$name: $(basename "$t")" env XT_TEST_PLUGIN="$p" XT_DEVICE="$p" "$t"
+        [ -f "$t" ] && [ -x "$t" ] && check "$name: $(basename "$t")" env XT_TEST_PLUGIN="$p" XT_DEVICE="$p" "$t"
     done
     steps=40
 done
