@@ -31,6 +31,20 @@ void lazy_drop_trace(lazy_ctx *c) {
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------------------------------ */
+/* Memory that runs out outside of a program (an upload, a read) gets the same explanation as a failed step: who holds it, and what helps. */
+static const char ADVICE[] = "what helps: ";
+static void explain_memory(lazy_ctx *c) {
+    str text = STR_INIT;
+    str_append(&text, status_text(c->error));
+    lazy_append_ledger(&text, 8);
+    str_printf(&text, "\n%sa smaller batch, gradient accumulation, bf16, xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT", ADVICE);
+    xt_status more = text.failed ? NULL : status_new(XT_RESOURCE_EXHAUSTED, status_where(c->error), "%s", str_cstr(&text));
+    str_free(&text);
+    if (!more) return;
+    xt_status_free(c->error);
+    c->error = more;
+}
+
 void lazy_fail(xt_status s) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) {
@@ -38,6 +52,7 @@ void lazy_fail(xt_status s) {
         return;
     }
     c->error = s;
+    if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE)) explain_memory(c);
 }
 
 xt_status xt_error(void) {

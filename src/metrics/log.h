@@ -35,6 +35,8 @@ typedef struct log_sink {
     void *user;
 } log_sink;
 void log_add_sink(const log_sink *s);
+/* `open` adds sinks when a plain loop's first row is due and there are none; once a run. */
+void log_set_default_sinks(void (*open)(void));
 void log_remove_sink(const log_sink *s); /* waits for rows under way, then closes it */
 
 void log_set_stage(log_stage s);         /* of this thread; LOG_TRAIN at first */

@@ -305,6 +305,11 @@ void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values) 
 }
 
 /* --- sinks ----------------------------------------------------------------------------------------------------------------------------------------- */
+static void (*default_sinks)(void);
+static atomic_bool defaults_opened;
+
+void log_set_default_sinks(void (*open)(void)) { default_sinks = open; }
+
 void log_drain(void) {
     pthread_mutex_lock(&lg.lock);
     while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
@@ -335,6 +340,7 @@ void log_remove_sink(const log_sink *s) {
 
 void log_close(void) {
     log_drain();
+    atomic_store(&defaults_opened, false);
     while (lg.n_sinks) {
         log_sink s = lg.sinks[lg.n_sinks - 1];
         log_remove_sink(&s);
@@ -379,7 +385,9 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     if (steps == e->seen_steps) return;
     e->seen_steps = steps;
     e->sets[LOG_TRAIN].window_begins = true;
-    if (steps % e->every == 0) log_emit(LOG_TRAIN, false, steps);
+    if (steps % e->every != 0) return;
+    if (e->sets[LOG_TRAIN].n && !log_has_sinks() && default_sinks && !atomic_exchange(&defaults_opened, true)) default_sinks();
+    log_emit(LOG_TRAIN, false, steps);
 }
 
 static void finish(void *user) {

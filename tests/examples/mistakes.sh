@@ -1,5 +1,5 @@
 #!/bin/bash
-# Programs a user may get wrong: each gives its sentence with the line, and none crashes.
+# Small programs of users: each mistake gives its sentence with the line, and none crashes; what looks like one but is allowed works.
 . "$(dirname "$0")/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 # run_c NAME <<C: compiles and runs; the program's own line numbers are in $tmp/NAME.c
@@ -72,4 +72,25 @@ int main(void) {
 }
 C
 check "backward after a read is right" [ $? = 0 ]
+run_c plain <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "a", x, 3);
+}
+int main(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    xt_loader *l = xt_sample_loader(.batch = 4, .count = 120, .x = {XT_F32, {5}}, .y = {XT_I64});
+    for (xt_batch b; xt_next(l, &b);) {
+        xt_tensor loss = xt_cross_entropy(xt_forward(m, b.x), b.y);
+        xt_log("loss", loss);
+        xt_backward(loss);
+        xt_optimizer_step(o);
+    }
+    return xt_finish();
+}
+C
+check "xt_log in a plain loop writes a row every 50 steps" [ "$(grep -c ',loss,' "$XT_RUNS_DIR/default/version_0/metrics.csv")" = 2 ]
+check "and costs no compile" [ "$(figure "$tmp/out" 'programs +([0-9]+) compiled')" = 1 ]
 finish
