@@ -27,9 +27,9 @@ mnist: deps all
 test: deps all
 	@tests/run.sh $(BUILD) unit cli examples conformance layers
 
-## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, Ray, MPI
+## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, Ray
 test-slow: deps all
-	@tests/run.sh $(BUILD) plugins tsan mpi ray
+	@tests/run.sh $(BUILD) plugins tsan ray
 
 ## make test-device  the device suite against another device: DEVICE=TPU, CUDA or the path of a PJRT plugin
 test-device: deps all

@@ -81,7 +81,7 @@ static size_t grouped(group **out) {
         if (got < n) n = got;
         for (size_t i = 0; i < n; i++) {
             size_t k = 0;
-            while (k < made && !(g[k].src == all[i].src && g[k].path == all[i].path && g[k].role == all[i].role)) k++;
+            while (k < made && !(g[k].src == all[i].src && g[k].path == all[i].path && g[k].role == all[i].role && g[k].type == all[i].type)) k++;
             if (k == made) g[made++] = (group){all[i].src, all[i].path, all[i].role, 0, 0, all[i].type};
             g[k].bytes += all[i].bytes;
             g[k].count++;

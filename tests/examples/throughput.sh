@@ -18,6 +18,6 @@ verdict 10 5 steps 0
 verdict 2 3 steps 0
 verdict 1 50 batches 0
 verdict 2 10 batches 0
-verdict 10 5 batches 1 '10'
-verdict 2 3 batches 1 '2 or 4'
+verdict 10 5 batches 1 'nearest valid: 10'
+verdict 2 3 batches 1 'nearest valid: 2 or 4'
 finish
