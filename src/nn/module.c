@@ -1,6 +1,8 @@
 /* Modules: named tensors, children, modes, and the forward pass that makes parameters at its first call. */
 #include "nn/nn.h"
 
+#include <pthread.h>
+#include <unistd.h>
 
 static void free_loaded(void *p) {
     nn_loaded *l = p;
@@ -158,15 +160,44 @@ static nn_entry *find(const nn_root *r, const char *name) {
     return i ? &r->entries[i - 1] : NULL;
 }
 
+/* Large tensors are drawn by several threads: every element depends on its index only, so the pieces are the same whoever draws them. */
+enum { DRAW_THREADS = 8, DRAW_PIECE = 1 << 18 };
+typedef struct draw {
+    float *v;
+    int64_t from, to;
+    uint64_t seed, stream;
+    nn_init init;
+    double a;
+} draw;
+
+static void *draw_piece(void *p) {
+    const draw *d = p;
+    for (int64_t i = d->from; i < d->to; i++) {
+        if (d->init == NN_UNIFORM) d->v[i] = (float)(d->a * (2.0 * rng_uniform(d->seed, d->stream, (uint64_t)i) - 1.0));
+        else if (d->init == NN_NORMAL) d->v[i] = (float)(d->a * rng_normal(d->seed, d->stream, (uint64_t)i));
+        else d->v[i] = d->init == NN_ONES ? 1.0f : 0.0f;
+    }
+    return NULL;
+}
+
 static float *initial(const char *name, nn_init init, double a, int64_t n) {
     float *v = base_malloc((size_t)(n ? n : 1) * sizeof *v);
     if (!v) return NULL;
-    uint64_t seed = lazy_seed(), stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
-    for (int64_t i = 0; i < n; i++) {
-        if (init == NN_UNIFORM) v[i] = (float)(a * (2.0 * rng_uniform(seed, stream, (uint64_t)i) - 1.0));
-        else if (init == NN_NORMAL) v[i] = (float)(a * rng_normal(seed, stream, (uint64_t)i));
-        else v[i] = init == NN_ONES ? 1.0f : 0.0f;
+    uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t pieces = n / DRAW_PIECE + 1, most = cores < 1 ? 1 : cores > DRAW_THREADS ? DRAW_THREADS : cores;
+    if (pieces > most) pieces = most;
+    draw d[DRAW_THREADS];
+    pthread_t threads[DRAW_THREADS];
+    bool running[DRAW_THREADS] = {false};
+    for (int64_t k = 0; k < pieces; k++) {
+        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, lazy_seed(), stream, init, a};
+        running[k] = k > 0 && pthread_create(&threads[k], NULL, draw_piece, &d[k]) == 0;
     }
+    for (int64_t k = 0; k < pieces; k++)
+        if (!running[k]) draw_piece(&d[k]);
+    for (int64_t k = 0; k < pieces; k++)
+        if (running[k]) pthread_join(threads[k], NULL);
     return v;
 }
 
