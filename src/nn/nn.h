@@ -47,6 +47,8 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
  * nn_layer_end pops it. */
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);
 void nn_layer_end(void);
+/* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded from a file. */
+xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free */
 
 #endif

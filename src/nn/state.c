@@ -88,6 +88,21 @@ static xt_status read_values(st_file *f, const char *path, map *into) {
     return NULL;
 }
 
+xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data) {
+    size_t n = ir_type_bytes(type);
+    nn_root *r = m->root;
+    if (!r->loaded && !(r->loaded = map_new())) return status_oom(sizeof(void *), name);
+    nn_loaded *l = base_calloc(1, sizeof *l);
+    void *old = NULL;
+    if (l) l->type = type;
+    if (!l || !(l->data = base_malloc(n ? n : 1)) || (memcpy(l->data, data, n), !map_put(r->loaded, name, strlen(name), l, &old))) {
+        free_value(l);
+        return status_oom(n, name);
+    }
+    free_value(old);
+    return NULL;
+}
+
 xt_status xt_load(xt_module *m, const char *path) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
     st_file *f;

@@ -1,0 +1,11 @@
+"""Linear layers, and the reading of reference files itself."""
+import torch
+from torch import nn
+
+from parity import File
+
+f = File("linear")
+f.run("plain", None, torch.randn(4, 5), module=nn.Linear(5, 3))
+f.run("no_bias", None, torch.randn(2, 3, 4), module=nn.Linear(4, 6, bias=False))
+f.run("f64", None, torch.randn(3, 4, dtype=torch.float64), module=nn.Linear(4, 2, dtype=torch.float64))
+f.save()
