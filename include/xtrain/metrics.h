@@ -9,12 +9,11 @@
 extern "C" {
 #endif
 
-typedef enum xt_reduce { XT_REDUCE_DEFAULT = 0, XT_MEAN, XT_SUM, XT_MIN, XT_MAX, XT_LAST } xt_reduce; /* default mean, weighted by batch size */
 typedef struct xt_log_opts {
     size_t struct_size;
     xt_switch on_step;   /* default: on in training, off in validation */
     xt_switch on_epoch;  /* default: off in training, on in validation */
-    xt_reduce reduce;
+    xt_reduce reduce;    /* default mean, weighted by batch size; up to XT_LAST */
     xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */
     xt_switch prog_bar;  /* default off; shows the newest value that has arrived, never reads one */
     int64_t batch_size;  /* weight of the mean; 0 = the current batch's size */

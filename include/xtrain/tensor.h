@@ -206,20 +206,14 @@ typedef struct xt_pool_opts {
 XT_API xt_tensor xt_max_pool2d_at(const xt_src *src, xt_tensor x, int kernel, xt_pool_opts o);
 XT_API xt_tensor xt_avg_pool2d_at(const xt_src *src, xt_tensor x, int kernel, xt_pool_opts o);
 
-/* --- Softmax, losses, lookups ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- Softmax, lookups (losses.h has the losses) ------------------------------------------------------------------------------------------------------------------------------- */
 #define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, axis)
 #define xt_log_softmax(x, axis) xt_log_softmax_at(XT_HERE, x, axis)
 #define xt_one_hot(labels, classes, dtype) xt_one_hot_at(XT_HERE, labels, classes, dtype)
-#define xt_nll_loss(log_probs, labels) xt_nll_loss_at(XT_HERE, log_probs, labels)         /* [N,C], int [N] -> mean over N */
-#define xt_cross_entropy(logits, labels) xt_cross_entropy_at(XT_HERE, logits, labels)     /* [N,C] or [N,T,C] with int labels */
-#define xt_mse_loss(x, y) xt_mse_loss_at(XT_HERE, x, y)
 #define xt_take(table, indices) xt_take_at(XT_HERE, table, indices)                        /* rows: [V,D], int [...] -> [...,D] */
 XT_API xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_log_softmax_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt_dtype dtype);
-XT_API xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels);
-XT_API xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels);
-XT_API xt_tensor xt_mse_loss_at(const xt_src *src, xt_tensor x, xt_tensor y);
 XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices);
 
 /* --- Random: Philox, the element's global index as counter: the same bits on every device. ----------------------------------------------------------------- */

@@ -3,6 +3,7 @@
 #define XTRAIN_XTRAIN_H
 #include <xtrain/base.h>
 #include <xtrain/tensor.h>
+#include <xtrain/losses.h>
 #include <xtrain/module.h>
 #include <xtrain/optim.h>
 #include <xtrain/data.h>

@@ -41,6 +41,7 @@ ir_value *ops_copy(ir_builder *b, ir_value *x);
 xt_dtype ops_autocast(ir_builder *b, ir_value **x, ir_value **y);
 ir_precision ops_precision(xt_dtype t);
 ir_value *ops_sum(ir_builder *b, ir_value *x, size_t n, const int64_t *axes); /* narrow floats are summed in f32 */
+ir_value *ops_log_softmax(ir_builder *b, ir_value *x, int64_t axis);
 
 /* A number of the caller's as a scalar value of dtype t. It is a constant of the graph; once it has changed between two steps at this place of the
  * program it is data (one notice), so that a schedule never recompiles. Call before ops_begin's builder records the op itself. */

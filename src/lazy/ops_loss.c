@@ -1,5 +1,5 @@
-/* Softmax, losses, lookups. Softmax subtracts the row's maximum, which is left out of the derivative (it cancels), and works in f32 on narrower
- * floats. Labels become a mask by comparison with an iota: the compiler fuses that into the loss, and its gradient needs no scatter. */
+/* Softmax, one-hot, lookups. Softmax subtracts the row's maximum, which is left out of the derivative (it cancels), and works in f32 on narrower
+ * floats. Labels become a mask by comparison with an iota: the compiler fuses that into what uses it, and its gradient needs no scatter. */
 #include "lazy/ops.h"
 
 /* A value over all axes but one, back at x's shape. */
@@ -25,7 +25,7 @@ static ir_value *softmax(ir_builder *b, ir_value *x, int64_t axis) {
     return e ? ir_divide(b, e, along(b, ir_reduce(b, OP_add, e, 1, &axis), e->type, axis)) : NULL;
 }
 
-static ir_value *log_softmax(ir_builder *b, ir_value *x, int64_t axis) {
+ir_value *ops_log_softmax(ir_builder *b, ir_value *x, int64_t axis) {
     ir_value *c = centred(b, x, axis), *e = ir_exponential(b, c);
     return e ? ir_subtract(b, c, along(b, ir_log(b, ir_reduce(b, OP_add, e, 1, &axis)), e->type, axis)) : NULL;
 }
@@ -53,7 +53,7 @@ xt_tensor xt_softmax_at(const xt_src *src, xt_tensor x, int axis) {
     return softmax_op(src, "xt_softmax", softmax, x, axis);
 }
 xt_tensor xt_log_softmax_at(const xt_src *src, xt_tensor x, int axis) {
-    return softmax_op(src, "xt_log_softmax", log_softmax, x, axis);
+    return softmax_op(src, "xt_log_softmax", ops_log_softmax, x, axis);
 }
 
 /* --- labels ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -87,69 +87,6 @@ xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t classes, xt
                           (long long)classes, xt_dtype_name(dtype), (int)v->type->rank, XT_MAX_RANK - 1);
     ir_value *mask = label_mask(b, v, classes);
     return lazy_wrap(mask ? ir_convert(b, mask, dtype) : NULL, "xt_one_hot");
-}
-
-/* Minus the mean of the entries that the labels name along the last axis. */
-static ir_value *picked_mean(ir_builder *b, ir_value *x, ir_value *labels) {
-    const ir_type *t = x->type;
-    ir_value *mask = label_mask(b, labels, t->dims[t->rank - 1]);
-    int64_t axes[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-    ir_value *picked = ir_select(b, mask, x, ir_splat(b, t, 0));
-    ir_value *sum = ir_reduce(b, OP_add, picked, t->rank, axes);
-    return sum ? ir_divide(b, ir_negate(b, sum), ir_splat(b, sum->type, (double)labels->type->count)) : NULL;
-}
-
-static bool loss_fits(const xt_src *src, const char *what, const ir_type *x, const ir_type *labels, xt_tensor *out) {
-    ops_text sx, sy, want;
-    if (!are_labels(src, what, labels, out)) return false;
-    bool fits = x->rank >= 1 && labels->rank + 1 == x->rank && ir_dtype_is_float(x->dtype);
-    for (uint32_t i = 0; fits && i < labels->rank; i++) fits = labels->dims[i] == x->dims[i];
-    if (fits && labels->count > 0) return true;
-    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: scores are %s %s and labels %s: scores must be floats [...,classes], labels then %s%s", what,
-                      xt_dtype_name(x->dtype), ops_shape(x, &sx), ops_shape(labels, &sy), x->rank ? ops_dims(x->rank - 1, x->dims, &want) : "[]",
-                      fits ? ", and there must be at least one" : "");
-    return false;
-}
-
-xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels) {
-    ir_builder *b = lazy_begin(src);
-    ir_value *x = lazy_value(log_probs), *y = lazy_value(labels);
-    xt_tensor failed;
-    if (!x || !y) return lazy_wrap(NULL, "xt_nll_loss");
-    if (!loss_fits(src, "xt_nll_loss", x->type, y->type, &failed)) return failed;
-    x = in_f32(b, x);
-    return lazy_wrap(x ? picked_mean(b, x, y) : NULL, "xt_nll_loss");
-}
-
-xt_tensor xt_cross_entropy_at(const xt_src *src, xt_tensor logits, xt_tensor labels) {
-    ir_builder *b = lazy_begin(src);
-    ir_value *x = lazy_value(logits), *y = lazy_value(labels);
-    xt_tensor failed;
-    if (!x || !y) return lazy_wrap(NULL, "xt_cross_entropy");
-    if (!loss_fits(src, "xt_cross_entropy", x->type, y->type, &failed)) return failed;
-    x = in_f32(b, x);
-    ir_value *log_probs = x ? log_softmax(b, x, (int64_t)x->type->rank - 1) : NULL;
-    return lazy_wrap(log_probs ? picked_mean(b, log_probs, y) : NULL, "xt_cross_entropy");
-}
-
-xt_tensor xt_mse_loss_at(const xt_src *src, xt_tensor x, xt_tensor y) {
-    ir_builder *b = lazy_begin(src);
-    ir_value *vx = lazy_value(x), *vy = lazy_value(y);
-    xt_tensor failed;
-    ops_text sx, sy;
-    if (!vx || !vy) return lazy_wrap(NULL, "xt_mse_loss");
-    const ir_type *tx = vx->type, *ty = vy->type;
-    bool same = tx->rank == ty->rank && (tx->rank == 0 || memcmp(tx->dims, ty->dims, tx->rank * sizeof *tx->dims) == 0);
-    if (!same || tx->count == 0) /* broadcasting here is nearly always a forgotten xt_squeeze */
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_mse_loss: x %s and y %s must have the same shape and at least one element",
-                          ops_shape(tx, &sx), ops_shape(ty, &sy));
-    if (!ops_meet(src, "xt_mse_loss", b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
-    vx = in_f32(b, vx);
-    vy = in_f32(b, vy);
-    ir_value *d = ir_subtract(b, vx, vy);
-    int64_t axes[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
-    ir_value *sum = d ? ops_sum(b, ir_multiply(b, d, d), tx->rank, axes) : NULL;
-    return lazy_wrap(sum ? ir_divide(b, sum, ir_splat(b, sum->type, (double)tx->count)) : NULL, "xt_mse_loss");
 }
 
 /* --- lookups --------------------------------------------------------------------------------------------------------------------------------------- */

@@ -8,6 +8,7 @@
 #include <cmocka.h>
 
 #include "lazy/ctx.h"
+#include <xtrain/losses.h>
 
 typedef xt_tensor T;
 #define F(...) xt_full(1, XT_F32, __VA_ARGS__)
@@ -53,7 +54,13 @@ CASE(softmax, xt_softmax(F(2, 3), 2))
 CASE(nll_labels, xt_nll_loss(F(2, 3), F(2)))
 CASE(nll_shape, xt_nll_loss(F(2, 3), LABELS(3)))
 CASE(cross_entropy, xt_cross_entropy(F(2, 3, 4), LABELS(2)))
+CASE(cross_entropy_axis, xt_cross_entropy(F(2, 4, 4), xt_cast(F(2, 4), XT_I64)))
+CASE(cross_entropy_weight, xt_cross_entropy(F(2, 3), LABELS(2), .weight = F(4)))
+CASE(cross_entropy_smoothing, xt_cross_entropy(F(2, 3), LABELS(2), .label_smoothing = 1.5))
 CASE(mse, xt_mse_loss(F(4, 1), F(4)))
+CASE(mse_reduction, xt_mse_loss(F(4), F(4), .reduction = XT_MAX))
+CASE(bce_weight, xt_bce_with_logits(F(4, 2), F(4, 2), .pos_weight = F(3)))
+CASE(gauss_variance, xt_gaussian_nll_loss(F(4, 2), F(4, 2), F(3)))
 CASE(take, xt_take(F(4, 1), F(4)))
 CASE(one_hot, xt_one_hot(LABELS(4), 0, XT_F32))
 CASE(clamp, xt_clamp(F(2), 1, 0))
@@ -101,10 +108,16 @@ static const row rows[] = {
     ROW(pool_padding, "padding 2: it must be from 0 to half the kernel (1)"),
     ROW(pool_small, "smaller than the kernel 5x5"),
     ROW(softmax, "xt_softmax: axis 2 of [2,3]"),
-    ROW(nll_labels, "labels are f32; class numbers are integers"),
-    ROW(nll_shape, "scores are f32 [2,3] and labels [3]: scores must be floats [...,classes], labels then [2]"),
-    ROW(cross_entropy, "labels then [2,3]"),
+    ROW(nll_labels, "labels f32 [2]: class numbers are integers"),
+    ROW(nll_shape, "scores are f32 [2,3] and labels i64 [3]: labels have the scores' shape without the class axis"),
+    ROW(cross_entropy, "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) or the last one ([N,T,C])"),
+    ROW(cross_entropy_axis, "the classes may be dim 1 or the last dim; say .axis = 1 or .axis = -1"),
+    ROW(cross_entropy_weight, ".weight is [4]; one factor a class is needed, [3]"),
+    ROW(cross_entropy_smoothing, "xt_cross_entropy: .label_smoothing = 1.5 is out of range: expected 0 to 1 (default 0)"),
     ROW(mse, "xt_mse_loss: x [4,1] and y [4] must have the same shape"),
+    ROW(mse_reduction, "xt_mse_loss: .reduction = 4 is out of range: expected XT_MEAN, XT_SUM or XT_NONE"),
+    ROW(bce_weight, "xt_bce_with_logits: .pos_weight [3] does not broadcast to [4,2]"),
+    ROW(gauss_variance, "xt_gaussian_nll_loss: .variance [3] does not broadcast to [4,2]"),
     ROW(take, "integer indices"),
     ROW(one_hot, "at least 1 class"),
     ROW(clamp, "bounds 1 and 0"),

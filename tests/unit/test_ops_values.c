@@ -9,6 +9,7 @@
 
 #include "ir/interp.h"
 #include "lazy/ctx.h"
+#include <xtrain/losses.h>
 
 typedef xt_tensor T;
 #define NO                                                                                                                                           \
