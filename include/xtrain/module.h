@@ -25,6 +25,14 @@ XT_API void xt_train(xt_module *m);                  /* the mode at birth; affec
 XT_API void xt_eval(xt_module *m);
 XT_API bool xt_is_training(const xt_module *m);
 
+/* Activation checkpointing: the same value as fn(m, x, user), but the backward pass computes what happens inside again, from x and the parameters,
+ * instead of keeping it: less memory for one more forward computation. Random draws inside are the same both times, batch-norm statistics are
+ * updated once, blocks nest, and gradients are the same bit for bit on a device that computes the same ops alike. Whatever else fn reads (through
+ * `user`) gets its gradient too. Under xt_no_grad_begin it is just the call.
+ *     for (int i = 0; i < layers; i++) x = xt_checkpoint_block(block, xt_sub(m, "h", i), x, &cfg); */
+#define xt_checkpoint_block(fn, m, x, user) xt_checkpoint_block_at(XT_HERE, fn, m, x, user)
+XT_API xt_tensor xt_checkpoint_block_at(const xt_src *src, xt_module_fn fn, xt_module *m, xt_tensor x, void *user);
+
 /* Parameters and buffers, in creation order. `i` counts both; names are full state-dict names. */
 XT_API int xt_module_tensors(const xt_module *m);
 XT_API const char *xt_module_tensor_name(const xt_module *m, int i);

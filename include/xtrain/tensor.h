@@ -226,12 +226,31 @@ XT_API xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *di
 XT_API xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 
 /* --- Gradients --------------------------------------------------------------------------------------------------------------------------------------------------- */
+/* Gradients add up until they are consumed (xt_optimizer_step, xt_zero_grad). What is recorded in this step is what can be differentiated, as often as
+ * one likes: nothing is freed by a backward pass. A state that was updated between its use and xt_backward gets the gradient of the value that was
+ * used. Complex gradients are PyTorch's (conjugated: minus the gradient is the direction of descent). */
 #define xt_backward(loss) xt_backward_at(XT_HERE, loss)          /* loss has one element; adds to the gradients of what requires them */
 XT_API void xt_backward_at(const xt_src *src, xt_tensor loss);
-#define xt_requires_grad(t, on) xt_requires_grad_at(XT_HERE, t, on) /* gives t back */
+/* Floating-point and complex tensors only; gives t back. Turning it on for the result of an op that has gradients already changes nothing; turning it
+ * off there is an error (xt_detach). */
+#define xt_requires_grad(t, on) xt_requires_grad_at(XT_HERE, t, on)
 XT_API xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on);
-#define xt_grad(t) xt_grad_at(XT_HERE, t)                        /* gradient so far; none if there is none */
+/* xt_backward leaves a gradient on t too, though it is the result of an op. Gives t back. An error when t requires none. */
+#define xt_retain_grad(t) xt_retain_grad_at(XT_HERE, t)
+XT_API xt_tensor xt_retain_grad_at(const xt_src *src, xt_tensor t);
+#define xt_grad(t) xt_grad_at(XT_HERE, t)                        /* gradient so far; none if there is none, as for results of ops unless retained */
 XT_API xt_tensor xt_grad_at(const xt_src *src, xt_tensor t);
+/* torch.autograd.grad: out_grads[i] becomes the gradient of `root` with respect to tensors[i], any tensor of this step (a parameter, an input, a result
+ * in between) whether it requires gradients or not; xt_grad of nothing is touched. False after an error, which the out_grads then carry. */
+typedef struct xt_grad_of_opts {
+    size_t struct_size;
+    xt_tensor grad_output;  /* what to multiply the derivatives of root with, of its shape; none = 1, and root must have one element */
+    xt_switch create_graph; /* default off: the gradients are values only. On: they can be differentiated again */
+    xt_switch allow_unused; /* default off: a tensor that root does not depend on is an error. On: its gradient is none */
+} xt_grad_of_opts;
+#define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )   /* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
+#define XT_GRAD_OF_(root, n, tensors, out_grads, ...) xt_grad_of_at(XT_HERE, root, n, tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
+XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads, xt_grad_of_opts o);
 XT_API void xt_no_grad_begin(void);
 XT_API void xt_no_grad_end(void);
 XT_API void xt_autocast_begin(xt_dtype dtype);                   /* XT_BF16: matmul and convolution inputs are cast; sums stay f32 */

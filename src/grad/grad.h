@@ -22,9 +22,32 @@ typedef struct grad_rule {
 } grad_rule;
 extern const grad_rule grad_rules[OP_COUNT];
 
-/* Appends to `b` the gradients of `root` (seeded with `seed`, NULL = ones) with respect to wanted leaves. `needs(v)` says whether v depends on
- * something that wants a gradient (flows elsewhere are cut); out[i] is the gradient of leaves[i] or NULL. All forward ops must be in the block of b. */
+/* Ops that a backward pass computes again instead of keeping their results (activation checkpointing): those from `first` to `last`. Regions
+ * nest; they are listed in the order in which they end, and the ones inside another are those from number `inside` up to itself. */
+typedef struct grad_region {
+    const ir_op *first, *last;
+    size_t inside;
+} grad_region;
+
+/* One walk from roots back to leaves. All forward ops must be in the block of the builder. */
+typedef struct grad_walk {
+    const ir_op *stop; /* only ops after this one are walked; NULL = all of the block */
+    size_t n_roots;
+    ir_value *const *roots, *const *seeds; /* seeds NULL, or seeds[i] NULL: ones */
+    size_t n_leaves;
+    ir_value *const *leaves;
+    bool (*needs)(const ir_value *v, void *user); /* whether v depends on something that wants a gradient: flows elsewhere are cut */
+    void *user;
+    const grad_region *regions;
+    size_t n_regions;
+} grad_walk;
+
+/* Appends to `b` the gradients of the roots; out[i] is that of leaves[i], or NULL when nothing reaches it. A leaf may be any value. Copies that
+ * regions are computed again with keep the `user` words of their ops and values. */
+xt_status grad_sweep(ir_builder *b, const grad_walk *w, ir_value **out);
+/* The same for one root, which is checked: floating point, and a seed of its type (NULL = ones). */
 xt_status grad_reverse(ir_builder *b, ir_value *root, ir_value *seed, size_t n, ir_value *const *leaves, bool (*needs)(const ir_value *, void *), void *user,
                        ir_value **out);
+bool grad_differentiable(const ir_type *t); /* floating point or complex */
 
 #endif

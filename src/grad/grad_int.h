@@ -34,10 +34,15 @@ ir_opcode grad_region_op(const ir_op *op, size_t r);
  * failure. Result types are inferred. */
 ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra, const ir_type *const *extra);
 
-/* reverse.c: the walk itself, also for rules that differentiate a decomposition of their op: ops after `stop` (NULL = from the first op of the
- * block) are walked from the last one back; roots[i] is seeded with seeds[i]. */
-xt_status grad_sweep(ir_builder *b, const ir_op *stop, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
-                     ir_value *const *leaves, bool (*needs)(const ir_value *, void *), void *user, ir_value **out);
+/* recompute.c: the region w->regions[k] computed again behind a barrier with the cotangents of its values, and differentiated there. What it gives:
+ * cotangents for the values that the region reads, and those of w's leaves that are made inside (NULL: nothing flows). Arrays of the arena. */
+typedef struct grad_recomputed {
+    size_t n;
+    ir_value **in, **d_in;
+    ir_value **d_leaf; /* w->n_leaves */
+} grad_recomputed;
+xt_status grad_recompute(ir_builder *b, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values, ir_value *const *seeds,
+                         grad_recomputed *out);
 
 /* --- rules, by file ------------------------------------------------------------------------------------------------------------------- */
 /* rules_elementwise.c */

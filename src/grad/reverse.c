@@ -8,7 +8,8 @@
  *  2. Contributions are added in the order of the walk (readers last to first, operands left to right): the sum is the same in every run.
  *  3. Each cotangent has the type of its value; a rule that breaks this is a bug of ours and is reported as one.
  *  4. `value.mark` names a slot of this walk only if that slot names the value too, so marks need no clearing, and each is put back at the end:
- *     a rule may run a walk of its own inside another. */
+ *     a rule may run a walk of its own inside another.
+ *  5. A region is stepped over as if it were one op, which recompute.c differentiates. */
 #include "grad/grad_int.h"
 
 typedef struct slot {
@@ -46,7 +47,7 @@ static xt_status take_status(ir_builder *b) {
     return st;
 }
 
-static bool differentiable(const ir_type *t) {
+bool grad_differentiable(const ir_type *t) {
     return t->kind == IR_TENSOR && (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype));
 }
 
@@ -83,7 +84,7 @@ static xt_status step(sweep *s, const ir_op *op, bool (*needs)(const ir_value *,
         any_out |= at != NULL;
     }
     if (!any_out) return NULL;
-    for (size_t i = 0; i < op->n_in; i++) any_want |= want[i] = differentiable(op->in[i]->type) && needs(op->in[i], user);
+    for (size_t i = 0; i < op->n_in; i++) any_want |= want[i] = grad_differentiable(op->in[i]->type) && needs(op->in[i], user);
     const grad_rule *rule = &grad_rules[op->code];
     if (!any_want || rule->zero) return NULL;
     grad_call call = {s->b, op, d_out, want, d_in};
@@ -99,21 +100,64 @@ static xt_status step(sweep *s, const ir_op *op, bool (*needs)(const ir_value *,
     return take_status(s->b);
 }
 
-xt_status grad_sweep(ir_builder *b, const ir_op *stop, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
-                     ir_value *const *leaves, bool (*needs)(const ir_value *, void *), void *user, ir_value **out) {
+/* All values of a region that something has flowed into take part at once; afterwards the values outside have what the region gives them. */
+static xt_status step_region(sweep *s, const grad_walk *w, size_t k) {
+    ir_value **at = NULL, **d = NULL;
+    size_t n = 0, cap = 0, n_d = 0, cap_d = 0;
+    bool ok = true;
+    for (const ir_op *op = w->regions[k].first; ok; op = op->next) {
+        for (size_t i = 0; ok && i < op->n_out; i++) {
+            const slot *found = slot_of(s, &op->out[i]);
+            if (found) ok = VEC_PUSH(at, n, cap, found->value) && VEC_PUSH(d, n_d, cap_d, found->cotangent);
+        }
+        if (op == w->regions[k].last) break;
+    }
+    grad_recomputed r = {0};
+    xt_status st = ok ? NULL : status_oom(n * sizeof *at, "gradients");
+    if (!st && n) st = grad_recompute(s->b, w, k, n, at, d, &r);
+    base_free(at);
+    base_free(d);
+    for (size_t i = 0; !st && i < r.n; i++)
+        if (r.d_in[i]) st = contribute(s, r.in[i], r.d_in[i]);
+    for (size_t i = 0; !st && r.d_leaf && i < w->n_leaves; i++) {
+        if (!r.d_leaf[i]) continue;
+        slot *leaf = slot_of(s, w->leaves[i]); /* what had come from outside is in the sum already */
+        if (leaf)
+            leaf->cotangent = r.d_leaf[i];
+        else
+            st = contribute(s, w->leaves[i], r.d_leaf[i]);
+    }
+    return st ? st : take_status(s->b);
+}
+
+static xt_status walk_back(sweep *s, const grad_walk *w, const ir_op *op) {
+    size_t k = w->n_regions;
+    for (; op && op != w->stop; op = op->prev) {
+        if (k && w->regions[k - 1].last == op) {
+            k--;
+            XT_TRY(step_region(s, w, k));
+            op = w->regions[k].first;
+            k = w->regions[k].inside;
+        } else
+            XT_TRY(step(s, op, w->needs, w->user));
+    }
+    return NULL;
+}
+
+xt_status grad_sweep(ir_builder *b, const grad_walk *w, ir_value **out) {
     sweep s = {.b = b};
     src_id src = b->src;
     uint32_t path = b->path;
     xt_status st = take_status(b);
     /* The last op there is now: what the rules append comes after it and is not walked. */
     const ir_op *op = b->before ? b->before->prev : b->block->last;
-    for (size_t i = 0; !st && i < n_roots; i++) {
-        ir_value *seed = seeds && seeds[i] ? seeds[i] : ir_splat(b, roots[i]->type, 1);
-        st = b->status ? take_status(b) : contribute(&s, roots[i], seed);
+    for (size_t i = 0; !st && i < w->n_roots; i++) {
+        ir_value *seed = w->seeds && w->seeds[i] ? w->seeds[i] : ir_splat(b, w->roots[i]->type, 1);
+        st = b->status ? take_status(b) : contribute(&s, w->roots[i], seed);
     }
-    for (; !st && op && op != stop; op = op->prev) st = step(&s, op, needs, user);
-    for (size_t i = 0; i < n; i++) {
-        slot *at = st ? NULL : slot_of(&s, leaves[i]);
+    if (!st) st = walk_back(&s, w, op);
+    for (size_t i = 0; i < w->n_leaves; i++) {
+        slot *at = st ? NULL : slot_of(&s, w->leaves[i]);
         out[i] = at ? at->cotangent : NULL;
     }
     for (size_t i = s.n; i-- > 0;) s.slots[i].value->mark = s.slots[i].saved_mark;
@@ -128,7 +172,7 @@ xt_status grad_reverse(ir_builder *b, ir_value *root, ir_value *seed, size_t n, 
                        void *user, ir_value **out) {
     if (!root) return status_new(XT_INVALID_ARGUMENT, NULL, "gradient of no value");
     const xt_src *where = root->def ? src_get(root->def->src) : NULL;
-    if (!differentiable(root->type)) {
+    if (!grad_differentiable(root->type)) {
         str t = STR_INIT;
         ir_type_print(root->type, &t);
         xt_status st = status_new(XT_INVALID_ARGUMENT, where, "gradient of a value of type %s: only floating-point values have one", str_cstr(&t));
@@ -136,5 +180,6 @@ xt_status grad_reverse(ir_builder *b, ir_value *root, ir_value *seed, size_t n, 
         return st;
     }
     if (seed && seed->type != root->type) return status_new(XT_INVALID_ARGUMENT, where, "the seed of a gradient must have the type of its root");
-    return grad_sweep(b, NULL, 1, &root, &seed, n, leaves, needs, user, out);
+    grad_walk w = {.n_roots = 1, .roots = &root, .seeds = &seed, .n_leaves = n, .leaves = leaves, .needs = needs, .user = user};
+    return grad_sweep(b, &w, out);
 }

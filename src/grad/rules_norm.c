@@ -75,7 +75,8 @@ static xt_status through_parts(grad_call *c, const ir_op *stop, size_t n_parts, 
         roots[n] = parts[i];
         seeds[n++] = c->d_out[i];
     }
-    XT_TRY(grad_sweep(c->b, stop, n, roots, seeds, c->op->n_in, c->op->in, everything, NULL, c->d_in));
+    grad_walk w = {.stop = stop, .n_roots = n, .roots = roots, .seeds = seeds, .n_leaves = c->op->n_in, .leaves = c->op->in, .needs = everything};
+    XT_TRY(grad_sweep(c->b, &w, c->d_in));
     /* A value that stands in two operands would be counted twice. */
     for (size_t i = 1; i < c->op->n_in; i++)
         for (size_t k = 0; k < i; k++)

@@ -290,3 +290,15 @@ xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_val
     base_free(c.values);
     return good ? NULL : out_of_memory();
 }
+
+xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *last, size_t n, ir_value *const *from, ir_value *const *to) {
+    copier c = {.to = b->m, .before = b->before, .epoch = ir_new_epoch()};
+    bool good = true;
+    for (size_t i = 0; good && i < n; i++) good = remember(&c, from[i], to[i]);
+    for (const ir_op *op = first; good; op = op->next) {
+        good = copy_op(&c, b->block, op);
+        if (op == last) break;
+    }
+    base_free(c.values);
+    return good ? NULL : out_of_memory();
+}

@@ -99,7 +99,7 @@ static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
             lazy_buf_release(s->buf);
             s->buf = nb;
             if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
-            if (!s->is_state && s->value->def) s->requires_grad = false; /* the graph that made it ends here */
+            if (!s->is_state && !s->grad_leaf) s->requires_grad = false; /* the graph that made it ends here */
             base_free(s->host);
             s->host = NULL;
             s->has_host = false;

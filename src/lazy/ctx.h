@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "grad/grad.h"
 #include "lazy/lazy.h"
 
 /* --- live buffers (ledger.c): a device buffer with who asked for it. Counted. ------------------------------------------------------ */
@@ -28,7 +29,9 @@ void lazy_buf_release(lazy_buf *b);
 /* --- slots (slot.c) ------------------------------------------------------------------------------------------------------------------- */
 typedef struct lazy_slot {
     uint32_t generation; /* of the tensor that lives here, or lived here last */
-    bool live, persistent, is_state, failed, requires_grad, no_grad_leaf;
+    bool live, persistent, is_state, failed, requires_grad;
+    bool grad_leaf;           /* xt_requires_grad was asked for this very tensor: xt_backward leaves a gradient here */
+    bool retain_grad;         /* and here, though the tensor is the result of an op */
     lazy_role role;
     const ir_type *type;
     ir_value *value, *leaf;
@@ -76,6 +79,11 @@ typedef struct lazy_request { /* xt_when_ready */
     void *user;
 } lazy_request;
 
+typedef struct lazy_slot_value { /* a value that a state with a gradient had earlier in this trace: what was computed from it counts for the state */
+    uint32_t slot, generation;
+    ir_value *value;
+} lazy_slot_value;
+
 typedef struct lazy_ctx {
     lazy_slot *slots;
     size_t n_slots, cap_slots;
@@ -93,6 +101,12 @@ typedef struct lazy_ctx {
     size_t n_packs, cap_packs;
     lazy_request *requests;
     size_t n_requests, cap_requests;
+
+    ir_op *settled;           /* the last op of the trace whose needs-gradient flags are known */
+    grad_region *regions;     /* checkpointed blocks of this trace */
+    size_t n_regions, cap_regions;
+    lazy_slot_value *pasts;
+    size_t n_pasts, cap_pasts;
 
     xt_status error;          /* pending, first one wins */
     bool operand_failed;      /* lazy_value met an error or dead operand since lazy_begin */
@@ -119,7 +133,10 @@ void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
 void lazy_drop_trace(lazy_ctx *c);
-enum { LAZY_V_GRAD = 1 };                                         /* bits of ir_value.user */
+enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2 };                      /* bits of ir_value.user: wants a gradient; xt_grad_of is after it */
+enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };               /* ir_op.user: flags are known; recorded where no gradient was wanted */
+bool lazy_v_no_grad(const ir_value *v);                          /* lazy_no_grad_value was called for it */
+void lazy_settle(lazy_ctx *c);                                    /* the flags of everything recorded so far */
 bool lazy_v_needs_grad(const ir_value *v);
 
 /* --- programs (key.c, cache.c, cache_disk.c, explain.c) ------------------------------------------------------------------------------------------- */

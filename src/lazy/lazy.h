@@ -51,6 +51,17 @@ void lazy_set_grad(xt_tensor t, xt_tensor g);  /* none = consumed */
 bool lazy_grad_enabled(void);
 xt_dtype lazy_autocast(void);                  /* XT_DTYPE_NONE when off */
 
+/* What is recorded between the two is computed again by the backward pass instead of being kept for it. Blocks nest; without gradients (xt_no_grad)
+ * the calls do nothing. */
+typedef struct lazy_block {
+    bool on;
+    int64_t step;
+    const ir_op *before;
+    size_t inside;
+} lazy_block;
+lazy_block lazy_block_begin(void);
+void lazy_block_end(lazy_block k);
+
 void lazy_no_grad_value(ir_value *v);          /* nothing flows back through v (detach, the max of a softmax) */
 /* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never repeats over a run. */
 xt_tensor lazy_rng_key(const xt_src *src);

@@ -26,6 +26,8 @@ static void ctx_free(void *p) {
     base_free(c->packs);
     base_free(c->requests);
     base_free(c->path_stack);
+    base_free(c->regions);
+    base_free(c->pasts);
     base_free(c->done_fns);
     base_free(c->done_users);
     base_free(c);

@@ -26,6 +26,8 @@ void lazy_drop_trace(lazy_ctx *c) {
     ir_module_free(c->b.m);
     memset(&c->b, 0, sizeof c->b);
     c->func = NULL;
+    c->settled = NULL;
+    c->n_regions = c->n_pasts = 0;
     c->draws = 0;
     c->operand_failed = false;
 }
@@ -101,27 +103,27 @@ ir_builder *lazy_begin(const xt_src *src) {
 
 bool lazy_v_needs_grad(const ir_value *v) { return (v->user & LAZY_V_GRAD) != 0; }
 
-void lazy_no_grad_value(ir_value *v) {
-    if (v) v->user = ~(uint64_t)0 << 32; /* marked: lazy_mark_grad leaves it alone */
-}
-
 static const uint64_t NO_GRAD_MARK = (uint64_t)1 << 32;
 
+void lazy_no_grad_value(ir_value *v) {
+    if (v) v->user = NO_GRAD_MARK;
+}
+
+bool lazy_v_no_grad(const ir_value *v) { return (v->user & NO_GRAD_MARK) != 0; }
+
 /* Needs-gradient flows from operands to results. Composite ops record several ops between lazy_begin and lazy_wrap, so the flags of what was
- * recorded since the last flagged op are settled here, in order. */
-static void settle_flags(lazy_ctx *c) {
-    ir_op *op = c->b.block->last;
-    while (op && !op->user) op = op->prev;
-    for (op = op ? op->next : c->b.block->first; op; op = op->next) {
-        op->user = 1;
+ * recorded since the last call are settled here, in order. Copies that a backward pass made come with theirs. */
+void lazy_settle(lazy_ctx *c) {
+    for (ir_op *op = c->settled ? c->settled->next : c->b.block->first; op; op = op->next) {
+        c->settled = op;
+        if (op->user) continue;
+        op->user = c->no_grad ? LAZY_OP_NO_GRAD : LAZY_OP_SETTLED;
         bool needs = false;
         if (!c->no_grad)
             for (uint32_t i = 0; i < op->n_in && !needs; i++) needs = lazy_v_needs_grad(op->in[i]);
         if (!needs) continue;
-        for (uint32_t i = 0; i < op->n_out; i++) {
-            xt_dtype t = op->out[i].type->dtype;
-            if (!(op->out[i].user & NO_GRAD_MARK) && (ir_dtype_is_float(t) || ir_dtype_is_complex(t))) op->out[i].user |= LAZY_V_GRAD;
-        }
+        for (uint32_t i = 0; i < op->n_out; i++)
+            if (!lazy_v_no_grad(&op->out[i]) && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_GRAD;
     }
 }
 
@@ -191,7 +193,7 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
     src_id src = c->b.src;
-    settle_flags(c);
+    lazy_settle(c);
     if (c->b.status) {
         xt_status s = c->b.status;
         c->b.status = NULL;
@@ -315,6 +317,8 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
         str_free(&text);
         return;
     }
+    lazy_slot_value past = {state.slot, state.generation, s->value ? s->value : s->leaf};
+    if (s->grad_leaf && past.value && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past)) lazy_fail(status_oom(sizeof past, "assigning a state"));
     s->value = v;
     if (s->requires_grad) v->user |= LAZY_V_GRAD;
 }
