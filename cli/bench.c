@@ -34,7 +34,7 @@ static double since_start(void) {
 typedef struct options {
     const char *model, *precision, *device;
     int64_t batch, seq, side, steps;
-    bool json;
+    bool json, checkpoint;
 } options;
 
 typedef struct result {
@@ -59,7 +59,7 @@ static xt_tensor step(const model *m, xt_module *net, xt_optimizer *opt, xt_batc
 
 /* Steps run back to back as in training; each is timed from completion to completion. */
 static int measure(const model *m, const options *o, result *r) {
-    xt_module *net = xt_module_new(m->net, (void *)m->config);
+    xt_module *net = xt_module_new(m->net, (void *)(o->checkpoint ? m->checkpointed : m->config));
     xt_optimizer *opt = net ? m->optimizer(net, 0) : NULL;
     r->batch = o->batch ? o->batch : m->batch;
     xt_spec y = m->y(o->side, o->seq);
@@ -96,9 +96,10 @@ static int measure(const model *m, const options *o, result *r) {
 
 static void print_json(const options *o, const result *r, double rss) {
     printf("{\"model\": \"%s\", \"batch\": %lld, \"precision\": \"%s\", \"device\": \"%s\", \"ms_median\": %.4f, \"ms_min\": %.4f, \"samples_per_s\": %.1f, \"tokens_per_s\": %.1f, "
-           "\"start_to_first_step_ms\": %.1f, \"compile_ms\": %.1f, \"compiles\": %lld, \"peak_rss_mib\": %.1f, \"device_peak_mib\": %.1f, \"loss_first\": %.7g, \"loss_last\": %.7g}\n",
+           "\"start_to_first_step_ms\": %.1f, \"compile_ms\": %.1f, \"compiles\": %lld, \"peak_rss_mib\": %.1f, \"device_peak_mib\": %.1f, \"temp_mib\": %.1f, \"loss_first\": %.7g, \"loss_last\": %.7g}\n",
            o->model, (long long)r->batch, o->precision, o->device ? o->device : "CPU", r->median_ms, r->min_ms, (double)r->batch / r->median_ms * 1e3, (double)r->tokens / r->median_ms * 1e3, r->first_ms,
-           r->compile_ms, (long long)r->compiles, rss, (double)xt_counter("device_peak_bytes") / 1048576, r->loss_first, r->loss_last);
+           r->compile_ms, (long long)r->compiles, rss, (double)xt_counter("device_peak_bytes") / 1048576,
+           (double)xt_counter("program_temp_bytes") / 1048576, r->loss_first, r->loss_last);
 }
 
 static int run(int argc, char **argv) {
@@ -111,6 +112,7 @@ static int run(int argc, char **argv) {
         {"--steps", CLI_INT, &o.steps, "N", "steps timed after 3 to warm up (50)"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32 or bf16"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
+        {"--checkpoint", CLI_FLAG, &o.checkpoint, NULL, "compute activations again in the backward pass (text models): less memory, more time"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
     int code = cli_parse(argc, argv, "usage: xtrain bench MODEL [options]\n\nTimes the training step of a built-in model on data of zeros.\n", table, (int)(sizeof table / sizeof table[0]), NULL);
@@ -118,6 +120,10 @@ static int run(int argc, char **argv) {
     const model *m = o.model ? model_find(o.model) : NULL;
     if (!m || o.steps < 1 || o.batch < 0 || (strcmp(o.precision, "fp32") != 0 && strcmp(o.precision, "bf16") != 0)) {
         fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-tiny), positive numbers and precision fp32 or bf16 are needed; xtrain bench --help\n");
+        return 2;
+    }
+    if (o.checkpoint && !m->checkpointed) {
+        fprintf(stderr, "xtrain bench: %s has no blocks to checkpoint; gpt2 and gpt2-tiny have\n", m->name);
         return 2;
     }
     if (o.device) setenv("XT_DEVICE", o.device, 1);

@@ -96,7 +96,7 @@ static int train(int rank, void *arg) {
                                    .val_every_n_epochs = val_epochs, .val_every_n_batches = val_batches, .precision = o->precision, .run_name = chosen->name, .resume = o->resume);
     if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100));
-    xt_module *net = xt_module_new(chosen->net, (void *)chosen->config);
+    xt_module *net = xt_module_new(chosen->net, (void *)(o->checkpoint ? chosen->checkpointed : chosen->config));
     xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
     int code = xt_fit(t, &task, data.train, data.test);
     double accuracy = -1;
@@ -129,6 +129,7 @@ static int run(int argc, char **argv) {
         {"--limit-batches", CLI_INT, &o.limit, "N", "batches an epoch (all)"},
         {"--metrics", CLI_INT, &o.metrics, "N", "log N extra metrics a step"},
         {"--seq", CLI_INT, &o.seq, "N", "tokens a sample of a text model (64)"},
+        {"--checkpoint", CLI_FLAG, &o.checkpoint, NULL, "compute activations again in the backward pass (text models): less memory, more time"},
         {"--no-pictures", CLI_FLAG, &o.no_pictures, NULL, "write no PNG files"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
@@ -143,6 +144,10 @@ static int run(int argc, char **argv) {
     }
     if (o.epochs < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 || o.metrics < 0 || o.devices < 0 || o.seq < 0) {
         fprintf(stderr, "xtrain fit: numbers must not be negative; xtrain fit --help\n");
+        return 2;
+    }
+    if (o.checkpoint && !chosen->checkpointed) {
+        fprintf(stderr, "xtrain fit: %s has no blocks to checkpoint; gpt2 and gpt2-tiny have\n", chosen->name);
         return 2;
     }
     if (o.device) setenv("XT_DEVICE", o.device, 1);

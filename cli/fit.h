@@ -9,7 +9,7 @@ typedef struct fit_options {
     const char *model, *data, *device, *precision, *ckpt, *resume, *val_every;
     int64_t epochs, batch, devices, accumulate, log_every, seed, limit, metrics, seq;
     double lr;
-    bool json, no_pictures;
+    bool json, no_pictures, checkpoint;
 } fit_options;
 
 typedef struct fit_data {

@@ -14,6 +14,7 @@ typedef struct model {
     xt_optimizer *(*optimizer)(xt_module *net, double lr); /* lr 0 = the model's own */
     int64_t batch, epochs;
     const void *config;   /* what net gets as `user` */
+    const void *checkpointed; /* instead of config: activations are computed again in the backward pass; NULL = the model cannot */
     bool classifies;      /* out is [N,classes] and y [N]: accuracy makes sense */
     bool tokens;          /* y counts tokens, one a position */
 } model;

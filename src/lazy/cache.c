@@ -182,7 +182,10 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
         p->n_outputs = r->n;
         s = build_exec(&text, p->uses_collectives, ev, p);
     }
-    if (!s) device_exec_get_stats(p->exec, &p->stats);
+    if (!s) {
+        device_exec_get_stats(p->exec, &p->stats);
+        counter_max(COUNTER_program_temp_bytes, p->stats.temp_bytes);
+    }
     ir_module_free(m);
     str_free(&text);
     return s;
