@@ -7,11 +7,8 @@
 typedef float complex c64;
 typedef double complex c128;
 
-/* X(op, arity, result, expr) with R the real type; `a`, `b` the operands. */
-#define COMPLEX_OPS(X, C, R)                                                                                                                         \
-    X(negate, 1, C, C, -a)                                                                                                                           \
-    X(chlo_conj, 1, C, C, conj(a))                                                                                                                   \
-    X(chlo_square, 1, C, C, a *a)                                                                                                                    \
+/* X(op, arity, operand, result, expr) with R the real type; `a`, `b` the operands. */
+#define FUNCTIONS(X, C, R)                                                                                                                           \
     X(cbrt, 1, C, C, pow(a, (C)(1.0 / 3)))                                                                                                           \
     X(cosine, 1, C, C, cos(a))                                                                                                                       \
     X(exponential, 1, C, C, exp(a))                                                                                                                  \
@@ -35,16 +32,20 @@ typedef double complex c128;
     X(chlo_sinh, 1, C, C, sinh(a))                                                                                                                   \
     X(chlo_cosh, 1, C, C, cosh(a))                                                                                                                   \
     X(abs, 1, C, R, fabs(a))                                                                                                                         \
+    X(divide, 2, C, C, a / b)                                                                                                                        \
+    X(power, 2, C, C, power_##C(a, b))                                                                                                               \
+    X(atan2, 2, C, C, -(C)I *log((b + (C)I * a) / sqrt(a * a + b * b)))
+#define ARITHMETIC(X, C, R)                                                                                                                          \
+    X(negate, 1, C, C, -a)                                                                                                                           \
+    X(chlo_conj, 1, C, C, conj(a))                                                                                                                   \
+    X(chlo_square, 1, C, C, a *a)                                                                                                                    \
     X(real, 1, C, R, creal(a))                                                                                                                       \
     X(imag, 1, C, R, cimag(a))                                                                                                                       \
     X(add, 2, C, C, a + b)                                                                                                                           \
     X(subtract, 2, C, C, a - b)                                                                                                                      \
     X(multiply, 2, C, C, a *b)                                                                                                                       \
-    X(divide, 2, C, C, a / b)                                                                                                                        \
     X(maximum, 2, C, C, after_##C(a, b) ? a : b)                                                                                                     \
     X(minimum, 2, C, C, after_##C(a, b) ? b : a)                                                                                                     \
-    X(power, 2, C, C, power_##C(a, b))                                                                                                               \
-    X(atan2, 2, C, C, -(C)I *log((b + (C)I * a) / sqrt(a * a + b * b)))                                                                              \
     X(complex, 2, R, C, pair_##C(a, b))
 
 #define HELPERS(C, R)                                                                                                                                \
@@ -55,41 +56,50 @@ typedef double complex c128;
         ((R *)&z)[1] = im;                                                                                                                           \
         return z;                                                                                                                                    \
     }                                                                                                                                                \
-    static C sign_##C(C a) {                                                                                                                         \
-        R m = fabs(a);                                                                                                                               \
-        return m == 0 ? (C)0 : pair_##C(creal(a) / m, cimag(a) / m);                                                                                 \
-    }                                                                                                                                                \
-    /* e^(x+iy) - 1 without cancellation: the cosine's distance from 1 is 2 sin^2(y/2). */                                                           \
-    static C expm1_##C(C a) {                                                                                                                        \
-        R x = creal(a), y = cimag(a), half = sin(y / 2);                                                                                             \
-        return pair_##C(expm1(x) * cos(y) - 2 * half * half, exp(x) * sin(y));                                                                       \
-    }                                                                                                                                                \
-    static C log1p_##C(C a) {                                                                                                                        \
-        R x = creal(a), y = cimag(a);                                                                                                                \
-        R re = fabs(x) < 1 && fabs(y) < 1 ? log1p(x * (2 + x) + y * y) / 2 : log(hypot(1 + x, y));                                                   \
-        return pair_##C(re, atan2(y, 1 + x));                                                                                                        \
-    }                                                                                                                                                \
     /* Ordered by real part, then by imaginary part. */                                                                                              \
     static bool after_##C(C a, C b) {                                                                                                                \
         return creal(a) != creal(b) ? creal(a) > creal(b) : cimag(a) > cimag(b);                                                                     \
-    }                                                                                                                                                \
-    static C power_##C(C a, C b) {                                                                                                                   \
-        if (creal(a) == 0 && cimag(a) == 0) return creal(b) == 0 && cimag(b) == 0 ? (C)1 : creal(b) > 0 ? (C)0 : pow(a, b);                          \
-        return pow(a, b);                                                                                                                            \
     }
 HELPERS(c64, float)
 HELPERS(c128, double)
 
+static c128 sign_c128(c128 a) {
+    double m = fabs(a);
+    return m == 0 ? (c128)0 : pair_c128(creal(a) / m, cimag(a) / m);
+}
+/* e^(x+iy) - 1 without cancellation: the cosine's distance from 1 is 2 sin^2(y/2). */
+static c128 expm1_c128(c128 a) {
+    double x = creal(a), y = cimag(a), half = sin(y / 2);
+    return pair_c128(expm1(x) * cos(y) - 2 * half * half, exp(x) * sin(y));
+}
+static c128 log1p_c128(c128 a) {
+    double x = creal(a), y = cimag(a);
+    double re = fabs(x) < 1 && fabs(y) < 1 ? log1p(x * (2 + x) + y * y) / 2 : log(hypot(1 + x, y));
+    return pair_c128(re, atan2(y, 1 + x));
+}
+static c128 power_c128(c128 a, c128 b) {
+    if (creal(a) == 0 && cimag(a) == 0) return creal(b) == 0 && cimag(b) == 0 ? (c128)1 : creal(b) > 0 ? (c128)0 : pow(a, b);
+    return pow(a, b);
+}
+
 #define LOOP_32(op, arity, T, R, expr) LOOP##arity(op##_32, T, R, expr)
 #define LOOP_64(op, arity, T, R, expr) LOOP##arity(op##_64, T, R, expr)
-COMPLEX_OPS(LOOP_32, c64, float)
-COMPLEX_OPS(LOOP_64, c128, double) LOOP2(eq_32, c64, uint8_t, a == b) LOOP2(ne_32, c64, uint8_t, a != b) LOOP2(eq_64, c128, uint8_t, a == b)
-    LOOP2(ne_64, c128, uint8_t, a != b)
+/* Functions of c64 are worked out in double and rounded once: near a zero of a logarithm or a power, f32 parts lose the small part. */
+#define STORED_c128 c64
+#define STORED_double float
+#define FUNCTION_32(op, arity, T, R, expr) WIDE##arity(op##_32, STORED_##T, T, STORED_##R, expr)
+FUNCTIONS(FUNCTION_32, c128, double)
+ARITHMETIC(LOOP_32, c64, float)
+FUNCTIONS(LOOP_64, c128, double)
+ARITHMETIC(LOOP_64, c128, double)
+LOOP2(eq_32, c64, uint8_t, a == b)
+LOOP2(ne_32, c64, uint8_t, a != b) LOOP2(eq_64, c128, uint8_t, a == b) LOOP2(ne_64, c128, uint8_t, a != b)
 
-        ew_fn ew_complex(ir_opcode code, xt_dtype t, int cmp) {
+    ew_fn ew_complex(ir_opcode code, xt_dtype t, int cmp) {
 #define ENTRY_32(op, arity, T, R, expr) [OP_##op] = op##_32,
 #define ENTRY_64(op, arity, T, R, expr) [OP_##op] = op##_64,
-    static const ew_fn ops[2][OP_COUNT] = {{COMPLEX_OPS(ENTRY_32, c64, float)}, {COMPLEX_OPS(ENTRY_64, c128, double)}};
+    static const ew_fn ops[2][OP_COUNT] = {{FUNCTIONS(ENTRY_32, c64, float) ARITHMETIC(ENTRY_32, c64, float)},
+                                           {FUNCTIONS(ENTRY_64, c128, double) ARITHMETIC(ENTRY_64, c128, double)}};
     int wide = t == XT_C128 || (code == OP_complex && t == XT_F64);
     if (cmp == IR_EQ) return wide ? eq_64 : eq_32;
     if (cmp == IR_NE) return wide ? ne_64 : ne_32;
