@@ -176,6 +176,29 @@ static xt_status running_fold(const fold_kernel *k, int dim, bool backwards, con
 
 enum { LONG_FOLD = 64 };
 
+/* Narrow floats under a known sum or product over a large window: the whole op in f32, rounded once. */
+static xt_status windows_in_f32(const window *w, interp *c, ir_opcode code, const array *in, const array *init, array *out) {
+    const ir_type *wide = ir_with_dtype(in->type, XT_F32), *wide_out = ir_with_dtype(out->type, XT_F32);
+    if (!wide || !wide_out) return status_oom(sizeof *wide, "a window reduction in f32");
+    array x = {wide, NULL}, y = {wide_out, NULL}, first = {ir_scalar(XT_F32), NULL};
+    region_eval *r = NULL;
+    xt_status s = array_new_raw(wide, &x);
+    if (!s) s = array_new_raw(wide_out, &y);
+    if (!s) s = array_new_raw(first.type, &first);
+    if (!s) s = region_eval_new_binary(c, code, XT_F32, &r);
+    if (!s) {
+        convert_elems(wide->count, in->type->dtype, in->data, XT_F32, x.data);
+        convert_elems(1, init->type->dtype, init->data, XT_F32, first.data);
+        s = windows(w, r, 1, &x, &first, &y);
+    }
+    if (!s) convert_elems(wide_out->count, XT_F32, y.data, out->type->dtype, out->data);
+    region_eval_free(r);
+    array_free(&x);
+    array_free(&y);
+    array_free(&first);
+    return s;
+}
+
 static xt_status reduce_window_on(interp *c, const ir_op *op, size_t n, const array *in, const array *init, array *out) {
     window w;
     window_init(&w, op, in->type, out->type);
@@ -200,6 +223,9 @@ static xt_status reduce_window_on(interp *c, const ir_op *op, size_t n, const ar
     int dim = known && init_is_harmless(code, init) ? running_dim(&w, &backwards) : -1;
     if (dim >= 0 && (!ir_dtype_is_float(in->type->dtype) || in->type->dims[dim] > LONG_FOLD))
         return running_fold(&k, dim, backwards, in, init, out);
+    int64_t places;
+    bool large = dims_count(w.size, w.rank, &places) && places > LONG_FOLD;
+    if (large && known && k.compute != in->type->dtype && (code == OP_add || code == OP_multiply)) return windows_in_f32(&w, c, code, in, init, out);
     region_eval *r;
     XT_TRY(region_eval_new(c, op->regions[0].block, 0, NULL, &r));
     xt_status s = windows(&w, r, n, in, init, out);
