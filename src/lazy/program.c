@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "ir/interp.h"
+#include "lazy/program_int.h"
 #include "pass/pass.h"
 
 #include <xtrain/program.h>
@@ -312,17 +313,8 @@ xt_status xt_program_check(xt_program *p, const char *device, int *out_run) {
 
 /* --- Inputs and outputs ------------------------------------------------------------------------------------------------------------------- */
 
-static bool bits_fit(xt_dtype have, xt_dtype want) {
-    if (have == want) return true;
-    bool raw16 = have == XT_U16, raw8 = have == XT_U8 || have == XT_F8E4M3FN;
-    if (want == XT_BF16) return raw16;
-    if (want == XT_I4 || want == XT_I2) return have == XT_I8;
-    if (want == XT_U4 || want == XT_U2) return have == XT_U8;
-    return ir_dtype_is_float(want) && xt_dtype_size(want) == 1 && raw8;
-}
-
 static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
-    bool same = t->kind == IR_TENSOR && t->count >= 0 && a->rank >= 0 && t->rank == (uint32_t)a->rank && bits_fit(a->dtype, t->dtype);
+    bool same = t->kind == IR_TENSOR && t->count >= 0 && a->rank >= 0 && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
     for (uint32_t d = 0; same && d < t->rank; d++) same = t->dims[d] == a->dims[d];
     if (same) return NULL;
     str want = STR_INIT, have = STR_INIT;

@@ -1,0 +1,12 @@
+/* Shared by program.c and program_arrays.c. */
+#ifndef XT_SRC_LAZY_PROGRAM_INT_H
+#define XT_SRC_LAZY_PROGRAM_INT_H
+
+#include <xtrain/program.h>
+
+#include "ir/ir.h"
+
+/* Whether an array of `have` may stand for one of `want`: the same type, or its bits as a file format without that type holds them. */
+bool program_bits_fit(xt_dtype have, xt_dtype want);
+
+#endif
