@@ -15,6 +15,12 @@ static xt_status check_replicas(const device_client *c, int n) {
 /* XLA's CPU compiler takes liberties with NaN and rounding unless told not to; the numbers of a run should not depend on that. */
 static const char *const strict_math[] = {"xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max"};
 
+enum { XLA_SUMS_IN_PARTS = 115 }; /* PJRT's minor version: seen in 0.81, no more in 0.115 (PyPI's plugins have nothing between) */
+
+bool device_sums_in_one_accumulator(const device_client *c) {
+    return c->plugin->family == DEVICE_FAMILY_XLA_CPU && c->info.api_major == 0 && c->info.api_minor < XLA_SUMS_IN_PARTS;
+}
+
 /* An entry of the override map (CompileOptionsProto 7): name -> {2: false}. */
 static void switch_off(str *options, const char *name) {
     str value = STR_INIT, entry = STR_INIT;

@@ -1,5 +1,6 @@
 /* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least recently used. */
 #include "lazy/ctx.h"
+#include "pass/pass.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -159,6 +160,13 @@ static xt_status build_exec(const str *text, bool collectives, lazy_event *ev, l
     return NULL;
 }
 
+/* Before ordinals are given out: what the pass adds carries the source of the op it stands for. */
+static xt_status adapt_to_device(ir_module *m) {
+    device_client *client;
+    XT_TRY(lazy_device(&client));
+    return device_sums_in_one_accumulator(client) ? pass_run(&(pass_ctx)PASS_CTX_INIT, pass_find("lower_sums"), m) : NULL;
+}
+
 static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program *p) {
     ir_module *m = NULL;
     ir_value **leaves;
@@ -166,6 +174,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     str text = STR_INIT;
     int64_t began = clock_ns();
     xt_status s = ir_extract(r->n, r->values, "step", is_leaf, NULL, &m, &leaves, &n_leaves);
+    if (!s) s = adapt_to_device(m);
     if (!s) s = describe_program(c, r, m, leaves, n_leaves, p);
     if (!s) {
         int64_t replicas = p->uses_collectives ? world_get()->size : 1;
