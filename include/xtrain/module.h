@@ -19,7 +19,7 @@ XT_API void xt_module_free(xt_module *m);            /* a root; children belong 
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
 XT_API xt_status xt_module_build(xt_module *m, xt_spec x);
-XT_API xt_module *xt_sub(xt_module *m, const char *name, int index); /* child "name.index", or "name" when index < 0; borrowed */
+XT_API xt_module *xt_sub(xt_module *m, const char *name, int index); /* child "name.index", "name" when index < 0, "index" when name is ""; borrowed */
 XT_API void xt_share(xt_module *m, const char *name); /* this layer may be called more than once a pass */
 XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
 XT_API void xt_eval(xt_module *m);
@@ -46,42 +46,6 @@ XT_API int64_t xt_module_param_count(const xt_module *m);              /* elemen
 XT_API xt_status xt_save(xt_module *m, const char *path);
 XT_API xt_status xt_load(xt_module *m, const char *path);
 
-/* --- Layers. Called inside a module function. ---------------------------------------------------------------------------------------- */
-#define xt_linear(m, name, ...) XT_LINEAR_(m, name, __VA_ARGS__, )             /* xt_linear(m, "fc1", x, 50, .bias = XT_OFF): [...,I] -> [...,O] */
-#define XT_LINEAR_(m, name, x, out, ...) xt_linear_at(XT_HERE, m, name, x, out, XT_OPTS(xt_linear_opts, __VA_ARGS__))
-typedef struct xt_linear_opts {
-    size_t struct_size;
-    xt_switch bias; /* default on */
-} xt_linear_opts;
-XT_API xt_tensor xt_linear_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out, xt_linear_opts o);
-#define xt_conv2d(m, name, x, ...) XT_CONV2D_(m, name, x, __VA_ARGS__, )       /* xt_conv2d(m, "c", x, 64, 3, .stride = 2, .padding = 1) */
-#define XT_CONV2D_(m, name, x, out, kernel, ...) xt_conv2d_at(XT_HERE, m, name, x, out, kernel, XT_OPTS(xt_conv_opts, __VA_ARGS__))
-XT_API xt_tensor xt_conv2d_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, int64_t out, int kernel, xt_conv_opts o);
-typedef struct xt_norm_opts {
-    size_t struct_size;
-    double eps;      /* 0 = 1e-5 */
-    double momentum; /* batch norm: 0 = 0.1 */
-    xt_switch affine;/* default on */
-} xt_norm_opts;
-#define xt_batch_norm(m, name, ...) XT_BATCH_NORM_(m, name, __VA_ARGS__, )     /* channels = dim 1 of [N,C] or [N,C,H,W] */
-#define XT_BATCH_NORM_(m, name, x, ...) xt_batch_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
-XT_API xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
-#define xt_layer_norm(m, name, ...) XT_LAYER_NORM_(m, name, __VA_ARGS__, )     /* over the last dim */
-#define XT_LAYER_NORM_(m, name, x, ...) xt_layer_norm_at(XT_HERE, m, name, x, XT_OPTS(xt_norm_opts, __VA_ARGS__))
-XT_API xt_tensor xt_layer_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o);
-#define xt_embedding(m, name, indices, vocab, dim) xt_embedding_at(XT_HERE, m, name, indices, vocab, dim) /* int [...] -> [...,dim] */
-XT_API xt_tensor xt_embedding_at(const xt_src *src, xt_module *m, const char *name, xt_tensor indices, int64_t vocab, int64_t dim);
-#define xt_dropout(m, x, p) xt_dropout_at(XT_HERE, m, x, p)                    /* identity in eval mode */
-XT_API xt_tensor xt_dropout_at(const xt_src *src, xt_module *m, xt_tensor x, double p);
-typedef struct xt_attention_opts {
-    size_t struct_size;
-    int heads;        /* 0 = 1 */
-    xt_switch causal; /* default off */
-    double dropout;
-} xt_attention_opts;
-#define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, ) /* [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj */
-#define XT_SELF_ATTENTION_(m, name, x, ...) xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))
-XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o);
 /* A parameter of one's own: made at the first call (init "zeros", "ones", "uniform" with bound a, "normal" with std a). */
 #define xt_param(m, name, init, a, ...) XT_PARAM_(m, name, init, a, __VA_ARGS__, 0)
 #define XT_PARAM_(m, name, init, a, dtype, ...) xt_param_at(XT_HERE, m, name, init, a, dtype, XT_DIMS_(__VA_ARGS__))
@@ -90,4 +54,7 @@ XT_API xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, 
 #ifdef __cplusplus
 }
 #endif
+
+#include <xtrain/layers.h>
+
 #endif

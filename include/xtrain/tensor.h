@@ -178,33 +178,9 @@ XT_API xt_tensor xt_mean_axis_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_max_axis_at(const xt_src *src, xt_tensor x, int axis);
 XT_API xt_tensor xt_argmax_at(const xt_src *src, xt_tensor x, int axis);
 
-/* --- Contractions and windows ---------------------------------------------------------------------------------------------------------------------------- */
+/* --- Contractions (convolution and pooling: xtrain/functional.h, included below) ----------------------------------------------------------- */
 #define xt_matmul(x, y) xt_matmul_at(XT_HERE, x, y)             /* PyTorch's rules: 1-D, 2-D, batched with broadcasting */
 XT_API xt_tensor xt_matmul_at(const xt_src *src, xt_tensor x, xt_tensor y);
-typedef struct xt_conv_opts {
-    size_t struct_size;
-    int stride;       /* 0 = 1 */
-    int padding;      /* zeros on each side */
-    int dilation;     /* 0 = 1 */
-    int groups;       /* 0 = 1 */
-    xt_switch bias;   /* default on (layers only) */
-} xt_conv_opts;
-/* x: [N,C,H,W], weight: [O,C/groups,KH,KW], bias: [O] or none -> [N,O,H',W'] */
-#define xt_conv2d_fn(x, weight, ...) XT_CONV2D_FN_(x, weight, __VA_ARGS__, )
-#define XT_CONV2D_FN_(x, weight, bias, ...) xt_conv2d_fn_at(XT_HERE, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
-XT_API xt_tensor xt_conv2d_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight, xt_tensor bias, xt_conv_opts o);
-typedef struct xt_pool_opts {
-    size_t struct_size;
-    int stride;       /* 0 = the kernel size */
-    int padding;
-    xt_switch count_include_pad; /* average pooling: default on */
-} xt_pool_opts;
-#define xt_max_pool2d(x, ...) XT_MAX_POOL2D_(x, __VA_ARGS__, )  /* xt_max_pool2d(x, kernel, .stride = 2) on [N,C,H,W] */
-#define XT_MAX_POOL2D_(x, kernel, ...) xt_max_pool2d_at(XT_HERE, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
-#define xt_avg_pool2d(x, ...) XT_AVG_POOL2D_(x, __VA_ARGS__, )
-#define XT_AVG_POOL2D_(x, kernel, ...) xt_avg_pool2d_at(XT_HERE, x, kernel, XT_OPTS(xt_pool_opts, __VA_ARGS__))
-XT_API xt_tensor xt_max_pool2d_at(const xt_src *src, xt_tensor x, int kernel, xt_pool_opts o);
-XT_API xt_tensor xt_avg_pool2d_at(const xt_src *src, xt_tensor x, int kernel, xt_pool_opts o);
 
 /* --- Softmax, lookups (losses.h has the losses) ------------------------------------------------------------------------------------------------------------------------------- */
 #define xt_softmax(x, axis) xt_softmax_at(XT_HERE, x, axis)
@@ -276,4 +252,7 @@ XT_API void xt_scope_end(void);
 #ifdef __cplusplus
 }
 #endif
+
+#include <xtrain/functional.h>
+
 #endif

@@ -4,7 +4,9 @@
 #include <xtrain/base.h>
 #include <xtrain/tensor.h>
 #include <xtrain/losses.h>
+#include <xtrain/functional.h>
 #include <xtrain/module.h>
+#include <xtrain/layers.h>
 #include <xtrain/optim.h>
 #include <xtrain/data.h>
 #include <xtrain/metrics.h>

@@ -43,6 +43,20 @@ ir_precision ops_precision(xt_dtype t);
 ir_value *ops_sum(ir_builder *b, ir_value *x, size_t n, const int64_t *axes); /* narrow floats are summed in f32 */
 ir_value *ops_log_softmax(ir_builder *b, ir_value *x, int64_t axis);
 
+/* --- spatial ops: convolution, pooling, padding, resizing ------------------------------------------------------------------------------------- */
+enum { OPS_SPATIAL = 3 };
+/* What an option says of spatial dim i: its own number, else the one for all, else the default. */
+static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i, int fallback) {
+    return each[i] ? each[i] : all ? all : fallback;
+}
+/* Puts a batch dim of 1 in front of an unbatched x ([C, n spatial dims]); *out_added says whether. */
+ir_value *ops_batched(ir_builder *b, ir_value *x, int n_spatial, bool *out_added);
+ir_value *ops_unbatched(ir_builder *b, ir_value *x, bool added);
+/* The dims from `first` on grow by low and high. Amounts must fit (see xt_pad_spatial). */
+ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high, xt_pad_mode mode, double value);
+bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
+                  xt_pad_mode mode, xt_tensor *out);
+
 /* A number of the caller's as a scalar value of dtype t. It is a constant of the graph; once it has changed between two steps at this place of the
  * program it is data (one notice), so that a schedule never recompiles. Call before ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);

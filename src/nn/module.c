@@ -83,7 +83,9 @@ void xt_module_free(xt_module *m) {
 xt_module *xt_sub(xt_module *m, const char *name, int index) {
     if (!m) return NULL;
     char key[256], path[1024];
-    if (index >= 0) snprintf(key, sizeof key, "%s.%d", name, index);
+    if (!*name && index < 0) return m;
+    if (index >= 0 && !*name) snprintf(key, sizeof key, "%d", index);
+    else if (index >= 0) snprintf(key, sizeof key, "%s.%d", name, index);
     else snprintf(key, sizeof key, "%s", name);
     for (xt_module *c = m->children; c; c = c->next)
         if (strcmp(c->key, key) == 0) return c;
@@ -164,7 +166,7 @@ static nn_entry *find(const nn_root *r, const char *name) {
 enum { DRAW_THREADS = 8, DRAW_PIECE = 1 << 18 };
 typedef struct draw {
     float *v;
-    int64_t from, to;
+    int64_t from, to, width; /* of a row */
     uint64_t seed, stream;
     nn_init init;
     double a;
@@ -175,12 +177,13 @@ static void *draw_piece(void *p) {
     for (int64_t i = d->from; i < d->to; i++) {
         if (d->init == NN_UNIFORM) d->v[i] = (float)(d->a * (2.0 * rng_uniform(d->seed, d->stream, (uint64_t)i) - 1.0));
         else if (d->init == NN_NORMAL) d->v[i] = (float)(d->a * rng_normal(d->seed, d->stream, (uint64_t)i));
-        else d->v[i] = d->init == NN_ONES ? 1.0f : 0.0f;
+        else if (d->init == NN_EMBEDDING) d->v[i] = d->a >= 0 && i / d->width == (int64_t)d->a ? 0 : rng_normal(d->seed, d->stream, (uint64_t)i);
+        else d->v[i] = d->init == NN_CONSTANT ? (float)d->a : d->init == NN_ONES ? 1.0f : 0.0f;
     }
     return NULL;
 }
 
-static float *initial(const char *name, nn_init init, double a, int64_t n) {
+static float *initial(const char *name, nn_init init, double a, int64_t n, int64_t width) {
     float *v = base_malloc((size_t)(n ? n : 1) * sizeof *v);
     if (!v) return NULL;
     uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
@@ -191,7 +194,7 @@ static float *initial(const char *name, nn_init init, double a, int64_t n) {
     pthread_t threads[DRAW_THREADS];
     bool running[DRAW_THREADS] = {false};
     for (int64_t k = 0; k < pieces; k++) {
-        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, lazy_seed(), stream, init, a};
+        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, lazy_seed(), stream, init, a};
         running[k] = k > 0 && pthread_create(&threads[k], NULL, draw_piece, &d[k]) == 0;
     }
     for (int64_t k = 0; k < pieces; k++)
@@ -203,7 +206,7 @@ static float *initial(const char *name, nn_init init, double a, int64_t n) {
 
 static void *first_value(const char *name, nn_init init, double a, const ir_type *type) {
     if (init == NN_ZEROS) return NULL;
-    float *v = initial(name, init, a, type->count);
+    float *v = initial(name, init, a, type->count, type->rank ? type->dims[type->rank - 1] : 1);
     if (!v || type->dtype == XT_F32) return v;
     array dst; /* other dtypes convert through the one place that knows them all */
     xt_status s = array_new(type, &dst);
@@ -288,7 +291,9 @@ xt_status xt_module_build(xt_module *m, xt_spec x) {
     if (!type) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_build: the spec is no tensor");
     ir_builder *b = lazy_begin(XT_HERE);
     xt_tensor in = lazy_wrap(ir_splat(b, type, 0), "xt_module_build");
+    m->root->building = true;
     xt_tensor out = xt_forward_at(XT_HERE, m, in);
+    m->root->building = false;
     return xt_is_error(out) ? status_clone(xt_error()) : NULL;
 }
 

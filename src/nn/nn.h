@@ -23,6 +23,7 @@ typedef struct nn_root {
     map *loaded;       /* name -> nn_loaded: values read before the tensors exist */
     xt_module *module;
     bool training;
+    bool building;     /* xt_module_build is tracing: statistics stay */
 } nn_root;
 struct xt_module {
     nn_root *root;
@@ -39,7 +40,7 @@ typedef struct nn_loaded {
 
 /* How a tensor begins. The values come from Philox under the run's seed with the name's hash as stream: independent of creation order, rank count
  * and device. */
-typedef enum nn_init { NN_ZEROS, NN_ONES, NN_UNIFORM, NN_NORMAL } nn_init;
+typedef enum nn_init { NN_ZEROS, NN_ONES, NN_UNIFORM, NN_NORMAL, NN_CONSTANT, NN_EMBEDDING /* N(0,1), row `a` (none when negative) zeros */ } nn_init;
 /* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape differs from the first call's. */
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
                     const int64_t *dims);
@@ -50,5 +51,15 @@ void nn_layer_end(void);
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free */
+
+/* What layers share: the error for an input that does not fit (or the input's own error), and the dtype of parameters for it. */
+xt_tensor nn_bad_input(const xt_src *src, const char *what, const char *name, xt_tensor x, const char *need);
+xt_dtype nn_param_dtype(const ir_type *x);
+/* A constant of the program, whatever it was in another step (the library's own numbers; xt_full and xt_mul_scalar make a user's number data once it
+ * has changed). */
+xt_tensor nn_number(const xt_src *src, double v, xt_dtype dtype);
+/* running = running * (1 - momentum) + batch * momentum, in this step; under xt_no_grad_begin. */
+void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum);
+bool nn_tracks(const xt_module *m); /* statistics may move: false while xt_module_build traces */
 
 #endif

@@ -250,8 +250,9 @@ static inline void parity_case(const parity_file *f, const char *name, parity_fn
     }
     parity_module(f, name, m, rtol, atol);
     for (int i = 0; i < PARITY_MOST; i++) {
+        bool passed = y[i].slot == x[i].slot; /* a layer that does nothing gives its input back */
         if (!xt_is_none(x[i])) xt_drop(x[i]);
-        if (!xt_is_none(y[i])) xt_drop(y[i]);
+        if (!xt_is_none(y[i]) && !passed) xt_drop(y[i]);
     }
     xt_module_free(m);
 }
