@@ -5,6 +5,7 @@
 #include <xtrain/tensor.h>
 #include <xtrain/losses.h>
 #include <xtrain/functional.h>
+#include <xtrain/step.h>
 #include <xtrain/module.h>
 #include <xtrain/layers.h>
 #include <xtrain/optim.h>

@@ -1,6 +1,6 @@
 /* Step boundaries: collect what the step must leave behind, run the one program that makes it, hand the results to their slots, end the step. */
 #include "coll/coll.h"
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 #include <stdlib.h>
 
@@ -15,7 +15,7 @@ void lazy_observe(const lazy_observer *o) {
 
 const char *lazy_cause_name(lazy_cause c) {
     static const char *const names[LAZY_CAUSE_COUNT] = {"step end",    "loader",     "xt_mark_step", "value read (xt_item)", "value read (xt_read)",
-                                                        "xt_finish", "checkpoint", "evaluation",   "xt_wait"};
+                                                        "xt_finish", "checkpoint", "evaluation",   "xt_wait",      "xt_call"};
     return c < LAZY_CAUSE_COUNT ? names[c] : "?";
 }
 
@@ -23,6 +23,7 @@ void lazy_when_step_done(lazy_done_fn fn, void *user) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || !VEC_PUSH(c->done_fns, c->n_done, c->cap_done, fn)) return;
     if (!VEC_PUSH(c->done_users, c->n_done_users, c->cap_done_users, user)) c->n_done--;
+    if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_DONE, .done = fn, .user = user});
 }
 
 static bool add_root(lazy_roots *r, ir_value *v, int32_t alias) {
@@ -116,6 +117,17 @@ static xt_status start_requests(lazy_ctx *c) {
     xt_status first = NULL;
     for (size_t k = 0; k < c->n_requests; k++) {
         lazy_request *q = &c->requests[k];
+        if (q->to_slot) {
+            lazy_slot *t = lazy_slot_of(c, q->t);
+            if (t && q->buf) {
+                t->buf = q->buf; /* the reference goes along */
+                t->value = NULL;
+                t->requires_grad = t->grad_leaf;
+                t->survives = true;
+            } else
+                lazy_buf_release(q->buf);
+            continue;
+        }
         xt_status s = q->buf && q->fn ? lazy_reader_add(q->buf, q) : NULL;
         if ((s || !q->buf) && q->failed) q->failed(q->user);
         lazy_buf_release(q->buf);
@@ -141,6 +153,7 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     if (!s && b.roots.n) {
         out = base_calloc(b.roots.n, sizeof *out);
         s = out ? lazy_run(c, &b.roots, cause, false, src, out) : status_oom(b.roots.n * sizeof *out, "the results of a step");
+        if (!s && c->tape) lazy_tape_finish(c, &b.roots, b.slots, b.requests);
         if (!s) s = hand_over(c, &b, out);
     }
     if (!s) s = start_requests(c);
@@ -151,12 +164,20 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     return s;
 }
 
-static void end_step(lazy_ctx *c, src_id at) {
+static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
+    size_t n = 0;
     for (size_t i = 0; i < c->n_step_slots; i++) {
-        lazy_slot *s = &c->slots[c->step_slots[i]];
-        if (s->live && !s->persistent) lazy_slot_free(c, c->step_slots[i], at);
+        uint32_t index = c->step_slots[i];
+        lazy_slot *s = &c->slots[index];
+        if (!s->live || s->persistent) continue;
+        if ((i < survivors || s->survives) && s->buf && !s->value) {
+            s->leaf = NULL;
+            s->survives = false;
+            c->step_slots[n++] = index;
+        } else
+            lazy_slot_free(c, index, at);
     }
-    c->n_step_slots = 0;
+    c->n_step_slots = n;
     for (size_t k = 0; k < c->n_persistent; k++) {
         lazy_slot *s = &c->slots[c->persistent[k]];
         s->value = s->leaf = NULL;
@@ -176,13 +197,26 @@ static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     coll_run_note(text);
 }
 
-bool lazy_boundary(lazy_cause cause, const xt_src *src) {
-    lazy_ctx *c = lazy_ctx_get();
-    if (!c || c->in_boundary) return c != NULL;
-    c->in_boundary = true;
-    note_place(c, cause, src);
+void lazy_observe_before(lazy_cause cause) {
     for (size_t i = 0; i < observers.n; i++)
         if (observers.items[i].before) observers.items[i].before(observers.items[i].user, cause);
+}
+
+void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok) {
+    int64_t step = c->step;
+    if (counts) {
+        c->step++;
+        counter_add(COUNTER_steps, 1);
+    }
+    for (size_t i = 0; i < observers.n; i++)
+        if (observers.items[i].after) observers.items[i].after(observers.items[i].user, cause, step, ok);
+}
+
+bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors) {
+    c->in_boundary = true;
+    note_place(c, cause, src);
+    lazy_observe_before(cause);
+    bool counts = c->b.block->first || c->tape || (!c->echo && cause != LAZY_CALL);
     xt_status late = lazy_take_async_error();
     if (late) {
         lazy_quiesce();
@@ -193,20 +227,27 @@ bool lazy_boundary(lazy_cause cause, const xt_src *src) {
         if (s) lazy_fail(s);
     }
     fail_requests(c);
-    end_step(c, src_intern(src));
+    end_step(c, src_intern(src), survivors);
     c->n_done = c->n_done_users = 0;
     bool ok = c->error == NULL;
-    int64_t step = c->step++;
-    counter_add(COUNTER_steps, 1);
     xt_status s = lazy_new_trace(c);
     if (s) {
         lazy_fail(s);
         ok = false;
     }
-    for (size_t i = 0; i < observers.n; i++)
-        if (observers.items[i].after) observers.items[i].after(observers.items[i].user, cause, step, ok);
+    c->echo = false;
+    lazy_step_passed(c, cause, counts, ok);
     c->in_boundary = false;
     return ok;
+}
+
+bool lazy_boundary(lazy_cause cause, const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || c->in_boundary) return c != NULL;
+    if (!c->tape) return lazy_end_step(c, cause, src, 0);
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by itself; move it out of the function",
+                         lazy_cause_name(cause), c->tape->step->name, c->tape->src->file, c->tape->src->line));
+    return false;
 }
 
 void lazy_not_recording(int64_t ns) {

@@ -1,5 +1,5 @@
 /* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least recently used. */
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 #include "pass/pass.h"
 
 static struct {
@@ -10,9 +10,8 @@ static struct {
     int64_t clock, compiles;
 } programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-static void program_free(void *p) {
-    lazy_program *g = p;
-    if (!g) return;
+void lazy_program_release(lazy_program *g) {
+    if (!g || atomic_fetch_sub_explicit(&g->refs, 1, memory_order_acq_rel) != 1) return;
     device_exec_release(g->exec);
     base_free(g->inputs);
     base_free(g->donates);
@@ -24,7 +23,7 @@ static void program_free(void *p) {
 
 void lazy_programs_clear(void) {
     pthread_mutex_lock(&programs.lock);
-    for (size_t i = 0; i < programs.n; i++) program_free(programs.all[i]);
+    for (size_t i = 0; i < programs.n; i++) lazy_program_release(programs.all[i]);
     base_free(programs.all);
     map_free(programs.by_key, NULL);
     programs.all = NULL;
@@ -43,7 +42,7 @@ static void evict(void) {
         lazy_program *p = programs.all[oldest];
         map_remove(programs.by_key, &p->key, sizeof p->key);
         programs.all[oldest] = programs.all[--programs.n];
-        program_free(p);
+        lazy_program_release(p);
         counter_add(COUNTER_evictions, 1);
     }
 }
@@ -200,6 +199,36 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     return s;
 }
 
+/* Under the lock: the caller gets a reference. */
+static void use(lazy_program *p) {
+    atomic_fetch_add_explicit(&p->refs, 1, memory_order_relaxed);
+    p->last_used = ++programs.clock;
+    p->uses++;
+}
+
+lazy_program *lazy_program_find(hash128 key) {
+    pthread_mutex_lock(&programs.lock);
+    lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+    if (p) {
+        use(p);
+        counter_add(COUNTER_memory_hits, 1);
+    }
+    pthread_mutex_unlock(&programs.lock);
+    return p;
+}
+
+/* A compiled step function may be limited to some programs; what it knows already is admitted. */
+static xt_status admit(lazy_ctx *c, hash128 key, const lazy_node *nodes, size_t n) {
+    if (!c->tape) return NULL;
+    xt_step *f = c->tape->step;
+    for (size_t i = 0; i < f->n_keys; i++)
+        if (hash_equal(f->keys[i], key)) return NULL;
+    if (f->max_programs > 0 && (int64_t)f->n_keys >= f->max_programs)
+        return status_new(XT_FAILED_PRECONDITION, c->tape->src, "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: %s; the program differs: %s",
+                          f->name, f->n_keys, (long long)f->max_programs, f->reason, lazy_explain(nodes, n, programs.all, programs.n));
+    return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
+}
+
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out) {
     lazy_node *nodes = NULL;
     size_t n = 0;
@@ -210,8 +239,11 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     ev->outputs = r->n;
     pthread_mutex_lock(&programs.lock);
     lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
-    xt_status s = NULL;
-    if (p) {
+    xt_status s = admit(c, key, nodes, n);
+    if (s) {
+        base_free(nodes);
+        p = NULL;
+    } else if (p) {
         base_free(nodes);
         ev->source = LAZY_FROM_MEMORY;
         ev->reason = "";
@@ -223,6 +255,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
             base_free(nodes);
             s = status_oom(sizeof *p, "a program");
         } else {
+            atomic_init(&p->refs, 1);
             p->key = key;
             p->nodes = nodes;
             p->n_nodes = n;
@@ -230,14 +263,13 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
             s = make(c, r, ev, p);
             if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
             if (s) {
-                program_free(p);
+                lazy_program_release(p);
                 p = NULL;
             }
         }
     }
     if (p) {
-        p->last_used = ++programs.clock;
-        p->uses++;
+        use(p);
         ev->inputs = p->n_inputs;
         ev->stats = p->stats;
     }

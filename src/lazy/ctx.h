@@ -32,6 +32,7 @@ typedef struct lazy_slot {
     bool live, persistent, is_state, failed, requires_grad;
     bool grad_leaf;           /* xt_requires_grad was asked for this very tensor: xt_backward leaves a gradient here */
     bool retain_grad;         /* and here, though the tensor is the result of an op */
+    bool survives;            /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     lazy_role role;
     const ir_type *type;
     ir_value *value, *leaf;
@@ -77,12 +78,18 @@ typedef struct lazy_request { /* xt_when_ready */
     xt_ready_fn fn;
     void (*failed)(void *user); /* instead of fn when the value never comes; may be NULL */
     void *user;
+    void *(*again)(void *user); /* at a replay, `user` of the new request is again(again_user); NULL: the same user */
+    void *again_user;
+    bool to_slot;               /* the value becomes t's buffer, and t survives the boundary; fn is not used */
 } lazy_request;
 
 typedef struct lazy_slot_value { /* a value that a state with a gradient had earlier in this trace: what was computed from it counts for the state */
     uint32_t slot, generation;
     ir_value *value;
 } lazy_slot_value;
+
+typedef struct lazy_tape lazy_tape; /* step.h */
+struct xt_step;
 
 typedef struct lazy_ctx {
     lazy_slot *slots;
@@ -118,6 +125,10 @@ typedef struct lazy_ctx {
     int64_t step, draws;
     int64_t step_began_ns;
     bool in_boundary;
+    bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
+    uint64_t mode;            /* which modules are in evaluation mode, as one number */
+    lazy_tape *tape;          /* a compiled step function is being recorded */
+    struct xt_step *steps;
     lazy_done_fn *done_fns;
     void **done_users;
     size_t n_done, cap_done, cap_done_users, n_done_users;
@@ -148,6 +159,7 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     uint64_t hash; /* of attributes and structure */
 } lazy_node;
 typedef struct lazy_program {
+    atomic_int refs;
     hash128 key;
     device_exec *exec;
     size_t n_inputs;
@@ -172,8 +184,9 @@ typedef struct lazy_roots {
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
-/* Finds or makes the program; fills the parts of `ev` it knows. The program stays valid until the next lazy_program_get. */
+/* Finds or makes the program; fills the parts of `ev` it knows. Retained for the caller. */
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
+void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
 /* Why `nodes` is new: text in static-per-thread storage. */
 const char *lazy_explain(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known);

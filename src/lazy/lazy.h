@@ -29,6 +29,7 @@ ir_value *lazy_value(xt_tensor t);
 xt_tensor lazy_wrap(ir_value *v, const char *what);
 /* An error tensor: the user's mistake found before anything is recorded. Becomes the thread's pending error if it is the first. */
 xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
+xt_tensor lazy_failed_tensor(const xt_src *src); /* the same after an error that is pending already */
 void lazy_fail(xt_status s);            /* makes s the pending error of this thread if there is none; takes s over */
 const ir_type *lazy_type(xt_tensor t);  /* NULL for none, dead or error; records nothing */
 bool lazy_is_error(xt_tensor t);
@@ -44,6 +45,26 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
 /* One element of data that changes from step to step: all of a step travel in one packed upload. */
 xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v);
+
+/* --- compiled step functions -------------------------------------------------------------------------------------------------------------
+ * A function given to xt_compile is recorded once; later calls only run its program. What a subsystem does on the host while an op is recorded (counting a
+ * step, turning a page of a schedule) must happen at those calls too, so it registers it where it does it; numbers that the host makes anew at
+ * each step come from a function. Both are done at each replay in the order of the recording. A plain lazy_scalar in a compiled function makes
+ * it be recorded again at every call: right, but slow, and reported with its line. */
+typedef struct lazy_replay {
+    bool (*valid)(void *user);   /* may the recording be replayed now? NULL: yes */
+    void (*before)(void *user);  /* at its place in the recording's order, before the program starts */
+    void (*after)(void *user);   /* once it was started */
+    void (*release)(void *user); /* when the recording is forgotten; NULL: user is borrowed, and lazy_replay_forget comes before it dies */
+    void *user;
+} lazy_replay;
+bool lazy_tracing(void);                   /* a compiled step function is being recorded */
+void lazy_on_replay(const lazy_replay *r); /* outside of a recording: only calls release */
+void lazy_replay_forget(const void *user); /* `user` dies: recordings that would call it are dropped */
+/* A scalar that is value(user) now and at each replay. */
+xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user);
+/* Notes that a module (any number that never means another) went to or came from evaluation mode: recordings are kept apart by it. */
+void lazy_mode_toggle(uint64_t module);
 
 /* --- gradients ---------------------------------------------------------------------------------------------------------------------------- */
 xt_tensor lazy_grad(xt_tensor t);              /* none when there is none */
@@ -74,7 +95,7 @@ void lazy_path_push(const char *name);         /* "h.3", "attn": joined with dot
 void lazy_path_pop(void);
 
 /* --- boundaries ------------------------------------------------------------------------------------------------------------------------------- */
-typedef enum lazy_cause { LAZY_STEP_END, LAZY_LOADER, LAZY_MARK_STEP, LAZY_ITEM, LAZY_READ, LAZY_FINISH, LAZY_CHECKPOINT, LAZY_EVAL, LAZY_WAIT, LAZY_CAUSE_COUNT } lazy_cause;
+typedef enum lazy_cause { LAZY_STEP_END, LAZY_LOADER, LAZY_MARK_STEP, LAZY_ITEM, LAZY_READ, LAZY_FINISH, LAZY_CHECKPOINT, LAZY_EVAL, LAZY_WAIT, LAZY_CALL, LAZY_CAUSE_COUNT } lazy_cause;
 const char *lazy_cause_name(lazy_cause c);
 bool lazy_boundary(lazy_cause cause, const xt_src *src); /* false with a pending error: the step's work is dropped, state keeps its old values */
 /* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values); `after` gets the number of the
@@ -99,6 +120,8 @@ void lazy_run_finish_hooks(void);
 uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else 0 */
 /* As xt_when_ready, with an answer also when the value never comes. fn NULL: the value is given out by the program but not read. */
 void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
+/* The last request was made in a compiled function: replays ask with again(again_user) as user. */
+void lazy_request_again(void *(*again)(void *), void *again_user);
 double lazy_as_double(const void *element, xt_dtype t);
 void lazy_at_finish(void (*fn)(void *), void *user);      /* run by xt_finish after the device is idle, newest first */
 /* The process-wide client, opened at the first call. */

@@ -31,6 +31,7 @@ static void settle(line *l) {
 
 static void value_arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
     part *p = user;
+    if (!p) return; /* without memory for it */
     if (bytes >= xt_dtype_size(dtype)) {
         p->of->values[p->index] = lazy_as_double(data, dtype);
         p->of->have[p->index] = true;
@@ -41,6 +42,7 @@ static void value_arrived(void *user, const void *data, size_t bytes, xt_dtype d
 
 static void value_failed(void *user) {
     part *p = user;
+    if (!p) return;
     settle(p->of);
     base_free(p);
 }
@@ -112,6 +114,59 @@ static bool split(const xt_src *src, const char *fmt, va_list *ap, line *l, xt_t
     return true;
 }
 
+/* In a compiled step function the line is printed at every call: `model` is what it says, `now` the line of the call under way. */
+typedef struct model {
+    line *now;
+    char *pieces[MAX_VALUES + 1];
+    int n;
+    part parts[MAX_VALUES]; /* which value a request is for; `of` unused */
+} model;
+
+static void free_pieces(char **pieces, int n) {
+    for (int i = 0; i <= n; i++) base_free(pieces[i]);
+}
+
+static void begin_again(void *user) {
+    model *m = user;
+    m->now = base_calloc(1, sizeof *m->now);
+    if (!m->now) return;
+    m->now->n = m->n;
+    for (int i = 0; i <= m->n; i++) m->now->pieces[i] = base_strdup(m->pieces[i] ? m->pieces[i] : "");
+    atomic_init(&m->now->missing, m->n + 1);
+}
+
+static void *part_again(void *user) {
+    part *of = user;
+    model *m = (model *)((char *)(of - of->index) - offsetof(model, parts));
+    part *p = m->now ? base_calloc(1, sizeof *p) : NULL;
+    if (p) *p = (part){m->now, of->index};
+    else if (m->now) settle(m->now);
+    return p;
+}
+
+static void settle_again(void *user) {
+    model *m = user;
+    if (m->now) settle(m->now);
+    m->now = NULL;
+}
+
+static void model_free(void *user) {
+    model *m = user;
+    free_pieces(m->pieces, m->n);
+    base_free(m);
+}
+
+/* NULL outside of a compiled step function. */
+static model *model_of(const line *l) {
+    model *m = lazy_tracing() ? base_calloc(1, sizeof *m) : NULL;
+    if (!m) return NULL;
+    m->n = l->n;
+    for (int i = 0; i < l->n; i++) m->parts[i].index = i;
+    for (int i = 0; i <= l->n; i++) m->pieces[i] = base_strdup(l->pieces[i] ? l->pieces[i] : "");
+    lazy_on_replay(&(lazy_replay){.before = begin_again, .after = settle_again, .release = model_free, .user = m});
+    return m;
+}
+
 void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
     bool silent = world_get()->rank != 0; /* the other ranks record the same, so that all ranks run one program, but read nothing */
     line *l = base_calloc(1, sizeof *l);
@@ -121,18 +176,14 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
     va_start(ap, fmt);
     bool ok = split(src, fmt, &ap, l, tensors);
     va_end(ap);
-    if (!ok) {
-        for (int i = 0; i <= l->n; i++) base_free(l->pieces[i]);
-        base_free(l);
-        return;
-    }
     int n = l->n;
-    if (silent) {
-        for (int i = 0; i < n; i++) lazy_request_value(src, tensors[i], NULL, NULL, NULL);
-        for (int i = 0; i <= n; i++) base_free(l->pieces[i]);
+    if (!ok || silent) {
+        for (int i = 0; ok && i < n; i++) lazy_request_value(src, tensors[i], NULL, NULL, NULL);
+        free_pieces(l->pieces, n);
         base_free(l);
         return;
     }
+    model *m = model_of(l);
     atomic_init(&l->missing, n + 1);
     for (int i = 0; i < n; i++) {
         part *p = base_calloc(1, sizeof *p);
@@ -142,6 +193,7 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
         }
         *p = (part){l, i};
         lazy_request_value(src, tensors[i], value_arrived, value_failed, p);
+        if (m) lazy_request_again(part_again, &m->parts[i]);
     }
     settle(l);
 }

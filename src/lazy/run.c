@@ -1,6 +1,6 @@
 /* Running a program: arguments from the leaves, outputs for the roots, at most XT_IN_FLIGHT steps started and not finished.
  * A program that fails after it was started (out of memory on the device, a dead rank) is remembered and surfaces at the next boundary. */
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 static struct {
     pthread_mutex_t lock;
@@ -177,21 +177,10 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
     return atomic_load(&leaf->buf->refs) != (lives ? 2 : 1);
 }
 
-static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, src_id src, device_buffer **out) {
-    device_buffer **in = base_malloc((p->n_inputs + 1) * sizeof *in);
-    bool *keep = base_malloc((p->n_inputs + 1) * sizeof *keep);
-    flight *f = flight_new(c, p, src, forced);
-    if (!in || !keep || !f) {
-        base_free(in);
-        base_free(keep);
-        flight_free(f);
-        return status_oom(p->n_inputs * sizeof *in, "the arguments of a step");
-    }
-    for (size_t k = 0; k < p->n_inputs; k++) {
-        const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
-        in[k] = (leaf->pack >= 0 ? c->packs[leaf->pack].buf : leaf->buf)->dev;
-        keep[k] = !p->donates[k] || held_elsewhere(c, leaf);
-    }
+/* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */
+xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out) {
+    flight *f = flight_new(c, p, src_intern(src), forced);
+    if (!f) return status_oom(sizeof *f, "a step in flight");
     int64_t limit = 2;
     if (env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;
     wait_for_room((int)limit);
@@ -212,6 +201,19 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
         if (forced) counter_add(COUNTER_forced_executions, 1);
     }
     (void)cause;
+    return s;
+}
+
+static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
+    device_buffer **in = base_malloc((p->n_inputs + 1) * sizeof *in);
+    bool *keep = base_malloc((p->n_inputs + 1) * sizeof *keep);
+    xt_status s = in && keep ? NULL : status_oom(p->n_inputs * sizeof *in, "the arguments of a step");
+    for (size_t k = 0; !s && k < p->n_inputs; k++) {
+        const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
+        in[k] = (leaf->pack >= 0 ? c->packs[leaf->pack].buf : leaf->buf)->dev;
+        keep[k] = !p->donates[k] || held_elsewhere(c, leaf);
+    }
+    if (!s) s = lazy_execute(c, p, cause, forced, src, in, keep, out);
     base_free(in);
     base_free(keep);
     return s;
@@ -223,8 +225,10 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     int64_t began = clock_ns();
     xt_status s = lazy_upload_packs(c);
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
-    if (!s) s = start(c, p, cause, forced, ev.src, out);
+    if (!s) s = start(c, p, cause, forced, src, out);
     c->step_began_ns += clock_ns() - began; /* compiling and starting is not recording time */
+    if (!s && c->tape) c->tape->program = p;
+    else lazy_program_release(p);
     if (s) return s;
     ev.number = counter_get(COUNTER_executions);
     lazy_emit_event(&ev);

@@ -1,6 +1,6 @@
 /* Scalars that are data: values that change from step to step travel in packs of 64 words, one upload a pack, and none when a pack holds what it
  * held last time. The program sees a slice of the pack, so a new value never makes a new program. */
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 #include <time.h>
 
@@ -37,7 +37,19 @@ static ir_value *take(lazy_ctx *c, ir_builder *b, xt_dtype dtype, int words, laz
     return ir_slice(b, leaf, &start, &limit, NULL);
 }
 
-xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) {
+/* Integers travel as two words: exact to 64 bits, and no plugin needs to convert floats. */
+void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v) {
+    if (is_float) {
+        p->now.f[at] = (float)v;
+        return;
+    }
+    int64_t i = v >= 9.2e18 ? INT64_MAX : v <= -9.2e18 ? INT64_MIN : (int64_t)v;
+    p->now.u[at] = (uint32_t)(uint64_t)i;
+    p->now.u[at + 1] = (uint32_t)((uint64_t)i >> 32);
+}
+
+/* `value` NULL: v, which only the caller knows how to make again. */
+static xt_tensor scalar(const xt_src *src, xt_dtype dtype, double v, double (*value)(void *), void *user) {
     lazy_ctx *c = lazy_ctx_get();
     ir_builder *b = lazy_begin(src);
     if (!c) return (xt_tensor){0};
@@ -46,19 +58,31 @@ xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) {
     bool is_float = ir_dtype_is_float(dtype);
     ir_value *x = take(c, b, is_float ? XT_F32 : XT_U32, is_float ? 1 : 2, &p, &at);
     if (!x) return lazy_wrap(NULL, "xt_scalar");
-    if (is_float) {
-        p->now.f[at] = (float)v;
-        return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
-    }
-    /* Integers travel as two words: exact to 64 bits, and no plugin needs to convert floats. */
-    int64_t i = v >= 9.2e18 ? INT64_MAX : v <= -9.2e18 ? INT64_MIN : (int64_t)v;
-    p->now.u[at] = (uint32_t)(uint64_t)i;
-    p->now.u[at + 1] = (uint32_t)((uint64_t)i >> 32);
+    lazy_pack_scalar(p, at, is_float, v);
+    if (c->tape && value)
+        lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_SCALAR, .pack = (int)(p - c->packs), .at = at, .is_float = is_float, .value = value, .user = user});
+    else if (c->tape)
+        lazy_tape_volatile(c, b->src, "a number of the host's enters the step");
+    if (is_float) return lazy_wrap(ir_convert(b, ir_reshape(b, x, 0, NULL), dtype), "xt_scalar");
     int64_t zero = 0, one = 1, two = 2;
     ir_value *lo = ir_convert(b, ir_reshape(b, ir_slice(b, x, &zero, &one, NULL), 0, NULL), XT_U64);
     ir_value *hi = ir_convert(b, ir_reshape(b, ir_slice(b, x, &one, &two, NULL), 0, NULL), XT_U64);
     ir_value *word = ir_or(b, lo, ir_shift_left(b, hi, ir_splat(b, ir_scalar(XT_U64), 32)));
     return lazy_wrap(ir_convert(b, word, dtype), "xt_scalar");
+}
+
+xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v) { return scalar(src, dtype, v, NULL, NULL); }
+
+xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user) {
+    return scalar(src, dtype, value(user), value, user);
+}
+
+static double number_at(void *user) { return *(const double *)user; }
+
+xt_tensor xt_scalar_ref_at(const xt_src *src, const double *value, xt_dtype dtype) {
+    if (!value) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: the address of the number is NULL");
+    if (!xt_dtype_size(dtype) || dtype == XT_TOKEN) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scalar_ref: %s is no dtype of a number", xt_dtype_name(dtype));
+    return lazy_scalar_from(src, dtype, number_at, (void *)(uintptr_t)value);
 }
 
 xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype) { return lazy_scalar(src, dtype, value); }
@@ -86,6 +110,14 @@ static __thread int64_t draw_step_plus_1; /* 0: none given */
 
 void lazy_set_draw_step(int64_t step) { draw_step_plus_1 = step < 0 ? 0 : step + 1; }
 
+void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw) {
+    uint64_t s = seed();
+    p->now.u[at] = (uint32_t)s;
+    p->now.u[at + 1] = (uint32_t)(s >> 32);
+    p->now.u[at + 2] = draw;
+    p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step);
+}
+
 xt_tensor lazy_rng_key(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     ir_builder *b = lazy_begin(src);
@@ -94,30 +126,31 @@ xt_tensor lazy_rng_key(const xt_src *src) {
     int at;
     ir_value *x = take(c, b, XT_U32, 4, &p, &at);
     if (x) {
-        uint64_t s = seed();
-        p->now.u[at] = (uint32_t)s;
-        p->now.u[at + 1] = (uint32_t)(s >> 32);
-        p->now.u[at + 2] = (uint32_t)c->draws++;
-        p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step);
+        uint32_t draw = (uint32_t)c->draws++;
+        lazy_pack_rng(c, p, at, draw);
+        if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
     }
     return lazy_wrap(x, "a random key");
 }
 
+/* The first n words of a pack, unless the device has them already. */
+xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p) {
+    memset((char *)&p->now + (size_t)p->n * 4, 0, (size_t)(LAZY_PACK - p->n) * 4);
+    if (p->buf && memcmp(&p->now, &p->sent, sizeof p->now) == 0) return NULL;
+    device_client *client;
+    XT_TRY(lazy_device(&client));
+    int64_t n = LAZY_PACK;
+    device_buffer *dev;
+    XT_TRY(device_upload(client, p->dtype, 1, &n, &p->now, &dev));
+    lazy_buf_release(p->buf);
+    p->buf = lazy_buf_new(dev, 0, intern("scalars of the step"), LAZY_VALUE, ir_tensor(p->dtype, 1, &n), c->step);
+    if (!p->buf) return status_oom(sizeof(lazy_buf), "a step's scalars");
+    p->sent = p->now;
+    return NULL;
+}
+
 xt_status lazy_upload_packs(lazy_ctx *c) {
-    for (size_t i = 0; i < c->n_packs; i++) {
-        lazy_pack *p = &c->packs[i];
-        if (!p->leaf) continue;
-        memset((char *)&p->now + (size_t)p->n * 4, 0, (size_t)(LAZY_PACK - p->n) * 4);
-        if (p->buf && memcmp(&p->now, &p->sent, sizeof p->now) == 0) continue;
-        device_client *client;
-        XT_TRY(lazy_device(&client));
-        int64_t n = LAZY_PACK;
-        device_buffer *dev;
-        XT_TRY(device_upload(client, p->dtype, 1, &n, &p->now, &dev));
-        lazy_buf_release(p->buf);
-        p->buf = lazy_buf_new(dev, 0, intern("scalars of the step"), LAZY_VALUE, ir_tensor(p->dtype, 1, &n), c->step);
-        if (!p->buf) return status_oom(sizeof(lazy_buf), "a step's scalars");
-        p->sent = p->now;
-    }
+    for (size_t i = 0; i < c->n_packs; i++)
+        if (c->packs[i].leaf) XT_TRY(lazy_upload_pack(c, &c->packs[i]));
     return NULL;
 }

@@ -1,5 +1,5 @@
 /* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still be explained. */
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 #include <stdlib.h>
 
@@ -18,6 +18,7 @@ static void ctx_free(void *p) {
     for (size_t i = 0; i < c->n_packs; i++) lazy_buf_release(c->packs[i].buf);
     for (size_t i = 0; i < c->n_requests; i++)
         if (c->requests[i].failed) c->requests[i].failed(c->requests[i].user);
+    for (xt_step *f = c->steps; f; f = f->next) f->ctx = NULL;
     xt_status_free(c->error);
     base_free(c->slots);
     base_free(c->step_slots);
@@ -195,6 +196,8 @@ void xt_drop_at(const xt_src *src, xt_tensor t) {
         lazy_dead_error(c, t, src, "xt_drop");
         return;
     }
+    if (c->tape && c->tape->in_fn && t.slot < c->tape->n_entry && c->tape->entry[t.slot].live && c->tape->entry[t.slot].generation == t.generation)
+        lazy_tape_volatile(c, src_intern(src), "the function drops a tensor that is not its own");
     lazy_slot_free(c, t.slot, src_intern(src));
 }
 

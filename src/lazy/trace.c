@@ -1,5 +1,5 @@
 /* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at their first use. */
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 xt_status lazy_new_trace(lazy_ctx *c) {
     ir_module *m = ir_module_new();
@@ -86,6 +86,11 @@ xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) {
     return error_slot(c, src_intern(src));
 }
 
+xt_tensor lazy_failed_tensor(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? error_slot(c, src_intern(src)) : (xt_tensor){0};
+}
+
 /* --- recording ----------------------------------------------------------------------------------------------------------------------------- */
 ir_builder *lazy_begin(const xt_src *src) {
     static __thread ir_builder nowhere; /* only without memory for a context: every builder call on it fails */
@@ -136,7 +141,7 @@ static ir_value *new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
     return v;
 }
 
-static xt_status upload_state(lazy_ctx *c, lazy_slot *s) {
+xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
     device_client *client;
     XT_TRY(lazy_device(&client));
     size_t n = ir_type_bytes(s->type);
@@ -159,7 +164,7 @@ ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     lazy_slot *s = &c->slots[index];
     if (s->leaf) return s->leaf;
     if (!s->buf && s->is_state) {
-        xt_status st = upload_state(c, s);
+        xt_status st = lazy_upload_state(c, s);
         if (st) {
             lazy_fail(st);
             return NULL;

@@ -1,6 +1,6 @@
 /* Values on the host. A read in the middle of a step runs a program of its own for that value and leaves the trace alone, so the training program
  * stays the same and backward stays right; the price (what is computed twice) is counted and reported with the line. */
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 #include <math.h>
 
@@ -44,7 +44,13 @@ static xt_status read_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt_s
 static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
     lazy_slot *s = lazy_slot_of(c, t);
     if (!s) lazy_dead_error(c, t, src, what);
-    return s && !s->failed;
+    if (!s || s->failed) return false;
+    if (!c->tape) return true;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no value yet; return the tensor and read the "
+                         "result of xt_call, or use xt_when_ready or xt_master_printf(\"... %%t\", t)",
+                         what, c->tape->step->name));
+    return false;
 }
 
 bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes) {
@@ -146,6 +152,7 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "writing a state that is gone");
+    if (c->tape) lazy_tape_volatile(c, c->b.src, "a state is written from the host");
     if (n != ir_type_bytes(s->type)) return status_new(XT_INVALID_ARGUMENT, NULL, "writing %s: %zu bytes given, it has %zu", intern_text(s->name), n, ir_type_bytes(s->type));
     if (s->value || s->leaf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s is used in the step being recorded; end it (xt_mark_step) before writing", intern_text(s->name));
     void *host = base_malloc(n ? n : 1);
@@ -176,6 +183,13 @@ void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*f
         lazy_buf_release(q.buf);
         if (failed) failed(user);
     }
+}
+
+void lazy_request_again(void *(*again)(void *), void *again_user) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !c->tape || !c->n_requests) return;
+    c->requests[c->n_requests - 1].again = again;
+    c->requests[c->n_requests - 1].again_user = again_user;
 }
 
 void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user) { lazy_request_value(src, t, fn, NULL, user); }

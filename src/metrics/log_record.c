@@ -13,6 +13,7 @@ static void engine_free(void *p) {
         base_free(set->metrics);
         base_free(set->pending);
         if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
+        lazy_replay_forget(set);
     }
     base_free(e);
     if (engine == e) engine = NULL;
@@ -239,6 +240,22 @@ static bool make_room(log_set *set, const xt_src *src) {
     return !lazy_is_error(set->state);
 }
 
+static double epoch_begins(void *set) { return ((const log_set *)set)->epoch_begins; }
+static double window_begins(void *set) { return ((const log_set *)set)->window_begins; }
+
+/* What a recorded update is to the host; compiled step functions do it again at each call. */
+static void recorded(void *user) {
+    log_set *set = user;
+    set->epoch_begins = set->window_begins = false;
+    set->fresh = true;
+}
+
+/* A compiled step function logs into the stage it was recorded in. */
+static bool same_stage(void *user) {
+    const log_engine *e = log_engine_peek();
+    return e && user == &e->sets[e->stage];
+}
+
 void log_record_step(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
@@ -250,7 +267,8 @@ void log_record_step(log_engine *e) {
         }
         xt_no_grad_begin();
         lazy_path_push("log");
-        ir_value *epoch = lazy_value(lazy_scalar(src, XT_F32, set->epoch_begins)), *window = lazy_value(lazy_scalar(src, XT_F32, set->window_begins));
+        ir_value *epoch = lazy_value(lazy_scalar_from(src, XT_F32, epoch_begins, set));
+        ir_value *window = lazy_value(lazy_scalar_from(src, XT_F32, window_begins, set));
         ir_builder *b = lazy_begin(src);
         ir_value *state = lazy_value(set->state);
         xt_tensor next = lazy_wrap(state ? updated(b, set, state, set->rows, epoch, window) : NULL, "xt_log");
@@ -258,7 +276,7 @@ void log_record_step(log_engine *e) {
         lazy_path_pop();
         xt_no_grad_end();
         set->n_pending = 0;
-        set->epoch_begins = set->window_begins = false;
-        set->fresh = true;
+        recorded(set);
+        lazy_on_replay(&(lazy_replay){.valid = same_stage, .before = recorded, .user = set});
     }
 }

@@ -55,6 +55,8 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
         base_free(r);
         return NULL;
     }
+    static _Atomic uint64_t roots;
+    r->number = ++roots;
     r->module = m;
     r->training = true;
     lazy_own(m, free_root);
@@ -63,9 +65,16 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
     return m;
 }
 
+/* Compiled step functions are told: a recording made in one mode is not run in the other. */
+static void set_mode(nn_root *r, bool training) {
+    if (r->training != training) lazy_mode_toggle(r->number);
+    r->training = training;
+}
+
 void xt_module_free(xt_module *m) {
     if (!m || m->parent) return; /* children belong to their root */
     nn_root *r = m->root;
+    set_mode(r, true);
     lazy_disown(m);
     for (size_t i = 0; i < r->n; i++) {
         if (r->entries[i].t.slot && lazy_type(r->entries[i].t)) xt_drop_at(XT_HERE, r->entries[i].t);
@@ -107,10 +116,10 @@ void xt_share(xt_module *m, const char *name) {
 }
 
 void xt_train(xt_module *m) {
-    if (m) m->root->training = true;
+    if (m) set_mode(m->root, true);
 }
 void xt_eval(xt_module *m) {
-    if (m) m->root->training = false;
+    if (m) set_mode(m->root, false);
 }
 bool xt_is_training(const xt_module *m) { return m && m->root->training; }
 

@@ -24,6 +24,7 @@ typedef struct nn_root {
     xt_module *module;
     bool training;
     bool building;     /* xt_module_build is tracing: statistics stay */
+    uint64_t number;   /* no other root of the process has it */
 } nn_root;
 struct xt_module {
     nn_root *root;

@@ -55,6 +55,7 @@ static xt_tensor new_state(const xt_src *src, xt_optimizer *o, const char *name,
 void xt_optimizer_free(xt_optimizer *o) {
     if (!o) return;
     lazy_disown(o);
+    lazy_replay_forget(o);
     for (size_t i = 0; i < o->n; i++) {
         for (int k = 0; k < o->kind->n_states; k++)
             if (lazy_type(o->params[i].state[k])) xt_drop_at(XT_HERE, o->params[i].state[k]);
@@ -229,6 +230,16 @@ static void update_one(const xt_src *src, xt_optimizer *o, optim_param *p, ir_va
     lazy_path_pop();
 }
 
+static double lr_now(void *o) { return ((const xt_optimizer *)o)->lr; }
+
+/* What a step is to the host; compiled step functions do it again at each call. */
+static void count_step(void *user) {
+    xt_optimizer *o = user;
+    o->reduced = false;
+    o->steps++;
+    counter_add(COUNTER_optimizer_steps, 1);
+}
+
 void xt_optimizer_step_at(const xt_src *src, xt_optimizer *o) {
     gradients g;
     if (!o) {
@@ -249,7 +260,7 @@ void xt_optimizer_step_at(const xt_src *src, xt_optimizer *o) {
     if (ok && o->clip_value > 0) clip_by_value(b, &g, o->clip_value);
     ir_value *shared[2] = {NULL, NULL};
     begin_shared(src, o, shared);
-    xt_tensor lr_data = lazy_scalar(src, XT_F32, o->lr);
+    xt_tensor lr_data = lazy_scalar_from(src, XT_F32, lr_now, o);
     ir_value *lr = lazy_value(lr_data);
     for (size_t i = 0; i < g.n && ok; i++) {
         optim_param *p = param_of(o, src, g.index[i]);
@@ -262,9 +273,8 @@ void xt_optimizer_step_at(const xt_src *src, xt_optimizer *o) {
     for (size_t i = 0; i < g.n; i++) lazy_set_grad(g.params[i], (xt_tensor){0});
     lazy_begin(src);
     xt_no_grad_end();
-    o->reduced = false;
-    o->steps++;
-    counter_add(COUNTER_optimizer_steps, 1);
+    count_step(o);
+    lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
     gradients_free(&g);
 }
 
