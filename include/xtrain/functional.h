@@ -1,4 +1,4 @@
-/* Layers' arithmetic without parameters (PyTorch's torch.nn.functional): convolution, pooling, padding, resizing, attention. xtrain/layers.h has the
+/* Layers' arithmetic without parameters (PyTorch's torch.nn.functional): convolution, pooling, resizing. xtrain/layers.h has the
  * layers that make the weights themselves.
  *
  * Inputs are [N,C,spatial...] with one to three spatial dims as the name says; without N they are [C,spatial...], and so is the result. An option that
@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* --- Convolution ---------------------------------------------------------------------------------------------------------------------- */
-typedef enum xt_pad_mode { XT_PAD_ZEROS = 0, XT_PAD_REFLECT = 1, XT_PAD_REPLICATE = 2, XT_PAD_CIRCULAR = 3 } xt_pad_mode;
+typedef enum xt_pad_mode { XT_PAD_ZEROS = 0, XT_PAD_CONSTANT = 0, XT_PAD_REFLECT = 1, XT_PAD_REPLICATE = 2, XT_PAD_CIRCULAR = 3 } xt_pad_mode;
 typedef struct xt_conv_opts {
     size_t struct_size;
     int stride;       /* 0 = 1 */
@@ -43,10 +43,6 @@ XT_API xt_tensor xt_conv_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt
 #define xt_conv_transpose3d_fn(x, weight, ...) XT_CONV_TRANSPOSE_FN_(3, x, weight, __VA_ARGS__, )
 #define XT_CONV_TRANSPOSE_FN_(n, x, weight, bias, ...) xt_conv_transpose_fn_at(XT_HERE, n, x, weight, bias, XT_OPTS(xt_conv_opts, __VA_ARGS__))
 XT_API xt_tensor xt_conv_transpose_fn_at(const xt_src *src, int n_spatial, xt_tensor x, xt_tensor weight, xt_tensor bias, xt_conv_opts o);
-/* The last n_spatial dims grow by low[i] in front and high[i] behind, filled as the mode says (zeros: with `value`). Reflected padding must be less than
- * the dim, circular padding at most the dim; negative amounts (zeros only) cut. */
-#define xt_pad_spatial(x, n_spatial, low, high, mode, value) xt_pad_spatial_at(XT_HERE, x, n_spatial, low, high, mode, value)
-XT_API xt_tensor xt_pad_spatial_at(const xt_src *src, xt_tensor x, int n_spatial, const int *low, const int *high, xt_pad_mode mode, double value);
 
 /* --- Pooling ------------------------------------------------------------------------------------------------------------------------------ */
 typedef struct xt_pool_opts {

@@ -114,17 +114,6 @@ typedef struct xt_attention_opts {
 #define xt_self_attention(m, name, ...) XT_SELF_ATTENTION_(m, name, __VA_ARGS__, ) /* GPT-2's: [B,T,C] -> [B,T,C]; layers name.c_attn, name.c_proj */
 #define XT_SELF_ATTENTION_(m, name, x, ...) xt_self_attention_at(XT_HERE, m, name, x, XT_OPTS(xt_attention_opts, __VA_ARGS__))
 XT_API xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o);
-/* softmax(q k^T * scale + mask) v on [...,T,D], [...,S,D], [...,S,E] -> [...,T,E]. */
-typedef struct xt_sdpa_opts {
-    size_t struct_size;
-    xt_tensor mask;   /* none, bool (true: may be seen), or floats to add; broadcasts to [...,T,S] */
-    xt_switch causal;
-    double scale;     /* 0 = 1/sqrt(D) */
-    double dropout;   /* applied as given: pass 0 in eval mode */
-} xt_sdpa_opts;
-#define xt_scaled_dot_product_attention(q, k, ...) XT_SDPA_(q, k, __VA_ARGS__, )
-#define XT_SDPA_(q, k, v, ...) xt_scaled_dot_product_attention_at(XT_HERE, q, k, v, XT_OPTS(xt_sdpa_opts, __VA_ARGS__))
-XT_API xt_tensor xt_scaled_dot_product_attention_at(const xt_src *src, xt_tensor q, xt_tensor k, xt_tensor v, xt_sdpa_opts o);
 /* torch.nn.MultiheadAttention: query [T,B,E], key [S,B,K], value [S,B,V] -> [T,B,E]; batch first with the switch; without B when all are 2-D.
  * Parameters in_proj_weight [3E,E] (or q_proj_weight, k_proj_weight, v_proj_weight when K or V differ from E), in_proj_bias, out_proj.weight, .bias. */
 typedef struct xt_mha_opts {

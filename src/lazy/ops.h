@@ -52,7 +52,7 @@ static inline int64_t ops_per_dim(int all, const int each[OPS_SPATIAL], int i, i
 /* Puts a batch dim of 1 in front of an unbatched x ([C, n spatial dims]); *out_added says whether. */
 ir_value *ops_batched(ir_builder *b, ir_value *x, int n_spatial, bool *out_added);
 ir_value *ops_unbatched(ir_builder *b, ir_value *x, bool added);
-/* The dims from `first` on grow by low and high. Amounts must fit (see xt_pad_spatial). */
+/* n dims from `first` on grow by low and high; reflected padding must be less than the dim, circular at most the dim, zeros may be negative. */
 ir_value *ops_pad(ir_builder *b, ir_value *x, size_t first, size_t n, const int64_t *low, const int64_t *high, xt_pad_mode mode, double value);
 bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t first, size_t n, const int64_t *low, const int64_t *high,
                   xt_pad_mode mode, xt_tensor *out);

@@ -3,6 +3,7 @@
 #include <float.h>
 #include <math.h>
 
+#include "lazy/ops.h"
 #include "nn/nn.h"
 
 /* (x - mean) / sqrt(variance + eps) over the last dim. */
@@ -165,7 +166,9 @@ xt_tensor xt_local_response_norm_at(const xt_src *src, xt_tensor x, int size, xt
         return nn_bad_input(src, "xt_local_response_norm", "", x, "floats [N,C,...] and a size of at least 1 are needed");
     double alpha = o.alpha ? o.alpha : 1e-4, beta = o.beta ? o.beta : 0.75, k = o.k ? o.k : 1;
     xt_tensor squares = xt_reshape_at(src, xt_square_at(src, x), (int64_t[XT_MAX_RANK + 1]){t->dims[0], 1, t->dims[1], -1});
-    squares = xt_pad_spatial_at(src, squares, 2, (int[]){size / 2, 0}, (int[]){(size - 1) / 2, 0}, XT_PAD_ZEROS, 0);
+    ir_builder *b = lazy_begin(src);
+    int64_t front = size / 2, behind = (size - 1) / 2;
+    if (size > 1) squares = lazy_wrap(ops_pad(b, lazy_value(squares), 2, 1, &front, &behind, XT_PAD_ZEROS, 0), "xt_local_response_norm");
     xt_tensor mean = xt_pool_at(src, true, 2, squares, 0, (xt_pool_opts){.kernels = {size, 1}, .strides = {1, 1}});
     mean = shaped_as(src, mean, t);
     return xt_div_at(src, x, xt_pow_scalar_at(src, xt_add_scalar_at(src, xt_mul_scalar_at(src, mean, alpha), k), beta));

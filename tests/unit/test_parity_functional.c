@@ -1,4 +1,4 @@
-/* Pooling, padding and resizing against PyTorch, with gradients. */
+/* Pooling and resizing against PyTorch, with gradients. */
 #include "parity.h"
 
 #define CASE(name, call)                                                                                                                             \
@@ -32,11 +32,6 @@ CASE(amax2, xt_adaptive_max_pool2d(*x, 3, 4))
 CASE(amax3, xt_adaptive_max_pool3d(*x, 2, 2, 3))
 CASE(gavg, xt_global_avg_pool(*x))
 CASE(gmax, xt_global_max_pool(*x))
-CASE(pad0, xt_pad_spatial(*x, 2, ((int[]){3, 2}), ((int[]){0, 1}), XT_PAD_ZEROS, 0))
-CASE(pad1, xt_pad_spatial(*x, 2, ((int[]){3, 2}), ((int[]){0, 1}), XT_PAD_REFLECT, 0))
-CASE(pad2, xt_pad_spatial(*x, 2, ((int[]){3, 2}), ((int[]){0, 1}), XT_PAD_REPLICATE, 0))
-CASE(pad3, xt_pad_spatial(*x, 2, ((int[]){3, 2}), ((int[]){0, 1}), XT_PAD_CIRCULAR, 0))
-CASE(pad_cut, xt_pad_spatial(*x, 1, &(int){-1}, &(int){2}, XT_PAD_ZEROS, 0.5))
 CASE(near1, xt_interpolate(*x, .sizes = {5}))
 CASE(near2, xt_interpolate(*x, .scale = 2))
 CASE(near2_odd, xt_interpolate(*x, .scale = 1.7))
@@ -82,11 +77,6 @@ static const struct {
     ROW(amax3),
     ROW(gavg),
     ROW(gmax),
-    ROW(pad0),
-    ROW(pad1),
-    ROW(pad2),
-    ROW(pad3),
-    ROW(pad_cut),
     ROW(near1),
     ROW(near2),
     ROW(near2_odd),

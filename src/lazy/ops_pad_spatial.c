@@ -86,23 +86,3 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
     }
     return true;
 }
-
-xt_tensor xt_pad_spatial_at(const xt_src *src, xt_tensor x, int n_spatial, const int *low, const int *high, xt_pad_mode mode, double value) {
-    ir_builder *b = lazy_begin(src);
-    ir_value *v = lazy_value(x);
-    ops_text shape;
-    if (!v) return lazy_wrap(NULL, "xt_pad_spatial");
-    if (n_spatial < 1 || n_spatial > (int)v->type->rank)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pad_spatial: %d dims of x %s: at least one, and no more than there are", n_spatial,
-                          ops_shape(v->type, &shape));
-    int64_t front[XT_MAX_RANK], behind[XT_MAX_RANK];
-    for (int i = 0; i < n_spatial; i++) {
-        front[i] = low[i];
-        behind[i] = high[i];
-    }
-    size_t first = v->type->rank - (size_t)n_spatial;
-    xt_tensor failed;
-    if (!ops_pad_fits(src, "xt_pad_spatial", v->type, first, (size_t)n_spatial, front, behind, mode, &failed)) return failed;
-    ir_value *y = ops_pad(b, v, first, (size_t)n_spatial, front, behind, mode, value);
-    return lazy_wrap(y == v ? ops_copy(b, v) : y, "xt_pad_spatial");
-}
