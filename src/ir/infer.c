@@ -1,6 +1,8 @@
 /* What all inference rules share: the checks before a rule, the comparison with stated types after it, messages, attribute access. */
 #include "ir/infer.h"
 
+#include <stdlib.h>
+
 static void append_types(str *s, const char *what, size_t n, const ir_op *op, bool results) {
     if (!n) return;
     str_append(s, what);
@@ -145,6 +147,30 @@ xt_status infer_sorted(const ir_op *op, int c, ir_attr_key k, const int64_t *v, 
     return NULL;
 }
 
+bool infer_known(const ir_op *op, size_t i, int64_t *out, size_t max, size_t *n) {
+    const ir_op *def = op->in[i]->def;
+    const ir_literal *l = def && def->code == OP_constant ? ir_get_literal(def) : NULL;
+    if (!l || !ir_dtype_is_int(l->type->dtype) || l->type->count < 0 || (size_t)l->type->count > max) return false;
+    size_t size = xt_dtype_size(l->type->dtype);
+    *n = (size_t)l->type->count;
+    for (size_t k = 0; k < *n; k++) {
+        const char *at = (const char *)l->data + (l->splat ? 0 : k * size);
+        uint64_t bits = 0;
+        memcpy(&bits, at, size);
+        unsigned unused = 64 - 8 * (unsigned)size;
+        out[k] = ir_dtype_is_signed(l->type->dtype) ? (int64_t)(bits << unused) >> unused : (int64_t)bits;
+    }
+    return true;
+}
+
+xt_status infer_known_shape(const ir_op *op, int c, size_t n, const int64_t *dims) {
+    const ir_type *t = infer_stated(op, 0);
+    for (size_t i = 0; i < n; i++)
+        if (i >= t->rank || dims[i] < 0 || !infer_dim_eq(dims[i], t->dims[i]))
+            return infer_fail(op, c, "the shape given is %s", infer_dims(n, dims).text);
+    return NULL;
+}
+
 xt_status infer_precision(const ir_op *op, int c) {
     size_t n; /* one for each operand; fewer leave the rest at the default, as MLIR's verifier has it */
     const int64_t *v = ir_get_ints(op, IR_A_precision_config, &n);
@@ -238,6 +264,18 @@ static bool same_kind(ir_attr_kind want, ir_attr_kind have) {
     return (want == IR_AK_UNIT && have == IR_AK_BOOL) || (want == IR_AK_BOOL && have == IR_AK_UNIT);
 }
 
+/* result_accuracy: tolerances have a meaning in the mode TOLERANCE only. */
+static xt_status check_accuracy(const ir_op *op, const ir_attr *a) {
+    if (a->kind != IR_AK_OPAQUE || (!strstr(a->v.s, "HIGHEST") && !strstr(a->v.s, "DEFAULT"))) return NULL;
+    for (const char *s = a->v.s; *s; s++) {
+        if (*s != '=') continue;
+        for (s++; *s == ' '; s++) {
+        }
+        if (strtod(s, NULL) != 0) return infer_fail(op, 0, "result_accuracy: the modes HIGHEST and DEFAULT go with tolerances of 0");
+    }
+    return NULL;
+}
+
 static xt_status check_attrs(const ir_op *op) {
     static const char *const names[] = {"an integer",          "a float",        "a boolean",       "a string", "a symbol",
                                         "an integer list",     "a boolean list", "a dense literal", "a type",   "an enumeration",
@@ -251,6 +289,7 @@ static xt_status check_attrs(const ir_op *op) {
             return infer_fail(op, 0, "attribute '%s' has the unknown number %lld", a->name, (long long)a->v.i);
         if (a->kind == IR_AK_INTS && a->rank2 && a->n % a->rank2)
             return infer_fail(op, 0, "attribute '%s' has %zu numbers, not rows of %u", a->name, a->n, a->rank2);
+        if (a->key == IR_A_result_accuracy) XT_TRY(check_accuracy(op, a));
     }
     return NULL;
 }

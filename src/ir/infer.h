@@ -67,6 +67,10 @@ xt_status infer_axes(const ir_op *op, int c, ir_attr_key k, const int64_t *v, si
 xt_status infer_unique(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n);
 xt_status infer_sorted(const ir_op *op, int c, ir_attr_key k, const int64_t *v, size_t n);
 bool infer_has(const int64_t *v, size_t n, int64_t x);
+/* The elements of operand i, an integer list, when it is a constant of at most `max`; false when they are not known. */
+bool infer_known(const ir_op *op, size_t i, int64_t *out, size_t max, size_t *n);
+/* A known result shape must fit the stated one. */
+xt_status infer_known_shape(const ir_op *op, int c, size_t n, const int64_t *dims);
 xt_status infer_precision(const ir_op *op, int c); /* precision_config has two members */
 
 /* Windows: result dims of sliding `window` over dims; NULL lists mean ones (pad: zeros, [n,2]). */

@@ -21,16 +21,24 @@ static xt_status check_ids(const ir_op *op, int c_unique, int c_range, const cha
     if (!s) qsort(ids, count, sizeof *ids, compare_ids);
     for (size_t i = 1; !s && i < count; i++)
         if (ids[i] == ids[i - 1]) s = infer_fail(op, c_unique, "%s names the id %lld twice", what, (long long)ids[i]);
+    if (!s && step == 1 && count && ids[count - 1] != (int64_t)count - 1)
+        s = infer_fail(op, c_range, "%s has %zu ids up to %lld, so one is missing", what, count, (long long)ids[count - 1]);
     base_free(ids);
     return s;
+}
+
+/* Ops whose groups may differ in size, filled up with -1. */
+static bool ragged_groups(ir_opcode code) {
+    return code != OP_all_gather && code != OP_all_to_all && code != OP_reduce_scatter;
 }
 
 /* replica_groups is there and sound; *out_size is the length of one group, 0 when "all" is meant by an empty list. */
 static xt_status check_groups(const ir_op *op, int c_unique, int c_range, int c_ids, int64_t *out_size) {
     const ir_attr *a = ir_attr_find(op, IR_A_replica_groups);
     if (!a) return infer_fail(op, 0, "attribute 'replica_groups' is missing");
-    *out_size = a->n ? (a->rank2 ? a->rank2 : (int64_t)a->n) : 0;
-    XT_TRY(check_ids(op, c_unique, c_range, "replica_groups", a->v.ints, a->n, 1, true));
+    if (a->n && !a->rank2) return infer_fail(op, c_unique, "replica_groups must be a matrix, one row a group");
+    *out_size = a->n ? (int64_t)a->rank2 : 0;
+    XT_TRY(check_ids(op, c_unique, c_range, "replica_groups", a->v.ints, a->n, 1, ragged_groups(op->code)));
     if (c_ids && ir_get_bool(op, IR_A_use_global_device_ids, false) && ir_get_int(op, IR_A_channel_id, 0) <= 0)
         return infer_fail(op, c_ids, "use_global_device_ids needs a channel_id above 0");
     return NULL;
@@ -61,7 +69,9 @@ static xt_status group_size(const ir_op *op, int c, size_t i, int64_t axis, int6
     *out = listed ? listed : 1;
     if (!t || t->kind != IR_TENSOR || t->rank != x->rank) return NULL;
     int64_t big = gathers ? t->dims[axis] : x->dims[axis], small = gathers ? x->dims[axis] : t->dims[axis];
+    if (!gathers && big == 0) return infer_fail(op, c, "dim %lld is 0 and cannot be scattered", (long long)axis);
     if (big == IR_DYNAMIC || small == IR_DYNAMIC || small <= 0) return NULL;
+    if (big == 0) return infer_fail(op, c, "dim %lld goes from %lld to 0", (long long)axis, (long long)small);
     if (big % small || (big / small) % *out)
         return infer_fail(op, c, "dim %lld goes from %lld to %lld, which does not fit groups of %lld", (long long)axis, (long long)x->dims[axis],
                           (long long)t->dims[axis], (long long)*out);
@@ -115,7 +125,9 @@ static xt_status without_root(const ir_op *op, int c, size_t *out_n) {
     *out_n = op->n_in - dynamic;
     if (!dynamic) return NULL;
     const ir_type *root = infer_in(op, op->n_in - 1);
-    if (root->rank != 1 || !ir_dtype_is_int(root->dtype)) return infer_fail(op, c, "the last operand must be a list of the roots' ids");
+    if (op->n_in < 2) return infer_fail(op, c, "a dynamic root needs two operands, the data and the root");
+    if (root->rank != 1 || !ir_dtype_is_int(root->dtype) || !infer_dim_eq(root->dims[0], (int64_t)*out_n))
+        return infer_fail(op, c, "the last operand must be a list of %zu roots' ids, one for each tensor", *out_n);
     return NULL;
 }
 
@@ -123,7 +135,7 @@ RULE(collective_reduce) {
     int64_t listed;
     size_t n;
     XT_TRY(without_root(op, 3, &n));
-    XT_TRY(check_groups(op, 1, 2, 0, &listed));
+    XT_TRY(check_groups(op, 1, 2, 4, &listed));
     return reduced(op, 4, n, out, n_out);
 }
 
@@ -166,7 +178,7 @@ RULE(all_to_all) {
     XT_TRY(infer_int(op, IR_A_split_count, &count));
     if (count < 1) return infer_fail(op, 4, "split_count is %lld, expected at least 1", (long long)count);
     XT_TRY(check_groups(op, 5, 7, 0, &listed));
-    if (listed && listed != count) return infer_fail(op, 8, "groups have %lld members, split_count is %lld", (long long)listed, (long long)count);
+    if (listed != count) return infer_fail(op, 8, "groups have %lld members, split_count is %lld", (long long)listed, (long long)count);
     for (uint32_t i = 0; i < op->n_in; i++) {
         const ir_type *x = infer_in(op, i);
         XT_TRY(infer_axis(op, 1, IR_A_split_dimension, split, x->rank));

@@ -2,6 +2,8 @@
  * accumulator kept, as bf16 x bf16 -> f32), of the same sort of number. */
 #include "ir/infer.h"
 
+#include <stdlib.h>
+
 static bool small_float(xt_dtype t) {
     return ir_dtype_is_float(t) && xt_dtype_size(t) == 1;
 }
@@ -58,6 +60,57 @@ static xt_status check_dot_pairs(const ir_op *op, int c, const char *what, const
     return NULL;
 }
 
+/* `word = value` in the text of #stablehlo.dot_algorithm<...>. */
+static const char *algorithm_member(const ir_attr *a, const char *word, size_t *n) {
+    const char *s = a->v.s, *end = s + a->n;
+    size_t len = strlen(word);
+    for (; s + len < end; s++) {
+        if (memcmp(s, word, len) != 0) continue;
+        for (s += len; s < end && (*s == ' ' || *s == '='); s++) {
+        }
+        for (*n = 0; s + *n < end && !strchr(",> ", s[*n]); ++*n) {
+        }
+        return s;
+    }
+    *n = 0;
+    return "";
+}
+
+/* The combinations of types and counts that some hardware has (the project's own list). */
+static xt_status check_algorithm(const ir_op *op) {
+    static const struct {
+        const char *precision, *accumulation;
+        int operations; /* number of primitive operations, as bits 1 << n */
+        bool imprecise;
+    } known[] = {{"f8", "f32", 1 << 1, true}, {"f16", "f16", 1 << 1, false}, {"f16", "f32", 1 << 1, false}, {"bf16", "bf16", 1 << 1, false},
+                 {"bf16", "f32", 1 << 1 | 1 << 3 | 1 << 6 | 1 << 9, false}, {"tf32", "f32", 1 << 1 | 1 << 3, false}, {"f32", "f32", 1 << 1, false},
+                 {"f64", "f64", 1 << 1, false}, {"i8", "i32", 1 << 1, false}};
+    const ir_attr *a = ir_attr_find(op, IR_A_algorithm);
+    size_t nx, ny, na, n;
+    if (!a || a->kind != IR_AK_OPAQUE) return NULL;
+    const int64_t *precision = ir_get_ints(op, IR_A_precision_config, &n);
+    for (size_t i = 0; precision && i < n; i++)
+        if (precision[i] != IR_PREC_DEFAULT) return infer_fail(op, 21, "an algorithm goes with the default precision_config only");
+    const char *x = algorithm_member(a, "lhs_precision_type", &nx), *y = algorithm_member(a, "rhs_precision_type", &ny);
+    const char *acc = algorithm_member(a, "accumulation_type", &na);
+    long lhs = strtol(algorithm_member(a, "lhs_component_count", &n), NULL, 10), rhs = strtol(algorithm_member(a, "rhs_component_count", &n), NULL, 10);
+    long operations = strtol(algorithm_member(a, "num_primitive_operations", &n), NULL, 10);
+    bool imprecise = *algorithm_member(a, "allow_imprecise_accumulation", &n) == 't';
+    if (lhs < 1) return infer_fail(op, 22, "lhs_component_count is %ld, expected at least 1", lhs);
+    if (rhs < 1) return infer_fail(op, 23, "rhs_component_count is %ld, expected at least 1", rhs);
+    if (operations < 1) return infer_fail(op, 24, "num_primitive_operations is %ld, expected at least 1", operations);
+    for (size_t i = 0; i < BASE_COUNT(known); i++) {
+        size_t np = strlen(known[i].precision);
+        bool small = !strcmp(known[i].precision, "f8"); /* any two of the 8-bit floats */
+        bool types = small ? nx > 2 && ny > 2 && !memcmp(x, "f8", 2) && !memcmp(y, "f8", 2)
+                           : nx == np && ny == np && !memcmp(x, known[i].precision, np) && !memcmp(y, known[i].precision, np);
+        if (types && na == strlen(known[i].accumulation) && !memcmp(acc, known[i].accumulation, na) && lhs == 1 && rhs == 1 && operations < 16 &&
+            (known[i].operations >> operations & 1) && (!imprecise || known[i].imprecise))
+            return NULL;
+    }
+    return infer_fail(op, 0, "no hardware is known to have the algorithm %.*s", (int)(a->n < 300 ? a->n : 300), a->v.s);
+}
+
 RULE(dot_general) {
     const ir_type *x = infer_in(op, 0), *y = infer_in(op, 1);
     size_t nb, nyb, nc, nyc, n = 0;
@@ -70,6 +123,7 @@ RULE(dot_general) {
     XT_TRY(check_dot_pairs(op, 9, "batching", xb, yb, nb));
     XT_TRY(check_dot_pairs(op, 10, "contracting", xc, yc, nc));
     XT_TRY(infer_precision(op, 11));
+    XT_TRY(check_algorithm(op));
     xt_dtype t;
     XT_TRY(result_dtype(op, 13, &t));
     int64_t dims[2 * IR_MAX_RANK];
@@ -98,7 +152,7 @@ static xt_status bind_letters(const ir_op *op, const char **p, size_t operand, i
     return NULL;
 }
 
-static xt_status infer_einsum(const ir_op *op, const ir_type **out, size_t *n_out) {
+static xt_status infer_einsum(const ir_op *op, xt_dtype t, const ir_type **out, size_t *n_out) {
     const char *p = ir_get_string(op, IR_A_einsum_config);
     int64_t sizes[128], dims[IR_MAX_RANK];
     size_t n = 0;
@@ -115,15 +169,16 @@ static xt_status infer_einsum(const ir_op *op, const ir_type **out, size_t *n_ou
         if (n == IR_MAX_RANK) return infer_fail(op, 0, "the result has too many dims");
         dims[n++] = sizes[c];
     }
-    return infer_one_tensor(op, infer_in(op, 0)->dtype, n, dims, out, n_out);
+    return infer_one_tensor(op, t, n, dims, out, n_out);
 }
 
 RULE(einsum) {
-    if (infer_in(op, 0)->dtype != infer_in(op, 1)->dtype) return infer_fail(op, 0, "element types of the operands differ");
-    return infer_einsum(op, out, n_out);
+    xt_dtype t;
+    XT_TRY(result_dtype(op, 0, &t));
+    return infer_einsum(op, t, out, n_out);
 }
 RULE(unary_einsum) {
-    return infer_einsum(op, out, n_out);
+    return infer_einsum(op, infer_in(op, 0)->dtype, out, n_out);
 }
 
 /* --- Convolution -------------------------------------------------------------------------------------------------------------------- */
@@ -200,6 +255,7 @@ xt_status infer_conv(const ir_op *op, bool dynamic, const ir_type **out) {
     dims[result.feature] = w->dims[kernel.feature];
     for (size_t i = 0; i < n; i++) {
         sizes[i] = w->dims[kernel.spatial[i]];
+        if (sizes[i] == 0) return infer_fail(op, 25, "window dim %zu is 0", i);
         dims[result.spatial[i]] = dynamic ? IR_DYNAMIC : infer_window_dim(&win, i, x->dims[in.spatial[i]]);
     }
     return infer_tensor(op, t, rank, dims, out);

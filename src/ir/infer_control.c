@@ -105,9 +105,26 @@ RULE(call) {
     return call_results(op, IR_A_callee, 0, 0, out, n_out);
 }
 
+/* Parts of letters, digits, '_' and '$' between dots, at least two; the first begins with no digit. */
+static bool is_namespaced(const char *s) {
+    size_t parts = 0, n = 0;
+    if (*s >= '0' && *s <= '9') return false;
+    for (;; s++) {
+        bool word = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || *s == '_' || *s == '$' || *s == '-';
+        if (word) {
+            n++;
+            continue;
+        }
+        if (!n || (*s && *s != '.')) return false;
+        parts++;
+        if (!*s) return parts > 1;
+        n = 0;
+    }
+}
+
 RULE(composite) {
     const char *name = ir_get_string(op, IR_A_name);
-    if (!name || !strchr(name, '.')) return infer_fail(op, 1, "the name '%s' is not of the form \"namespace.op\"", name ? name : "");
+    if (!name || !is_namespaced(name)) return infer_fail(op, 1, "the name '%s' is not of the form \"namespace.op\"", name ? name : "");
     return call_results(op, IR_A_decomposition, 3, 4, out, n_out);
 }
 

@@ -173,35 +173,47 @@ static xt_status check_offset_dims(const ir_op *op, size_t extra) {
     return infer_sorted(op, 4, IR_A_offset_dims, offset, no);
 }
 
-RULE(gather) {
+/* c_range, c_collapsed, c_batch: the numbers of the three constraints on a slice's sizes. */
+static xt_status check_slice_sizes(const ir_op *op, const int64_t *sizes, size_t n, int c_count, int c_range, int c_collapsed, int c_batch) {
     const ir_type *x = infer_in(op, 0);
-    size_t nb, nc, n;
-    int64_t vector_dim;
-    const int64_t *sizes, *batch = ir_get_ints(op, IR_A_operand_batching_dims, &nb);
-    const int64_t *collapsed = ir_get_ints(op, IR_A_collapsed_slice_dims, &nc);
-    XT_TRY(check_offset_dims(op, nb));
-    XT_TRY(check_index(op, &gather_rules, x, infer_in(op, 1), &vector_dim));
-    XT_TRY(infer_ints(op, IR_A_slice_sizes, &sizes, &n));
-    if (n != x->rank) return infer_fail(op, 20, "slice_sizes = %s, expected %u entries", infer_dims(n, sizes).text, x->rank);
+    size_t nb, nc;
+    const int64_t *batch = ir_get_ints(op, IR_A_operand_batching_dims, &nb), *collapsed = ir_get_ints(op, IR_A_collapsed_slice_dims, &nc);
+    if (n != x->rank) return infer_fail(op, c_count, "slice_sizes = %s, expected %u entries", infer_dims(n, sizes).text, x->rank);
     for (size_t i = 0; i < n; i++) {
         if (sizes[i] < 0 || (x->dims[i] != IR_DYNAMIC && sizes[i] > x->dims[i]))
-            return infer_fail(op, 21, "slice_sizes[%zu] is %lld, expected 0 to %lld", i, (long long)sizes[i], (long long)x->dims[i]);
+            return infer_fail(op, c_range, "slice_sizes[%zu] is %lld, expected 0 to %lld", i, (long long)sizes[i], (long long)x->dims[i]);
         if (sizes[i] > 1 && infer_has(collapsed, nc, (int64_t)i))
-            return infer_fail(op, 9, "dim %zu is collapsed but its slice size is %lld", i, (long long)sizes[i]);
+            return infer_fail(op, c_collapsed, "dim %zu is collapsed but its slice size is %lld", i, (long long)sizes[i]);
         if (sizes[i] > 1 && infer_has(batch, nb, (int64_t)i))
-            return infer_fail(op, 12, "dim %zu is batching but its slice size is %lld", i, (long long)sizes[i]);
+            return infer_fail(op, c_batch, "dim %zu is batching but its slice size is %lld", i, (long long)sizes[i]);
     }
+    return NULL;
+}
+
+RULE(gather) {
+    size_t nb, n;
+    int64_t vector_dim;
+    const int64_t *sizes;
+    ir_get_ints(op, IR_A_operand_batching_dims, &nb);
+    XT_TRY(check_offset_dims(op, nb));
+    XT_TRY(check_index(op, &gather_rules, infer_in(op, 0), infer_in(op, 1), &vector_dim));
+    XT_TRY(infer_ints(op, IR_A_slice_sizes, &sizes, &n));
+    XT_TRY(check_slice_sizes(op, sizes, n, 20, 21, 9, 12));
     return gather_result(op, 5, sizes, vector_dim, out, n_out);
 }
 
 RULE(dynamic_gather) {
     const ir_type *x = infer_in(op, 0), *sizes = infer_in(op, 2);
-    int64_t vector_dim;
-    XT_TRY(check_offset_dims(op, 0));
+    int64_t vector_dim, known[IR_MAX_RANK];
+    size_t nb, n;
+    ir_get_ints(op, IR_A_operand_batching_dims, &nb);
+    XT_TRY(check_offset_dims(op, nb));
     XT_TRY(check_index(op, &dynamic_gather_rules, x, infer_in(op, 1), &vector_dim));
     if (sizes->rank != 1 || !ir_dtype_is_int(sizes->dtype) || !infer_dim_eq(sizes->dims[0], x->rank))
         return infer_fail(op, 11, "the slice sizes must be a list of %u integers", x->rank);
-    return gather_result(op, 5, NULL, vector_dim, out, n_out);
+    bool is_known = infer_known(op, 2, known, IR_MAX_RANK, &n);
+    if (is_known) XT_TRY(check_slice_sizes(op, known, n, 11, 12, 8, 8));
+    return gather_result(op, 5, is_known ? known : NULL, vector_dim, out, n_out);
 }
 
 /* Updates have the dims of the indices (without the index vector) and, at update_window_dims, windows no larger than the input's dims. */

@@ -123,6 +123,9 @@ RULE(rng) {
         return infer_fail(op, 2, "NORMAL needs floats, found %s", ir_dtype_mlir(a->dtype));
     if (shape->rank != 1 || !ir_dtype_is_int(shape->dtype) || !infer_dim_eq(shape->dims[0], t->rank))
         return infer_fail(op, 3, "the shape must be a list of %u integers", t->rank);
+    int64_t known[IR_MAX_RANK];
+    size_t n;
+    if (infer_known(op, 2, known, IR_MAX_RANK, &n)) XT_TRY(infer_known_shape(op, 3, n, known));
     return infer_one(out, n_out, t);
 }
 

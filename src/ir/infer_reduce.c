@@ -57,7 +57,7 @@ RULE(reduce_window) {
     XT_TRY(infer_list(op, 10, IR_A_window_dilations, rank, &w.window_dilation));
     XT_TRY(infer_at_least(op, 11, IR_A_window_dilations, w.window_dilation, rank, 1));
     w.pad = ir_get_ints(op, IR_A_padding, &n_pad);
-    if (w.pad && n_pad != 2 * rank) return infer_fail(op, 12, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
+    if (w.pad && (n_pad != 2 * rank || (n_pad && ir_attr_find(op, IR_A_padding)->rank2 != 2))) return infer_fail(op, 12, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
     for (size_t i = 0; i < rank; i++) dims[i] = infer_window_dim(&w, i, x->dims[i]);
     return reduced_results(op, 13, n, rank, dims, out, n_out);
 }
@@ -74,7 +74,7 @@ RULE(select_and_scatter) {
     XT_TRY(infer_list(op, 6, IR_A_window_strides, rank, &w.stride));
     XT_TRY(infer_at_least(op, 7, IR_A_window_strides, w.stride, rank, 1));
     w.pad = ir_get_ints(op, IR_A_padding, &n_pad);
-    if (w.pad && n_pad != 2 * rank) return infer_fail(op, 8, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
+    if (w.pad && (n_pad != 2 * rank || (n_pad && ir_attr_find(op, IR_A_padding)->rank2 != 2))) return infer_fail(op, 8, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
     if (source->rank != rank) return infer_fail(op, 2, "source must have the operand's %zu dims", rank);
     for (size_t i = 0; i < rank; i++) {
         int64_t want = infer_window_dim(&w, i, x->dims[i]);

@@ -128,31 +128,6 @@ RULE(set_dimension_size) {
     return infer_one(out, n_out, infer_stated(op, 0) ? infer_stated(op, 0) : infer_in(op, 0));
 }
 
-RULE(pad) {
-    const ir_type *x = infer_in(op, 0), *value = infer_in(op, 1);
-    const int64_t *low, *high, *interior;
-    int64_t dims[IR_MAX_RANK];
-    size_t nl, nh, ni;
-    if (value->rank || value->dtype != x->dtype) return infer_fail(op, 1, "the padding value must be a scalar of the operand's element type");
-    XT_TRY(infer_ints(op, IR_A_edge_padding_low, &low, &nl));
-    XT_TRY(infer_ints(op, IR_A_edge_padding_high, &high, &nh));
-    XT_TRY(infer_ints(op, IR_A_interior_padding, &interior, &ni));
-    if (nl != x->rank || nh != x->rank || ni != x->rank)
-        return infer_fail(op, 2, "edge_padding_low, edge_padding_high and interior_padding have %zu, %zu and %zu entries, expected %u", nl, nh, ni,
-                          x->rank);
-    XT_TRY(infer_at_least(op, 3, IR_A_interior_padding, interior, ni, 0));
-    for (uint32_t i = 0; i < x->rank; i++) {
-        int64_t inner;
-        dims[i] = x->dims[i];
-        if (dims[i] == IR_DYNAMIC) continue;
-        if (__builtin_mul_overflow(dims[i] ? dims[i] - 1 : 0, interior[i], &inner) || __builtin_add_overflow(dims[i], inner, &dims[i]) ||
-            __builtin_add_overflow(dims[i], low[i], &dims[i]) || __builtin_add_overflow(dims[i], high[i], &dims[i]) || dims[i] < 0)
-            return infer_fail(op, 4, "dim %u of %lld cannot take padding low %lld, high %lld, interior %lld", i, (long long)x->dims[i],
-                              (long long)low[i], (long long)high[i], (long long)interior[i]);
-    }
-    return infer_one_tensor(op, x->dtype, x->rank, dims, out, n_out);
-}
-
 RULE(reshape) {
     XT_TRY(infer_need_stated(op, 1));
     const ir_type *x = infer_in(op, 0), *t = infer_stated(op, 0);
@@ -207,12 +182,44 @@ RULE(transpose) {
     return infer_one_tensor(op, x->dtype, n, dims, out, n_out);
 }
 
+static xt_status padded_dims(const ir_op *op, const int64_t *low, const int64_t *high, const int64_t *interior, int64_t *dims) {
+    const ir_type *x = infer_in(op, 0);
+    XT_TRY(infer_at_least(op, 3, IR_A_interior_padding, interior, x->rank, 0));
+    for (uint32_t i = 0; i < x->rank; i++) {
+        int64_t inner;
+        dims[i] = x->dims[i];
+        if (dims[i] == IR_DYNAMIC) continue;
+        if (__builtin_mul_overflow(dims[i] ? dims[i] - 1 : 0, interior[i], &inner) || __builtin_add_overflow(dims[i], inner, &dims[i]) ||
+            __builtin_add_overflow(dims[i], low[i], &dims[i]) || __builtin_add_overflow(dims[i], high[i], &dims[i]) || dims[i] < 0)
+            return infer_fail(op, 4, "dim %u of %lld cannot take padding low %lld, high %lld, interior %lld", i, (long long)x->dims[i],
+                              (long long)low[i], (long long)high[i], (long long)interior[i]);
+    }
+    return NULL;
+}
+
+RULE(pad) {
+    const ir_type *x = infer_in(op, 0), *value = infer_in(op, 1);
+    const int64_t *low, *high, *interior;
+    int64_t dims[IR_MAX_RANK];
+    size_t nl, nh, ni;
+    if (value->rank || value->dtype != x->dtype) return infer_fail(op, 1, "the padding value must be a scalar of the operand's element type");
+    XT_TRY(infer_ints(op, IR_A_edge_padding_low, &low, &nl));
+    XT_TRY(infer_ints(op, IR_A_edge_padding_high, &high, &nh));
+    XT_TRY(infer_ints(op, IR_A_interior_padding, &interior, &ni));
+    if (nl != x->rank || nh != x->rank || ni != x->rank)
+        return infer_fail(op, 2, "edge_padding_low, edge_padding_high and interior_padding have %zu, %zu and %zu entries, expected %u", nl, nh, ni,
+                          x->rank);
+    XT_TRY(padded_dims(op, low, high, interior, dims));
+    return infer_one_tensor(op, x->dtype, x->rank, dims, out, n_out);
+}
+
 /* --- Shapes that are operands ------------------------------------------------------------------------------------------------------------- */
 /* Operand i holds one index per dim of an n-dimensional tensor. */
 static xt_status shape_operand(const ir_op *op, int c, size_t i, size_t n) {
     const ir_type *t = infer_in(op, i);
     if (t->rank != 1 || !ir_dtype_is_int(t->dtype)) return infer_fail(op, -(int)(i + 1), "operand %zu must be a list of integers", i);
-    if (!infer_dim_eq(t->dims[0], (int64_t)n)) return infer_fail(op, c, "operand %zu has %lld entries, expected %zu", i, (long long)t->dims[0], n);
+    if (t->dims[0] == IR_DYNAMIC) return infer_fail(op, c, "operand %zu must have a known length, one entry a dim", i);
+    if (t->dims[0] != (int64_t)n) return infer_fail(op, c, "operand %zu has %lld entries, expected %zu", i, (long long)t->dims[0], n);
     return NULL;
 }
 
@@ -228,7 +235,16 @@ RULE(dynamic_broadcast_in_dim) {
     XT_TRY(stated_like(op, 1, infer_in(op, 0)->dtype, -1));
     XT_TRY(check_broadcast(op, infer_stated(op, 0)));
     XT_TRY(shape_operand(op, 7, 1, infer_stated(op, 0)->rank));
-    size_t na, nb;
+    size_t na, nb, nk;
+    int64_t known[IR_MAX_RANK];
+    if (infer_known(op, 1, known, IR_MAX_RANK, &nk)) {
+        const ir_type *x = infer_in(op, 0);
+        const int64_t *dims = ir_get_ints(op, IR_A_broadcast_dimensions, &na);
+        XT_TRY(infer_known_shape(op, 7, nk, known));
+        for (size_t i = 0; i < na; i++)
+            if (x->dims[i] != 1 && !infer_dim_eq(x->dims[i], known[dims[i]]))
+                return infer_fail(op, 5, "operand dim %zu is %lld and goes to a dim of %lld", i, (long long)x->dims[i], (long long)known[dims[i]]);
+    }
     const int64_t *a = ir_get_ints(op, IR_A_known_expanding_dimensions, &na), *b = ir_get_ints(op, IR_A_known_nonexpanding_dimensions, &nb);
     XT_TRY(infer_unique(op, 8, IR_A_known_expanding_dimensions, a, na));
     XT_TRY(infer_unique(op, 8, IR_A_known_nonexpanding_dimensions, b, nb));
@@ -247,6 +263,9 @@ RULE(dynamic_iota) {
     XT_TRY(infer_int(op, IR_A_iota_dimension, &dim));
     XT_TRY(infer_axis(op, 1, IR_A_iota_dimension, dim, t->rank));
     XT_TRY(shape_operand(op, 2, 0, t->rank));
+    size_t n;
+    int64_t known[IR_MAX_RANK];
+    if (infer_known(op, 0, known, IR_MAX_RANK, &n)) XT_TRY(infer_known_shape(op, 2, n, known));
     return infer_one(out, n_out, t);
 }
 
@@ -256,6 +275,14 @@ RULE(dynamic_reshape) {
     if (x->count >= 0 && t->count >= 0 && x->count != t->count)
         return infer_fail(op, 2, "the result has %lld elements, the operand %lld", (long long)t->count, (long long)x->count);
     XT_TRY(shape_operand(op, 4, 1, t->rank));
+    size_t n;
+    int64_t known[IR_MAX_RANK], count = 1;
+    if (!infer_known(op, 1, known, IR_MAX_RANK, &n)) return infer_one(out, n_out, t);
+    XT_TRY(infer_known_shape(op, 3, n, known));
+    for (size_t i = 0; i < n; i++)
+        if (__builtin_mul_overflow(count, known[i], &count)) return infer_fail(op, 2, "the shape %s is too large", infer_dims(n, known).text);
+    if (x->count >= 0 && x->count != count)
+        return infer_fail(op, 2, "the shape %s has %lld elements, the operand %lld", infer_dims(n, known).text, (long long)count, (long long)x->count);
     return infer_one(out, n_out, t);
 }
 
@@ -264,6 +291,16 @@ RULE(dynamic_pad) {
     if (value->rank || value->dtype != x->dtype) return infer_fail(op, 1, "the padding value must be a scalar of the operand's element type");
     for (size_t i = 2; i < 5; i++) XT_TRY(shape_operand(op, 2, i, x->rank));
     XT_TRY(stated_like(op, 4, x->dtype, x->rank));
+    size_t n;
+    int64_t low[IR_MAX_RANK], high[IR_MAX_RANK], interior[IR_MAX_RANK], dims[IR_MAX_RANK];
+    bool some = infer_known(op, 4, interior, IR_MAX_RANK, &n);
+    if (some) XT_TRY(infer_at_least(op, 3, IR_A_interior_padding, interior, n, 0));
+    if (some && infer_known(op, 2, low, IR_MAX_RANK, &n) && infer_known(op, 3, high, IR_MAX_RANK, &n)) {
+        XT_TRY(padded_dims(op, low, high, interior, dims));
+        for (uint32_t i = 0; i < x->rank; i++)
+            if (!infer_dim_eq(dims[i], infer_stated(op, 0)->dims[i]))
+                return infer_fail(op, 4, "the padded shape is %s", infer_dims(x->rank, dims).text);
+    }
     return infer_one(out, n_out, infer_stated(op, 0));
 }
 
