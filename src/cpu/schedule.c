@@ -1,7 +1,8 @@
 /* Order of thunks. Programs list the optimizer after the whole backward pass, which would keep every gradient alive until the end: a fused
  * loop that only makes results is moved up to the place right after its last operand exists. It stays behind every other reader of an
  * argument that one of its results may take over, so moving it never costs a copy of a donated array. Each slot has one writer at this
- * stage, so operands and those readers are all there is to wait for. */
+ * stage, so operands and those readers are all there is to wait for. What is small and computed from arguments alone (step sizes, bias
+ * corrections) goes to the front, so that no such loop has to wait for it. */
 #include "cpu/build_int.h"
 
 #include <stdlib.h>
@@ -34,6 +35,27 @@ static uint32_t last_other(const readers *r, uint32_t t) {
     return r->last == t ? r->before : r->last;
 }
 
+enum { SMALL_BYTES = 1024 };
+
+/* True when t's operands are there from the start or made by thunks of this kind, its results are small, and no other reader is waiting for an
+ * argument that one of them may take over. */
+static bool comes_first(const cpu_plan *p, uint32_t t, const uint32_t *writer, const readers *read, const uint32_t *donor, const place *order) {
+    const cpu_thunk *th = &p->thunks[t];
+    size_t bytes = 0;
+    if (!cpu_is_fused(th->kernel)) return false;
+    for (uint32_t i = 0; i < th->n_out; i++) {
+        const cpu_slot *s = &p->slots[th->out[i].slot];
+        uint32_t d = s->kind == CPU_SLOT_OUT ? donor[s->index] : CPU_NONE; /* arguments are the first slots */
+        if (d != CPU_NONE && last_other(&read[d], t) != CPU_NONE) return false;
+        bytes += s->bytes;
+    }
+    for (uint32_t i = 0; i < th->n_in; i++) {
+        uint32_t w = writer[th->in[i].slot];
+        if (w != CPU_NONE && !(order[w].moved && order[w].after == CPU_NONE)) return false;
+    }
+    return bytes <= SMALL_BYTES;
+}
+
 xt_status cpu_plan_schedule(cpu_exec *e) {
     cpu_plan *p = &e->plan;
     uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer), *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
@@ -56,6 +78,8 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
             r->last = t;
         }
     }
+    for (uint32_t t = 0; t < p->n_thunks; t++)
+        if (comes_first(p, t, writer, read, donor, order)) order[t] = (place){.after = CPU_NONE, .was = t, .moved = true};
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         if (!only_makes_results(p, th)) continue;
@@ -63,7 +87,7 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
         bool free_to_move = true;
         for (uint32_t i = 0; i < th->n_in; i++) {
             uint32_t w = writer[th->in[i].slot];
-            if (w == CPU_NONE) continue;
+            if (w == CPU_NONE || (order[w].moved && order[w].after == CPU_NONE)) continue;
             if (only_makes_results(p, &p->thunks[w])) free_to_move = false; /* it may move itself */
             if (after == CPU_NONE || w > after) after = w;
         }
