@@ -37,6 +37,7 @@ typedef struct grad_walk {
     size_t n_leaves;
     ir_value *const *leaves;
     bool (*needs)(const ir_value *v, void *user); /* whether v depends on something that wants a gradient: flows elsewhere are cut */
+    bool (*flows)(const ir_value *result, void *user); /* whether what has come to the result of an op goes on to its operands; NULL = always */
     void *user;
     const grad_region *regions;
     size_t n_regions;

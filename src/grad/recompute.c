@@ -152,6 +152,7 @@ static xt_status differentiate(recompute *r, const grad_walk *w, size_t k, size_
                        .n_leaves = n_leaves,
                        .leaves = leaves,
                        .needs = w->needs,
+                       .flows = w->flows,
                        .user = w->user,
                        .regions = inner_now,
                        .n_regions = n_inner};

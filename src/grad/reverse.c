@@ -67,7 +67,7 @@ static xt_status check_types(const ir_op *op, ir_value *const *d_in) {
 }
 
 /* Runs the rule of one op whose results have cotangents and hands what it gives to the operands. */
-static xt_status step(sweep *s, const ir_op *op, bool (*needs)(const ir_value *, void *), void *user) {
+static xt_status step(sweep *s, const ir_op *op, const grad_walk *w) {
     size_t bytes = ((size_t)op->n_out + op->n_in) * sizeof(ir_value *) + op->n_in * sizeof(bool);
     if (bytes > s->scratch_bytes) {
         void *p = base_realloc(s->scratch, bytes);
@@ -80,11 +80,12 @@ static xt_status step(sweep *s, const ir_op *op, bool (*needs)(const ir_value *,
     bool *want = (bool *)(d_in + op->n_in), any_out = false, any_want = false;
     for (size_t i = 0; i < op->n_out; i++) {
         slot *at = slot_of(s, &op->out[i]);
-        d_out[i] = at ? at->cotangent : NULL;
-        any_out |= at != NULL;
+        if (!at || (w->flows && !w->flows(&op->out[i], w->user))) continue;
+        d_out[i] = at->cotangent;
+        any_out = true;
     }
     if (!any_out) return NULL;
-    for (size_t i = 0; i < op->n_in; i++) any_want |= want[i] = grad_differentiable(op->in[i]->type) && needs(op->in[i], user);
+    for (size_t i = 0; i < op->n_in; i++) any_want |= want[i] = grad_differentiable(op->in[i]->type) && w->needs(op->in[i], w->user);
     const grad_rule *rule = &grad_rules[op->code];
     if (!any_want || rule->zero) return NULL;
     grad_call call = {s->b, op, d_out, want, d_in};
@@ -139,7 +140,7 @@ static xt_status walk_back(sweep *s, const grad_walk *w, const ir_op *op) {
             op = w->regions[k].first;
             k = w->regions[k].inside;
         } else
-            XT_TRY(step(s, op, w->needs, w->user));
+            XT_TRY(step(s, op, w));
     }
     return NULL;
 }

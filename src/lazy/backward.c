@@ -127,6 +127,12 @@ static bool needs(const ir_value *v, void *bit) {
     return (v->user & *(const uint64_t *)bit) != 0;
 }
 
+/* Detached values, and what was recorded under xt_no_grad_begin, may be leaves; what made them is not differentiated. */
+static bool flows(const ir_value *result, void *bit) {
+    (void)bit;
+    return !lazy_v_no_grad(result) && result->def->user != LAZY_OP_NO_GRAD;
+}
+
 /* grads[i] is the gradient of l->at[i], NULL when there is none. The status names `what`. */
 static xt_status sweep(lazy_ctx *c, ir_value *root, ir_value *seed, const leaves *l, uint64_t bit, bool create_graph, const char *what,
                        const xt_src *src, ir_value **grads) {
@@ -134,7 +140,7 @@ static xt_status sweep(lazy_ctx *c, ir_value *root, ir_value *seed, const leaves
     ir_value **values = base_malloc((l->n + 1) * sizeof *values);
     if (!values) return status_oom(l->n * sizeof *values, what);
     for (size_t i = 0; i < l->n; i++) values[i] = l->at[i].value;
-    grad_walk w = {.n_roots = 1, .roots = &root, .seeds = &seed, .n_leaves = l->n, .leaves = values, .needs = needs, .user = &bit, .regions = c->regions, .n_regions = c->n_regions};
+    grad_walk w = {.n_roots = 1, .roots = &root, .seeds = &seed, .n_leaves = l->n, .leaves = values, .needs = needs, .flows = flows, .user = &bit, .regions = c->regions, .n_regions = c->n_regions};
     src_id here = b->src;
     uint32_t path = b->path;
     lazy_settle(c);
