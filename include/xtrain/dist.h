@@ -43,8 +43,10 @@ XT_API int xt_rank(void);
 XT_API int xt_local_rank(void);
 XT_API int xt_world_size(void);
 XT_API int xt_device_count(void);                  /* as xt_launch counts: opens no device */
+/* Waits until every rank is here, at most `seconds` (<= 0: XT_TIMEOUT, else 300), also for ranks that have not joined the run yet. The error names
+ * the rank that did not come and the line each rank is at; after one the ranks cannot meet any more. */
 #define xt_barrier(seconds) xt_barrier_at(XT_HERE, seconds)
-XT_API xt_status xt_barrier_at(const xt_src *src, double seconds); /* names the rank that did not come and the line each rank is at */
+XT_API xt_status xt_barrier_at(const xt_src *src, double seconds);
 
 #ifdef __cplusplus
 }

@@ -32,6 +32,7 @@ xt_status coll_derive_name(const char *name, const char *tag, char **out_name);
 /* The group of the run this process belongs to, opened at the first call from world_get() and XT_RENDEZVOUS, MPI's or SLURM's variables;
  * borrowed, closed at exit. One for the process: xt_barrier and the device's key-value store use the same. A failure is remembered. */
 xt_status coll_run_group(coll_group **out);
+xt_status coll_run_group_within(double seconds, coll_group **out); /* the same; this call waits so long for ranks that have not joined yet (<= 0: XT_TIMEOUT) */
 void coll_run_group_close(void); /* also forgets a failure; the next call opens anew */
 void coll_run_group_forget(void); /* in a forked child: the parent's group is not ours; nothing is said to other ranks */
 void coll_run_note(const char *doing); /* coll_note on the run's group if it is open; cheap enough for every step */

@@ -52,7 +52,7 @@ static xt_status job_word(char **out) {
     return NULL;
 }
 
-static xt_status open_run(const world *w) {
+static xt_status open_run(const world *w, double seconds) {
     const char *given = env_get("XT_RENDEZVOUS");
     bool far = w->size > 1 && w->local_size < w->size;
     if (far && given && strncmp(given, "mpi:", 4) != 0)
@@ -61,20 +61,24 @@ static xt_status open_run(const world *w) {
             "this run has %d ranks, %d of them on this host, but XT_RENDEZVOUS='%s' is shared memory, which ends at the host; more than one "
             "host needs MPI: unset XT_RENDEZVOUS and start by mpirun or xtrain launch --host",
             w->size, w->local_size, given);
-    if (given || w->size == 1) return coll_open(given, w->rank, w->size, 0, &run);
-    if (far) return coll_open("mpi:run", w->rank, w->size, 0, &run);
+    if (given || w->size == 1) return coll_open(given, w->rank, w->size, seconds, &run);
+    if (far) return coll_open("mpi:run", w->rank, w->size, seconds, &run);
     char *word = NULL;
     XT_TRY(job_word(&word));
-    xt_status st = coll_open(word, w->rank, w->size, 0, &run);
+    xt_status st = coll_open(word, w->rank, w->size, seconds, &run);
     base_free(word);
     return st;
 }
 
 xt_status coll_run_group(coll_group **out) {
+    return coll_run_group_within(0, out);
+}
+
+xt_status coll_run_group_within(double seconds, coll_group **out) {
     static bool at_exit;
     pthread_mutex_lock(&lock);
     if (!run && !failed) {
-        failed = status_context(open_run(world_get()), "joining the other ranks");
+        failed = status_context(open_run(world_get(), seconds), "joining the other ranks");
         if (run && !at_exit) at_exit = atexit(coll_run_group_close) == 0;
     }
     *out = run;

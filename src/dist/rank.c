@@ -15,12 +15,19 @@ int xt_world_size(void) {
     return world_get()->size;
 }
 
+#define LEAST_WAIT 1e-3 /* seconds: 0 would mean the default */
+
 xt_status xt_barrier_at(const xt_src *src, double seconds) {
     char what[256], line[512];
     coll_group *g = NULL;
     const char *at = src_text(src_intern(src), line, sizeof line);
-    XT_TRY(status_at(coll_run_group(&g), src));
     snprintf(what, sizeof what, "xt_barrier at %s", at);
+    int64_t began = clock_ns();
+    XT_TRY(status_at(coll_run_group_within(seconds, &g), src)); /* the first barrier of a run may be where the ranks join */
+    if (seconds > 0) {
+        seconds -= (double)(clock_ns() - began) * 1e-9;
+        if (seconds < LEAST_WAIT) seconds = LEAST_WAIT;
+    }
     coll_note(g, what);
     return status_at(coll_barrier(g, seconds, what), src);
 }

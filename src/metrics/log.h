@@ -46,6 +46,7 @@ void log_window_begin(void);             /* the current stage's next step begins
 void log_epoch_begin(log_stage s);       /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
 void log_emit(log_stage s, bool epoch_level, int64_t step);
+int64_t log_epoch_rows(log_stage s);     /* rows of epoch values that log_emit has sent on their way in this process */
 void log_drain(void);                    /* until all rows are written (validation results, end of fit) */
 void log_close(void);                    /* drains, closes the sinks, forgets the metrics */
 double log_latest(const char *name);     /* newest written value; NaN if none. Any thread. */

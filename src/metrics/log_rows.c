@@ -256,6 +256,10 @@ static void begin_row(job *j, log_stage s, bool epoch_level, int64_t step) {
     pthread_mutex_unlock(&lg.lock);
 }
 
+static _Atomic(int64_t) epoch_rows[LOG_STAGE_COUNT];
+
+int64_t log_epoch_rows(log_stage s) { return atomic_load(&epoch_rows[s]); }
+
 void log_emit(log_stage s, bool epoch_level, int64_t step) {
     log_engine *e = log_engine_peek();
     log_set *set = e ? &e->sets[s] : NULL;
@@ -286,7 +290,10 @@ void log_emit(log_stage s, bool epoch_level, int64_t step) {
         j->n = i + 1;
     }
     begin_row(j, s, epoch_level, step);
-    if (epoch_level) set->fresh = false;
+    if (epoch_level) {
+        set->fresh = false;
+        atomic_fetch_add(&epoch_rows[s], 1);
+    }
     lazy_state_when_ready(set->state, arrived, dropped, j);
 }
 

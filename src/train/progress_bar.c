@@ -1,5 +1,5 @@
 /* The progress bar: one line, repainted at most ten times a second by a thread of its own, from a few numbers the loop leaves under a lock and values
- * that rows bring along. It never reads a tensor. Where the sink is no terminal it writes a plain line every ten seconds and at the end of each epoch. */
+ * that rows bring along. It never reads a tensor. An epoch's last line waits for the rows that its validation has asked for, the loop does not. Where the sink is no terminal it writes a plain line every ten seconds and at the end of each epoch. */
 #include <errno.h>
 #include <math.h>
 #include <pthread.h>
@@ -22,8 +22,8 @@ typedef struct bar {
         double value;
     } values[MAX_VALUES];
     int n_values;
-    bool awaiting; /* the row of a validation is under way */
-    str pending; /* the head of an epoch's last line, until that row has brought its values, or a tick later */
+    int64_t before, seen, needed; /* rows of validations: sent before this fit; arrived in it; the pending line shows the values of */
+    str pending; /* the head of an epoch's last line, until that row has brought its values */
 } bar;
 
 /* --- text --------------------------------------------------------------------------------------------------------------------------------------- */
@@ -82,11 +82,7 @@ static void say_pending(bar *b) {
 }
 
 static void paint(bar *b) {
-    if (b->pending.len) {
-        say_pending(b);
-        return;
-    }
-    if (!b->stage || b->total == 0) return;
+    if (b->pending.len || !b->stage || b->total == 0) return;
     str s = STR_INIT;
     append_head(b, &s, clock_ns(), b->terminal);
     append_values(b, &s);
@@ -124,8 +120,7 @@ static void take_row(void *user, const log_row *row) {
         b->values[k].value = row->values[i].value;
     }
     if (row->stage == LOG_VALIDATE && row->epoch_level) {
-        b->awaiting = false;
-        say_pending(b);
+        if (++b->seen >= b->needed) say_pending(b);
     }
     pthread_mutex_unlock(&b->lock);
 }
@@ -144,6 +139,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     b->ranks = world_get()->size;
     b->stop = false;
     b->stage = NULL;
+    b->before = log_epoch_rows(LOG_VALIDATE);
+    b->seen = b->needed = 0;
     b->sink = (log_sink){.row = take_row, .user = b};
     log_add_sink(&b->sink);
     b->listening = true;
@@ -194,7 +191,6 @@ static void validation_batch_end(xt_trainer *t, const xt_batch *batch, void *use
     (void)t;
     pthread_mutex_lock(&b->lock);
     b->validated = batch->index + 1;
-    b->awaiting = true;
     pthread_mutex_unlock(&b->lock);
 }
 
@@ -211,10 +207,16 @@ static void epoch_end(xt_trainer *t, void *user) {
     (void)t;
     if (!b->running) return;
     pthread_mutex_lock(&b->lock);
-    say_pending(b);
+    if (b->pending.len) { /* values asked for a whole epoch ago */
+        pthread_mutex_unlock(&b->lock);
+        log_drain();
+        pthread_mutex_lock(&b->lock);
+        say_pending(b); /* if a row was lost */
+    }
+    b->needed = log_epoch_rows(LOG_VALIDATE) - b->before;
     if (b->stage) append_head(b, &b->pending, clock_ns(), b->terminal);
     b->stage = NULL;
-    if (!b->awaiting) say_pending(b);
+    if (b->seen >= b->needed) say_pending(b);
     pthread_mutex_unlock(&b->lock);
 }
 

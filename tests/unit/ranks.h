@@ -35,7 +35,7 @@ static inline pid_t start_rank(const char *name, int rank, int size, rank_body b
     pid_t pid = fork();
     if (pid == 0) {
         prctl(PR_SET_PDEATHSIG, SIGKILL);
-        alarm(60);
+        alarm(240);
         body(name, rank, size, arg);
         _exit(0);
     }

@@ -150,7 +150,7 @@ static void reduce_all(const char *name, int rank, int size, void *arg) {
     static const size_t counts[] = {0, 1, 3, 1023, 1025, 8193};
     coll_group *g;
     (void)arg;
-    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(coll_open(name, rank, size, 100, &g));
     for (size_t d = 0; d < BASE_COUNT(dtypes); d++)
         for (int op = COLL_SUM; op <= COLL_OR; op++) {
             if (op >= COLL_AND && is_float(dtypes[d])) continue;
@@ -174,7 +174,7 @@ static void sizes_and_types(void **state) {
 static void nan_and_refusals(const char *name, int rank, int size, void *arg) {
     coll_group *g;
     (void)arg;
-    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(coll_open(name, rank, size, 100, &g));
     float x[3] = {rank == 1 ? NAN : 1.0f, rank == 1 ? 5.0f : NAN, (float)rank};
     RANK_OK(coll_all_reduce(g, COLL_MAX, XT_F32, x, 3));
     RANK_CHECK(isnan(x[0]) && isnan(x[1]) && x[2] == (float)(size - 1));
@@ -201,7 +201,7 @@ static void edge_values(void **state) {
 static void order_body(const char *name, int rank, int size, void *arg) {
     coll_group *g;
     (void)arg;
-    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(coll_open(name, rank, size, 100, &g));
     for (size_t count = 1; count <= 400000; count = count * 13 + 1) {
         float *x = malloc(count * 4), *want = malloc(count * 4);
         for (size_t i = 0; i < count; i++) {
@@ -228,7 +228,7 @@ static void move_body(const char *name, int rank, int size, void *arg) {
     static const size_t sizes[] = {0, 1, 5, 4096, 600001, 1200000};
     coll_group *g;
     (void)arg;
-    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(coll_open(name, rank, size, 100, &g));
     for (size_t c = 0; c < BASE_COUNT(sizes); c++) {
         size_t n = sizes[c];
         char *src = malloc(n * (size_t)size + 1), *dst = malloc(n * (size_t)size + 1);
@@ -259,7 +259,7 @@ static void differ_body(const char *name, int rank, int size, void *arg) {
     coll_group *g;
     float x[8] = {0};
     (void)arg;
-    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(coll_open(name, rank, size, 100, &g));
     coll_note(g, rank ? "b.c:7 loss" : "a.c:3 gradients");
     xt_status st = rank ? coll_all_reduce(g, COLL_SUM, XT_F32, x, 8) : coll_all_reduce(g, COLL_SUM, XT_F32, x, 7);
     RANK_CHECK(xt_status_code(st) == XT_FAILED_PRECONDITION);

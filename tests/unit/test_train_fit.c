@@ -476,6 +476,41 @@ static void throughput_rows(void **state) {
     says("throughput of the last");
 }
 
+/* --- the progress bar -------------------------------------------------------------------------------------------------------------------------- */
+static int rounds;
+
+static void round_val(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    (void)m;
+    (void)b;
+    xt_log("val/round", xt_scalar(rounds, XT_F32), .prog_bar = XT_ON);
+}
+static void next_round(xt_module *m, int64_t epoch, void *user) {
+    (void)user;
+    (void)m;
+    (void)epoch;
+    rounds++;
+}
+
+/* The last line of each epoch has the values of that epoch's validation, also when an epoch takes no time. */
+static void epoch_lines_are_of_their_epoch(void **state) {
+    (void)state;
+    enum { EPOCHS = 12 };
+    const xt_task of_rounds = {.net = net, .training_step = train_step, .validation_step = round_val, .configure_optimizers = adam,
+                               .on_validation_epoch_end = next_round};
+    rounds = 1;
+    xt_trainer *t = xt_trainer_new(.max_epochs = EPOCHS, .runs_dir = dir, .progress_bar = XT_ON);
+    assert_int_equal(xt_fit(t, &of_rounds, data(32, 1), data(32, 1)), 0);
+    for (int e = 1; e <= EPOCHS; e++) {
+        char head[32], value[32];
+        snprintf(head, sizeof head, "epoch %d/%d", e, EPOCHS);
+        snprintf(value, sizeof value, "val/round %d\n", e);
+        const char *line = strstr(str_cstr(&said), head), *end = line ? strchr(line, '\n') : NULL;
+        const char *found = line ? strstr(line, value) : NULL;
+        if (!end || !found || found > end) fail_msg("the line of epoch %d has no \"val/round %d\":\n%s", e, e, str_cstr(&said));
+    }
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
@@ -493,6 +528,7 @@ int main(void) {
         TEST(best_checkpoints_are_kept),
         TEST(metrics_merge_by_adding),
         TEST(throughput_rows),
+        TEST(epoch_lines_are_of_their_epoch),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
