@@ -10,6 +10,7 @@
 #include <xtrain/layers.h>
 #include <xtrain/optim.h>
 #include <xtrain/data.h>
+#include <xtrain/mesh.h>
 #include <xtrain/metrics.h>
 #include <xtrain/dist.h>
 #include <xtrain/train.h>

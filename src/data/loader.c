@@ -4,6 +4,7 @@
  * have the same number of batches (what does not divide is left out). An error in a sample travels to xt_next with the sample's index.
  * The worker belongs to one epoch position: set_epoch and free stop it and drop what it had ready. */
 #include "data/data.h"
+#include "lazy/mesh.h"
 
 #include <pthread.h>
 
@@ -18,6 +19,7 @@ struct xt_loader {
     xt_loader_opts o;
     const ir_type *x_type, *y_type;
     int64_t batches;    /* per epoch */
+    int64_t part, parts; /* which part of a global batch is loaded here: by rank, or by the batch axes of the mesh */
     int64_t epoch, next; /* of the next batch xt_next gives */
     device_buffer *sample_x, *sample_y;
     /* worker */
@@ -51,6 +53,7 @@ static xt_loader *loader_new(void) {
     pthread_mutex_init(&l->lock, NULL);
     pthread_cond_init(&l->changed, NULL);
     l->order_epoch = -1;
+    lazy_batch_part(&l->part, &l->parts);
     live_add(LIVE_loader, 1);
     lazy_own(l, free_loader);
     return l;
@@ -86,12 +89,14 @@ static const option_row rows[] = {
 xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts o) {
     if (!ds) return NULL; /* its own error is pending */
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_loader_new");
-    int ranks = o.shard == XT_OFF ? 1 : world_get()->size;
+    int64_t part, ranks;
+    lazy_batch_part(&part, &ranks);
+    if (o.shard == XT_OFF && !lazy_spmd()) ranks = 1;
     int64_t whole = s ? 0 : ds->d.count / (o.batch * ranks);
     bool keep_short = o.drop_last == XT_OFF && !s && ds->d.count % (o.batch * ranks) >= ranks;
     if (!s && whole + keep_short == 0)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %d rank%s; use a smaller .batch or .drop_last = XT_OFF", ds->name,
-                       (long long)ds->d.count, (long long)o.batch, ranks, ranks == 1 ? "" : "s");
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a smaller .batch or .drop_last = XT_OFF", ds->name,
+                       (long long)ds->d.count, (long long)o.batch, (long long)ranks, ranks == 1 ? "" : "s");
     if (!s && (!batched(ds->x_type, o.batch) || (ds->y_type && !batched(ds->y_type, o.batch)))) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: a batch of %lld does not fit", (long long)o.batch);
     xt_loader *l = s ? NULL : loader_new();
     if (!l) {
@@ -103,6 +108,7 @@ xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts o) {
     l->o = o;
     if (!o.seed) l->o.seed = lazy_seed();
     l->batches = whole + keep_short;
+    if (ranks == 1) l->part = 0, l->parts = 1;
     if (o.limit && o.limit < l->batches) l->batches = o.limit;
     l->x_type = batched(ds->x_type, o.batch);
     l->y_type = ds->y_type ? batched(ds->y_type, o.batch) : NULL;
@@ -145,8 +151,7 @@ static xt_status put(const ir_type *type, int64_t n, const void *data, device_bu
 /* Reads batch `index` of `epoch`: with shards, the global batch is world consecutive ones, and this rank's part is one of them. */
 static xt_status load(xt_loader *l, int64_t epoch, int64_t index, char *x, char *y, ready *out) {
     XT_TRY(make_order(l, epoch));
-    const world *w = world_get();
-    int64_t ranks = l->o.shard == XT_OFF ? 1 : w->size, rank = l->o.shard == XT_OFF ? 0 : w->rank, batch = l->o.batch;
+    int64_t ranks = l->parts, rank = l->part, batch = l->o.batch;
     int64_t first = index * batch * ranks, left = l->ds->d.count - first, size = batch;
     if (left < batch * ranks) size = left / ranks;
     first += rank * size;
@@ -270,11 +275,21 @@ static xt_status take(xt_loader *l, ready *out) {
     return s;
 }
 
+/* A mesh made after the loader would divide batches in another way than it does. */
+static bool fits_mesh(const xt_src *src, const xt_loader *l) {
+    int64_t part, parts;
+    lazy_batch_part(&part, &parts);
+    if (!lazy_spmd() || parts == l->parts) return true;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_next: the loader was made when batches had %lld part%s, the mesh divides them into %lld; make the mesh (and xt_mesh_batch) before the loader",
+                         (long long)l->parts, l->parts == 1 ? "" : "s", (long long)parts));
+    return false;
+}
+
 bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     memset(out, 0, sizeof *out);
     bool ok = lazy_boundary(LAZY_LOADER, src);
     if (!l) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_next: the loader is NULL; making it failed, or it was never made"));
-    if (!ok || !l) return false;
+    if (!ok || !l || !fits_mesh(src, l)) return false;
     if (l->next >= l->batches) {
         l->next = 0;
         l->epoch++;
@@ -296,10 +311,10 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     out->size = r.size;
     out->index = l->next;
     out->epoch = l->epoch;
-    out->x = lazy_from_buffer(src, LAZY_BATCH, r.x);
-    if (r.y) out->y = lazy_from_buffer(src, LAZY_BATCH, r.y);
+    out->x = lazy_from_batch(src, r.x);
+    if (r.y) out->y = lazy_from_batch(src, r.y);
     lazy_position *at = lazy_position_of_thread();
-    *at = (lazy_position){r.size, l->next, l->epoch, at->samples + r.size};
+    *at = (lazy_position){r.size, l->next, l->epoch, at->samples + (lazy_spmd() ? r.size * l->parts / world_get()->size : r.size)};
     l->next++;
     return !xt_error();
 }

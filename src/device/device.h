@@ -50,6 +50,7 @@ bool device_sums_in_one_accumulator(const device_client *c);
 /* --- programs (exec.c) ------------------------------------------------------------------------------------------------------------------- */
 typedef struct device_compile_opts {
     int num_replicas;   /* 0 = 1; > 1: one replica a process of the run */
+    int num_partitions; /* 0 = 1; > 1: one partition a process of the run; then num_replicas is 1 */
 } device_compile_opts;
 xt_status device_compile(device_client *c, const char *text, size_t n, const device_compile_opts *o, device_exec **out);
 /* What belongs into a disk-cache key besides the text: serialised compile options. base_free. */

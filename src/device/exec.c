@@ -6,10 +6,24 @@
 #include "device/device_int.h"
 
 /* --- compile options ----------------------------------------------------------------------------------------------------------------- */
-static xt_status check_replicas(const device_client *c, int n) {
+static xt_status check_count(const device_client *c, int n, const char *what) {
     if (n == 1 || n == c->n_processes) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas needs %d processes with a device each; this client joins %d", n, n,
+    return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d %s needs %d processes with a device each; this client joins %d", n, what, n,
                       c->n_processes);
+}
+
+/* Device lists of the assignment: one a partition, each with the device of every replica. */
+static void assign_devices(const device_client *c, int replicas, int partitions, str *assignment) {
+    proto_int(assignment, 1, replicas);
+    proto_int(assignment, 2, partitions);
+    for (int p = 0; p < partitions; p++) {
+        str ids = STR_INIT, list = STR_INIT;
+        for (int r = 0; r < replicas; r++)
+            proto_varint(&ids, (uint64_t)(int64_t)(replicas * partitions == 1 ? c->device_id : c->replica_ids[replicas > 1 ? r : p]));
+        proto_message(&list, 1, &ids);
+        proto_message(assignment, 3, &list);
+        str_free(&ids), str_free(&list);
+    }
 }
 
 /* XLA's CPU compiler takes liberties with NaN and rounding unless told not to; the numbers of a run should not depend on that. */
@@ -33,17 +47,16 @@ static void switch_off(str *options, const char *name) {
 
 xt_status device_compile_options_bytes(device_client *c, const device_compile_opts *o, char **out, size_t *out_size) {
     int replicas = o && o->num_replicas > 0 ? o->num_replicas : 1;
-    XT_TRY(check_replicas(c, replicas));
-    str ids = STR_INIT, list = STR_INIT, assignment = STR_INIT, build = STR_INIT, options = STR_INIT;
+    int partitions = o && o->num_partitions > 0 ? o->num_partitions : 1;
+    XT_TRY(check_count(c, replicas, "replicas"));
+    XT_TRY(check_count(c, partitions, "partitions"));
+    if (replicas > 1 && partitions > 1) return status_new(XT_INVALID_ARGUMENT, NULL, "a program has replicas or partitions over the processes of a run, not both");
+    str assignment = STR_INIT, build = STR_INIT, options = STR_INIT;
     proto_int(&build, 4, replicas);
-    proto_int(&build, 5, 1);
+    proto_int(&build, 5, partitions);
+    if (partitions > 1) proto_int(&build, 6, 1); /* use_spmd_partitioning */
     if (c->n_nodes > 1) {
-        if (replicas == 1) proto_varint(&ids, (uint64_t)(int64_t)c->device_id);
-        for (int i = 0; i < replicas && replicas > 1; i++) proto_varint(&ids, (uint64_t)(int64_t)c->replica_ids[i]);
-        proto_int(&assignment, 1, replicas);
-        proto_int(&assignment, 2, 1);
-        proto_message(&list, 1, &ids);
-        proto_message(&assignment, 3, &list);
+        assign_devices(c, replicas, partitions, &assignment);
         proto_message(&build, 9, &assignment);
     }
     proto_message(&options, 3, &build);
@@ -52,7 +65,7 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     *out_size = options.len;
     *out = options.failed ? NULL : base_malloc(options.len); /* bytes, zeros among them: no string */
     if (*out) memcpy(*out, options.data, options.len);
-    str_free(&ids), str_free(&list), str_free(&assignment), str_free(&build), str_free(&options);
+    str_free(&assignment), str_free(&build), str_free(&options);
     return *out ? NULL : status_oom(64, "compile options");
 }
 

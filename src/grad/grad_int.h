@@ -86,6 +86,7 @@ xt_status grad_cholesky(grad_call *c);
 xt_status grad_triangular_solve(grad_call *c);
 xt_status grad_fft(grad_call *c);
 /* rules_collective.c */
+xt_status grad_custom_call(grad_call *c);
 xt_status grad_all_reduce(grad_call *c);
 
 #endif

@@ -1,5 +1,6 @@
-/* Derivatives of collectives: every member's loss counts, so the cotangent of a sum over members is the sum of their cotangents. */
+/* Derivatives of collectives and of what says how values lie over devices: every member's loss counts, so the cotangent of a sum over members is the sum of their cotangents. */
 #include "grad/grad_int.h"
+#include "ir/sharding.h"
 
 xt_status grad_all_reduce(grad_call *c) {
     const ir_op *op = c->op;
@@ -15,5 +16,12 @@ xt_status grad_all_reduce(grad_call *c) {
     n = 0;
     for (size_t i = 0; i < op->n_in; i++)
         if (c->want[i] && c->d_out[i]) c->d_in[i] = &sum->out[n++];
+    return NULL;
+}
+
+/* A cotangent lies as its value does. */
+xt_status grad_custom_call(grad_call *c) {
+    if (!ir_is_sharding(c->op)) return grad_refuse(c, "only its author knows what it computes");
+    c->d_in[0] = ir_annotate_sharding(c->b, c->d_out[0], ir_sharding_text(c->op->n_attrs, c->op->attrs));
     return NULL;
 }

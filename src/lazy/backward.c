@@ -93,6 +93,7 @@ static void add_gradient(lazy_ctx *c, uint32_t slot, ir_value *g) {
     s->path = c->slots[slot].name ? c->slots[slot].name : c->slots[slot].path;
     s->name = s->path;
     s->requires_grad = false;
+    s->layout = c->slots[slot].layout;
     lazy_set_grad((xt_tensor){slot, c->slots[slot].generation}, fresh);
 }
 

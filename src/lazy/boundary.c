@@ -26,24 +26,27 @@ void lazy_when_step_done(lazy_done_fn fn, void *user) {
     if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_DONE, .done = fn, .user = user});
 }
 
-static bool add_root(lazy_roots *r, ir_value *v, int32_t alias) {
+static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout) {
     if (r->n == r->cap) {
-        size_t cap_values = r->cap, cap_alias = r->cap;
+        size_t cap_values = r->cap, cap_alias = r->cap, cap_layouts = r->cap;
         if (!vec_grow((void **)&r->values, &cap_values, r->n + 1, sizeof *r->values)) return false;
         if (!vec_grow((void **)&r->alias_leaf, &cap_alias, r->n + 1, sizeof *r->alias_leaf)) return false;
+        if (!vec_grow((void **)&r->layouts, &cap_layouts, r->n + 1, sizeof *r->layouts)) return false;
         r->cap = cap_values < cap_alias ? cap_values : cap_alias;
+        if (cap_layouts < r->cap) r->cap = cap_layouts;
     }
     r->values[r->n] = v;
+    r->layouts[r->n] = layout;
     r->alias_leaf[r->n++] = alias;
     return true;
 }
 
 /* Gradients and dropped states of the last steps leave buffers that new values of the same type can take over. Which buffers may be taken over is a
  * matter of structure, so that it is the same in every step; whether one is at run time (nobody else holds it) is decided in run.c. */
-static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, bool *taken) {
+static int32_t orphan_of_type(lazy_ctx *c, const ir_type *type, const struct lazy_layout *layout, bool *taken) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         const lazy_leaf *l = &c->leaves[i];
-        if (taken[i] || !l->buf || c->b.block->args[i]->type != type) continue;
+        if (taken[i] || !l->buf || c->b.block->args[i]->type != type || l->layout != layout) continue;
         const lazy_slot *s = &c->slots[l->slot];
         if (s->live && s->generation == l->generation) continue;
         if (l->buf->info.role == LAZY_BATCH) continue; /* loaders may give a batch again */
@@ -61,8 +64,8 @@ typedef struct boundary {
     size_t n_requests, cap_requests;
 } boundary;
 
-static bool add(boundary *b, ir_value *v, int32_t alias, uint32_t slot, size_t request) {
-    return add_root(&b->roots, v, alias) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
+static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, uint32_t slot, size_t request) {
+    return add_root(&b->roots, v, alias, layout) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
            VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
 }
 
@@ -82,11 +85,11 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
             alias = (int32_t)s->leaf->index;
             taken[alias] = true;
         } else if (!s->leaf)
-            alias = orphan_of_type(c, s->value->type, taken);
-        ok = add(b, s->value, alias, index, SIZE_MAX);
+            alias = orphan_of_type(c, s->value->type, s->layout, taken);
+        ok = add(b, s->value, alias, s->layout, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++)
-        if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, UINT32_MAX, k);
+        if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, NULL, UINT32_MAX, k);
     base_free(taken);
     return ok ? NULL : status_oom(c->n_persistent * sizeof(void *), "the results of a step");
 }

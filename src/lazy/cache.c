@@ -1,4 +1,5 @@
 /* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least recently used. */
+#include "lazy/mesh.h"
 #include "lazy/step.h"
 #include "pass/pass.h"
 
@@ -66,6 +67,26 @@ static bool is_leaf(const ir_value *v, void *user) {
 
 static bool is_collective(ir_opcode c) { return ir_op_infos[c].cls == IR_CLASS_COLLECTIVE; }
 
+static bool annotate(ir_module *m, ir_func *f, size_t i, bool result, const lazy_layout *l) {
+    ir_attr a = ir_attr_named_string(m, IR_SHARDING_ATTR, l ? intern_text(l->text) : "{replicated}");
+    return result ? ir_func_set_result_attr(f, i, a) : ir_func_set_arg_attr(f, i, a);
+}
+
+/* A program that touches anything divided runs on all devices of the mesh; another one runs alike on each. */
+static xt_status set_shardings(const lazy_ctx *c, const lazy_roots *r, ir_module *m, ir_func *f, lazy_program *p) {
+    for (size_t k = 0; k < p->n_inputs; k++) p->partitioned |= c->leaves[p->inputs[k]].layout != NULL;
+    for (size_t j = 0; j < r->n; j++) p->partitioned |= r->layouts && r->layouts[j];
+    for (ir_op *op = f->body->first; op; op = op->next) p->partitioned |= ir_is_sharding(op);
+    p->partitioned &= lazy_spmd();
+    if (!p->partitioned) return NULL;
+    if (p->uses_collectives)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "the step records collectives of its own, but with a mesh the compiler makes them: use one of the two");
+    bool ok = true;
+    for (size_t k = 0; k < p->n_inputs && ok; k++) ok = annotate(m, f, k, false, c->leaves[p->inputs[k]].layout);
+    for (size_t j = 0; j < r->n && ok; j++) ok = annotate(m, f, j, true, r->layouts ? r->layouts[j] : NULL);
+    return ok ? NULL : status_oom(sizeof(ir_attr), "a program");
+}
+
 /* Sets inputs, aliases and ordinals of p from the extracted module. */
 static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m, ir_value *const *leaves, size_t n_leaves, lazy_program *p) {
     ir_func *main_func = ir_func_find(m, "main");
@@ -91,8 +112,7 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
             p->donates[k] = true;
         }
     }
-    (void)c;
-    return NULL;
+    return set_shardings(c, r, m, main_func, p);
 }
 
 static void dump(const str *text, int64_t number) {
@@ -118,9 +138,11 @@ static xt_status disk_key(device_client *client, const str *text, const device_c
     h = hash_bytes(info->platform, strlen(info->platform), h);
     h = hash_bytes(info->build_id, strlen(info->build_id), h);
     int64_t shape[4] = {info->n_devices, info->n_addressable, world_get()->size, world_get()->rank};
-    if (o->num_replicas <= 1) shape[2] = shape[3] = 0; /* programs of one rank are shared by all ranks */
-    else shape[3] = 0;
-    if (o->num_replicas <= 1) shape[0] = shape[1] = 1;
+    if (o->num_replicas <= 1 && o->num_partitions <= 1) { /* programs of one rank are shared by all ranks */
+        shape[0] = shape[1] = 1;
+        shape[2] = 0;
+    }
+    shape[3] = 0;
     h = hash_bytes(shape, sizeof shape, h);
     base_free(opts);
     *out = h;
@@ -134,10 +156,10 @@ static xt_status too_many_compiles(const lazy_event *ev) {
                       ev->reason);
 }
 
-static xt_status build_exec(const str *text, bool collectives, lazy_event *ev, lazy_program *p) {
+static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     device_client *client;
     XT_TRY(lazy_device(&client));
-    device_compile_opts o = {.num_replicas = collectives ? world_get()->size : 1};
+    device_compile_opts o = {.num_replicas = p->uses_collectives ? world_get()->size : 1, .num_partitions = p->partitioned ? (int)lazy_partitions() : 1};
     hash128 key;
     XT_TRY(disk_key(client, text, &o, &key));
     XT_TRY(lazy_disk_load(key, client, &p->exec));
@@ -177,7 +199,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     if (!s) s = describe_program(c, r, m, leaves, n_leaves, p);
     if (!s) {
         int64_t replicas = p->uses_collectives ? world_get()->size : 1;
-        ir_module_set_attr(m, ir_attr_named_int("mhlo.num_partitions", XT_I32, 1));
+        ir_module_set_attr(m, ir_attr_named_int("mhlo.num_partitions", XT_I32, p->partitioned ? lazy_partitions() : 1));
         ir_module_set_attr(m, ir_attr_named_int("mhlo.num_replicas", XT_I32, replicas));
         s = ir_print(m, IR_PRINT_LOC_ORDINAL, &text);
     }
@@ -188,7 +210,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
         p->number = programs.compiles + 1;
         dump(&text, p->number);
         p->n_outputs = r->n;
-        s = build_exec(&text, p->uses_collectives, ev, p);
+        s = build_exec(&text, ev, p);
     }
     if (!s) {
         device_exec_get_stats(p->exec, &p->stats);

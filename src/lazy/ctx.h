@@ -40,6 +40,7 @@ typedef struct lazy_slot {
     void *host;               /* first value of a state, until it is uploaded; NULL with type = zeros */
     bool has_host;            /* the state still waits for its upload */
     xt_tensor grad;
+    const struct lazy_layout *layout; /* how buf lies over the ranks (mesh.h); NULL: whole on each */
     src_id src;
     uint32_t path, name;      /* interned */
     int64_t step;
@@ -56,6 +57,7 @@ typedef struct lazy_leaf {
     int pack;             /* index of the scalar pack, or -1 */
     uint32_t slot;        /* slot that made the leaf and its generation, to see whether it still lives */
     uint32_t generation;
+    const struct lazy_layout *layout; /* of buf */
 } lazy_leaf;
 
 /* --- per-step scalars (scalar.c): packs of LAZY_PACK words, floats and ui32 words apart ----------------------------------------------------- */
@@ -175,11 +177,13 @@ typedef struct lazy_program {
     int64_t last_used, uses;
     device_exec_stats stats;
     bool uses_collectives;
+    bool partitioned;       /* runs on all devices of the mesh, each with its part */
 } lazy_program;
 typedef struct lazy_roots {
     size_t n, cap;
     ir_value **values;
     int32_t *alias_leaf;    /* argument whose buffer the output may take over, or -1 */
+    const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
 } lazy_roots;
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */

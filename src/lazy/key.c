@@ -2,6 +2,7 @@
  * arguments, the order of the roots and which buffers may be taken over do.
  * Values are numbered in the order of the trace, so two traces of the same code have the same key, and a hit costs no program text. */
 #include "lazy/ctx.h"
+#include "lazy/mesh.h"
 
 typedef struct walk {
     hash128 h;
@@ -119,12 +120,17 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
         b->args[i]->mark = ((uint64_t)1 << 40) + i;
         lazy_node node = {OP_COUNT, c->leaves[i].buf ? c->leaves[i].buf->info.src : 0, c->leaves[i].buf ? c->leaves[i].buf->info.path : 0, b->args[i]->type,
                           ((uint64_t)b->args[i]->type->id << 20) + i};
+        if (c->leaves[i].layout) node.hash ^= (uint64_t)c->leaves[i].layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;
         feed_u64(&w, node.hash);
     }
     for (ir_op *op = b->first; op; op = op->next)
         if (op->n_out && op->out[0].mark) hash_op(&w, op, true);
-    for (size_t i = 0; i < r->n; i++) feed_u64(&w, r->values[i]->mark << 20 | (uint64_t)(uint32_t)(r->alias_leaf[i] + 1));
+    for (size_t i = 0; i < r->n; i++) {
+        feed_u64(&w, r->values[i]->mark << 20 | (uint64_t)(uint32_t)(r->alias_leaf[i] + 1));
+        if (r->layouts && r->layouts[i]) feed_u64(&w, r->layouts[i]->text);
+    }
+    if (lazy_spmd()) feed_u64(&w, (uint64_t)lazy_partitions());
     if (w.failed) {
         base_free(w.nodes);
         return status_oom(w.cap * sizeof *w.nodes, "the key of a step");

@@ -1,4 +1,5 @@
 /* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at their first use. */
+#include "lazy/mesh.h"
 #include "lazy/step.h"
 
 xt_status lazy_new_trace(lazy_ctx *c) {
@@ -145,12 +146,16 @@ xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
     device_client *client;
     XT_TRY(lazy_device(&client));
     size_t n = ir_type_bytes(s->type);
-    void *zeros = NULL;
+    void *own = NULL; /* zeros, or this rank's part */
     const void *data = s->host;
-    if (!data && !(data = zeros = base_calloc(1, n ? n : 1))) return status_oom(n, "the first value of a state");
+    const ir_type *local = lazy_layout_local(s->layout, s->type);
+    if (s->layout && local) n = ir_type_bytes(local);
+    if ((!data || s->layout) && !(own = base_calloc(1, n ? n : 1))) return status_oom(n, "the first value of a state");
+    if (data && s->layout) lazy_layout_slice(s->layout, s->type, data, own);
+    if (own) data = own;
     device_buffer *dev;
-    xt_status st = device_upload(client, s->type->dtype, s->type->rank, s->type->dims, data, &dev);
-    base_free(zeros);
+    xt_status st = local ? device_upload(client, s->type->dtype, local->rank, local->dims, data, &dev) : status_oom(n, "a type");
+    base_free(own);
     if (st) return status_at(status_context(st, "uploading %s", intern_text(s->name)), src_get(s->src));
     s->buf = lazy_buf_new(dev, s->src, s->path, s->role, s->type, c->step);
     if (!s->buf) return status_oom(sizeof(lazy_buf), "a buffer");
@@ -172,7 +177,7 @@ ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     }
     if (!s->buf) return NULL;
     lazy_buf_retain(s->buf);
-    s->leaf = new_leaf(c, s->type, (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation});
+    s->leaf = new_leaf(c, s->type, (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
     if (!s->leaf) lazy_buf_release(s->buf);
     else if (s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
     return s->leaf;
@@ -252,13 +257,12 @@ xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, 
     return xt_from_data_at(src, data, dtype, rank, dims);
 }
 
-xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *dev) {
+static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *type, const lazy_layout *layout, device_buffer *dev) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) {
         device_buffer_release(dev);
         return (xt_tensor){0};
     }
-    const ir_type *type = ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev));
     lazy_slot *s;
     xt_tensor t = lazy_slot_new(c, type, src_intern(src), &s);
     if (!s || !type) {
@@ -266,12 +270,32 @@ xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *dev
         return t;
     }
     s->role = role;
+    s->layout = layout;
     s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
     if (!s->buf) {
         s->failed = true;
         lazy_fail(status_oom(sizeof(lazy_buf), "a buffer"));
     }
     return t;
+}
+
+xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *dev) {
+    return from_buffer(src, role, ir_tensor(device_buffer_dtype(dev), device_buffer_rank(dev), device_buffer_dims(dev)), NULL, dev);
+}
+
+xt_tensor lazy_from_batch(const xt_src *src, device_buffer *dev) {
+    int64_t dims[XT_MAX_RANK];
+    size_t rank = device_buffer_rank(dev);
+    if (!lazy_spmd() || rank == 0) return lazy_from_buffer(src, LAZY_BATCH, dev);
+    memcpy(dims, device_buffer_dims(dev), rank * sizeof *dims);
+    const lazy_layout *layout = NULL;
+    int64_t index, count;
+    lazy_batch_part(&index, &count);
+    dims[0] *= count;
+    const ir_type *type = ir_tensor(device_buffer_dtype(dev), rank, dims);
+    xt_status s = type ? lazy_batch_layout(type, &layout) : status_oom(rank, "a batch");
+    if (s) lazy_fail(status_at(s, src));
+    return from_buffer(src, LAZY_BATCH, type, layout, dev);
 }
 
 /* --- states ---------------------------------------------------------------------------------------------------------------------------------- */

@@ -1,5 +1,6 @@
 /* Values on the host. A read in the middle of a step runs a program of its own for that value and leaves the trace alone, so the training program
  * stays the same and backward stays right; the price (what is computed twice) is counted and reported with the line. */
+#include "lazy/mesh.h"
 #include "lazy/step.h"
 
 #include <math.h>
@@ -26,11 +27,23 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
     return s->read_buf ? NULL : status_oom(sizeof(lazy_buf), "a value");
 }
 
+/* The whole value of a buffer that lies as `l` says: every rank must read it then. */
+static xt_status read_buffer(const lazy_buf *b, const lazy_layout *l, const ir_type *type, void *dst, size_t n) {
+    if (!l) return device_read(b->dev, dst, n);
+    size_t bytes = device_buffer_bytes(b->dev);
+    void *part = base_malloc(bytes ? bytes : 1);
+    xt_status s = part ? device_read(b->dev, part, bytes) : status_oom(bytes, "a part of a tensor");
+    if (!s) s = lazy_gather_parts(l, type, part, dst);
+    base_free(part);
+    return s;
+}
+
 static xt_status read_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt_src *src, void *dst, size_t n) {
     lazy_buf *b = NULL;
     XT_TRY(buffer_now(c, t, cause, src, &b));
     int64_t began = clock_ns();
-    xt_status s = device_read(b->dev, dst, n);
+    const lazy_slot *slot = lazy_slot_of(c, t);
+    xt_status s = read_buffer(b, b == slot->buf ? slot->layout : NULL, slot->type, dst, n);
     counter_add(COUNTER_read_wait_ns, clock_ns() - began);
     if (!s) return NULL;
     xt_status why = lazy_take_async_error(); /* the program's own failure says more than the read's */
@@ -145,7 +158,30 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
         return NULL;
     }
     if (!s->buf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended", intern_text(s->name));
-    return device_read(s->buf->dev, dst, n);
+    return read_buffer(s->buf, s->layout, s->type, dst, n);
+}
+
+const lazy_layout *lazy_layout_of(xt_tensor t) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    return s ? s->layout : NULL;
+}
+
+xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s || s->failed || s->layout == l) return NULL;
+    if (!s->buf) {
+        s->layout = l;
+        return NULL;
+    }
+    size_t n = ir_type_bytes(s->type);
+    void *whole = base_malloc(n ? n : 1);
+    xt_status e = whole ? lazy_state_read(state, whole, n) : status_oom(n, intern_text(s->name));
+    if (!e) e = lazy_state_write(state, whole, n);
+    if (!e) s->layout = l;
+    base_free(whole);
+    return e;
 }
 
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
@@ -174,7 +210,7 @@ void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*f
     ir_value *v = lazy_value(t);
     lazy_request q = {.t = t, .value = v, .fn = fn, .failed = failed, .user = user};
     lazy_slot *s = v ? lazy_slot_of(c, t) : NULL;
-    if (s && !s->value) { /* a buffer already: no program needs to give it out */
+    if (s && !s->value && !s->layout) { /* a buffer already, and whole: no program needs to give it out */
         q.value = NULL;
         q.buf = s->buf;
         lazy_buf_retain(q.buf);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "coll/coll.h"
+#include "lazy/mesh.h"
 #include "metrics/log_int.h"
 
 typedef struct row_metric {
@@ -163,7 +164,7 @@ static void write_row(job *j) {
     if (j->metrics) {
         bool sync = false;
         for (size_t i = 0; i < j->n; i++) sync = sync || j->metrics[i].sync;
-        if (sync && world_get()->size > 1 && !lg.sync_failed) {
+        if (sync && world_get()->size > 1 && !lazy_spmd() && !lg.sync_failed) { /* with a mesh, values are those of the whole batch */
             xt_status s = combine(j);
             if (s) {
                 lg.sync_failed = true;

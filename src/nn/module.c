@@ -85,6 +85,7 @@ void xt_module_free(xt_module *m) {
     map_free(r->called, NULL);
     map_free(r->shared, NULL);
     map_free(r->loaded, free_loaded);
+    nn_shard_rules_free(r);
     module_free(m);
     base_free(r);
 }
@@ -257,6 +258,7 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
     base_free(data);
     if (is_param && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
     nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param};
+    nn_shard_entry(r, &e);
     bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
     if (listed && map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) return t;
     if (listed) r->n--;

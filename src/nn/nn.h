@@ -25,6 +25,9 @@ typedef struct nn_root {
     bool training;
     bool building;     /* xt_module_build is tracing: statistics stay */
     uint64_t number;   /* no other root of the process has it */
+    struct nn_shard_rule *rules; /* of xt_shard_params, in order */
+    size_t n_rules, cap_rules;
+    uint32_t fsdp_axes; /* interned list; 0: parameters are divided by rules only */
 } nn_root;
 struct xt_module {
     nn_root *root;
@@ -62,5 +65,8 @@ xt_tensor nn_number(const xt_src *src, double v, xt_dtype dtype);
 /* running = running * (1 - momentum) + batch * momentum, in this step; under xt_no_grad_begin. */
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum);
 bool nn_tracks(const xt_module *m); /* statistics may move: false while xt_module_build traces */
+/* shard.c: divides a new tensor as the rules of its module say. */
+void nn_shard_entry(nn_root *r, const nn_entry *e);
+void nn_shard_rules_free(nn_root *r);
 
 #endif

@@ -1,6 +1,7 @@
 /* The optimizer step: gradients averaged over ranks by one all-reduce of all of them, clipped if asked, one update a parameter, gradients consumed. */
 #include <math.h>
 
+#include "lazy/mesh.h"
 #include "optim/optim.h"
 
 static void free_optimizer(void *o) { xt_optimizer_free(o); }
@@ -96,6 +97,8 @@ static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
         char full[1024];
         snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
         p.state[k] = new_state(src, o, full, t);
+        xt_status s = lazy_state_lay_out(p.state[k], lazy_layout_of(p.param));
+        if (s) lazy_fail(status_at(s, src));
     }
     return VEC_PUSH(o->params, o->n, o->cap, p) ? &o->params[o->n - 1] : NULL;
 }
@@ -143,7 +146,7 @@ static bool gradients_get(const xt_optimizer *o, gradients *g) {
 
 /* One all-reduce for all gradients; the sum is divided by the number of ranks. */
 static bool average(ir_builder *b, gradients *g) {
-    int ranks = world_get()->size;
+    int ranks = lazy_spmd() ? 1 : world_get()->size; /* with a mesh, gradients are those of the whole batch */
     if (ranks <= 1 || g->n == 0) return true;
     ir_value **sum = base_calloc(g->n, sizeof *sum);
     bool ok = sum && ir_all_reduce(b, OP_add, g->n, g->values, ranks, 1, sum);
@@ -188,7 +191,7 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
     ir_builder *b = lazy_begin(src);
     if (!gradients_get(o, &g)) return;
     xt_no_grad_begin();
-    if (world_get()->size > 1 && average(b, &g))
+    if (world_get()->size > 1 && !lazy_spmd() && average(b, &g))
         for (size_t i = 0; i < g.n; i++) lazy_assign(g.grads[i], lazy_wrap(g.values[i], "xt_reduce_gradients"));
     xt_no_grad_end();
     o->reduced = true;

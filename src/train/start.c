@@ -1,5 +1,6 @@
 /* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is going to happen. */
 #include "diag/diag.h"
+#include "lazy/mesh.h"
 #include "optim/optim.h"
 #include "train/logger.h"
 #include "train/train_int.h"
@@ -51,11 +52,12 @@ static const char *plural(int64_t n) {
 static void say_header(const xt_trainer *t) {
     str text = STR_INIT;
     int64_t micro = xt_loader_batch_size(t->train), k = t->o.accumulate_grad_batches;
-    int ranks = world_get()->size;
+    int64_t part, ranks;
+    lazy_batch_part(&part, &ranks);
     diag_run_header(&text);
     str_printf(&text, " | precision %s\n", t->o.precision ? t->o.precision : "fp32");
-    str_printf(&text, "micro-batch %lld x accumulate %lld x ranks %d = effective batch %lld; a row every %lld step%s = %lld batch%s",
-               (long long)micro, (long long)k, ranks, (long long)(micro * k * ranks), (long long)t->every.steps, plural(t->every.steps),
+    str_printf(&text, "micro-batch %lld x accumulate %lld x %s %lld = effective batch %lld; a row every %lld step%s = %lld batch%s",
+               (long long)micro, (long long)k, lazy_spmd() ? "parts" : "ranks", (long long)ranks, (long long)(micro * k * ranks), (long long)t->every.steps, plural(t->every.steps),
                (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
     if (t->run_dir) str_printf(&text, "\nwriting to %s", t->run_dir);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
@@ -66,7 +68,9 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     device_client *client;
     XT_TRY(status_at(lazy_device(&client), src));
     if (t->o.seed) xt_seed(t->o.seed);
-    t->effective_batch = xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * world_get()->size;
+    int64_t part, parts;
+    lazy_batch_part(&part, &parts);
+    t->effective_batch = xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * parts;
     t->epoch_batches_known = xt_loader_batches(t->train);
     XT_TRY(train_module(t, t->task));
     XT_TRY(make_optimizer(t));

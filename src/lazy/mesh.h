@@ -1,0 +1,47 @@
+/* The mesh of the run as the layers above and the lazy core see it: layouts of states and batches, and who loads which part of a batch. */
+#ifndef XT_SRC_LAZY_MESH_H
+#define XT_SRC_LAZY_MESH_H
+
+#include <xtrain/mesh.h>
+
+#include "ir/sharding.h"
+#include "lazy/lazy.h"
+
+/* How a tensor lies over the ranks, and which part is this rank's. Interned for the whole process; NULL = whole everywhere. */
+typedef struct lazy_layout {
+    ir_grid grid;
+    ir_sharding sharding;
+    uint32_t rank;
+    uint32_t text; /* interned: what mhlo.sharding says */
+    int64_t parts[XT_MAX_RANK], index[XT_MAX_RANK];
+    struct lazy_layout *next;
+} lazy_layout;
+
+bool lazy_spmd(void);             /* a mesh of several devices is in use: programs have that many partitions */
+int64_t lazy_partitions(void);    /* devices of the mesh; 1 without */
+/* Which part of a global batch this process loads: of the mesh's batch axes, or its rank among the ranks. */
+void lazy_batch_part(int64_t *out_index, int64_t *out_count);
+/* A tensor over a loader's buffer, which holds this rank's part: its type is that of the whole batch. Takes the reference over. */
+xt_tensor lazy_from_batch(const xt_src *src, device_buffer *b);
+
+xt_status lazy_batch_layout(const ir_type *type, const lazy_layout **out); /* of a loader's batch of this (whole) type */
+/* The layout of a type by one axis list a dim; *out NULL: whole. `what` names the tensor in messages. */
+xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const char *const *axes, const char *what, const lazy_layout **out);
+/* `base` with `axes` added to the first whole dim they divide; base itself when there is none. */
+const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, const ir_type *type, const char *axes);
+const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type); /* of this rank's part; type itself for NULL */
+/* Between the whole (row-major) and this rank's part. */
+void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part);
+
+const lazy_layout *lazy_layout_of(xt_tensor t);
+/* A state that is laid out so from here on. One that is on the device is brought there in its new form. */
+xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
+/* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
+xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
+xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes); /* an error for a list that names an unknown axis, or one twice */
+bool lazy_mesh_is(const xt_mesh *m);                          /* it is the run's mesh */
+
+/* Compiling for devices that are not there (plan): meshes may have so many devices; 0 = those of the run. */
+void lazy_mesh_pretend(int64_t devices);
+
+#endif
