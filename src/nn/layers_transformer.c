@@ -1,0 +1,128 @@
+/* Transformer layers with PyTorch's names and order of operations (Vaswani et al. 2017; norm_first is the pre-norm form), and positions. */
+#include <math.h>
+
+#include "lazy/ops.h"
+#include "nn/nn.h"
+
+typedef struct block {
+    const xt_src *src;
+    xt_module *m; /* the layer's own */
+    xt_transformer_opts o;
+    double dropout;
+} block;
+
+static xt_tensor dropped(const block *b, xt_tensor x) {
+    return b->dropout > 0 ? xt_dropout_at(b->src, b->m, x, b->dropout) : x;
+}
+
+static xt_tensor attend(const block *b, const char *name, xt_tensor q, xt_tensor kv, bool self) {
+    xt_mha_opts a = {.heads = b->o.heads,
+                     .dropout = b->dropout,
+                     .batch_first = b->o.batch_first,
+                     .causal = self ? b->o.causal : XT_OFF,
+                     .attn_mask = self ? b->o.mask : b->o.memory_mask,
+                     .key_padding_mask = self ? b->o.key_padding_mask : b->o.memory_key_padding_mask};
+    return dropped(b, xt_multihead_attention_at(b->src, b->m, name, q, kv, kv, a));
+}
+
+static xt_tensor gelu_exact(const xt_src *src, xt_tensor x) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    ir_value *e = v ? ir_unary(b, OP_chlo_erf, ir_multiply(b, v, ir_splat(b, v->type, M_SQRT1_2))) : NULL;
+    return lazy_wrap(e ? ir_multiply(b, ir_multiply(b, v, ir_splat(b, v->type, 0.5)), ir_add(b, e, ir_splat(b, e->type, 1))) : NULL, "gelu");
+}
+
+static xt_tensor feed_forward(const block *b, xt_tensor x) {
+    int64_t width = xt_dim(x, -1);
+    xt_tensor h = xt_linear_at(b->src, b->m, "linear1", x, b->o.feedforward ? b->o.feedforward : 2048, (xt_linear_opts){0});
+    h = dropped(b, b->o.gelu == XT_ON ? gelu_exact(b->src, h) : xt_relu_at(b->src, h));
+    return dropped(b, xt_linear_at(b->src, b->m, "linear2", h, width, (xt_linear_opts){0}));
+}
+
+static xt_tensor norm(const block *b, const char *name, xt_tensor x) {
+    return xt_layer_norm_at(b->src, b->m, name, x, (xt_norm_opts){.eps = b->o.eps});
+}
+
+static bool begin(const xt_src *src, const char *what, xt_module *m, const char *name, xt_tensor x, const xt_transformer_opts *o, block *b,
+                  xt_tensor *out) {
+    const ir_type *t = lazy_type(x);
+    *out = (xt_tensor){0};
+    if (!m)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: the module is NULL", what, name);
+    else if (!t || t->rank < 2 || t->rank > 3 || !ir_dtype_is_float(t->dtype))
+        *out = nn_bad_input(src, what, name, x, "floats [T,B,E], [B,T,E] with batch_first, or [T,E] are needed");
+    else if (o->dropout > 1 || o->feedforward < 0)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: dropout is %g and feedforward %lld; at most 1, and at least 1", what, name, o->dropout,
+                          (long long)o->feedforward);
+    *b = (block){src, xt_sub(m, name, -1), *o, o->dropout < 0 ? 0 : o->dropout > 0 ? o->dropout : 0.1};
+    return !out->slot;
+}
+
+xt_tensor xt_transformer_encoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_transformer_opts o) {
+    block b;
+    xt_tensor failed;
+    if (!begin(src, "xt_transformer_encoder_layer", m, name, x, &o, &b, &failed)) return failed;
+    if (o.norm_first == XT_ON) {
+        xt_tensor h = norm(&b, "norm1", x);
+        x = xt_add_at(src, x, attend(&b, "self_attn", h, h, true));
+        return xt_add_at(src, x, feed_forward(&b, norm(&b, "norm2", x)));
+    }
+    x = norm(&b, "norm1", xt_add_at(src, x, attend(&b, "self_attn", x, x, true)));
+    return norm(&b, "norm2", xt_add_at(src, x, feed_forward(&b, x)));
+}
+
+xt_tensor xt_transformer_decoder_layer_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_tensor memory, xt_transformer_opts o) {
+    block b;
+    xt_tensor failed;
+    if (!begin(src, "xt_transformer_decoder_layer", m, name, x, &o, &b, &failed)) return failed;
+    if (o.norm_first == XT_ON) {
+        xt_tensor h = norm(&b, "norm1", x);
+        x = xt_add_at(src, x, attend(&b, "self_attn", h, h, true));
+        x = xt_add_at(src, x, attend(&b, "multihead_attn", norm(&b, "norm2", x), memory, false));
+        return xt_add_at(src, x, feed_forward(&b, norm(&b, "norm3", x)));
+    }
+    x = norm(&b, "norm1", xt_add_at(src, x, attend(&b, "self_attn", x, x, true)));
+    x = norm(&b, "norm2", xt_add_at(src, x, attend(&b, "multihead_attn", x, memory, false)));
+    return norm(&b, "norm3", xt_add_at(src, x, feed_forward(&b, x)));
+}
+
+/* --- positions ------------------------------------------------------------------------------------------------------------------------------------- */
+/* t * base^(-2i/dim) for t < length and i < dim/2: [length,dim/2] */
+static ir_value *angles(ir_builder *b, int64_t length, int64_t dim, double base) {
+    int64_t dims[2] = {length, dim / 2};
+    const ir_type *type = ir_tensor(XT_F32, 2, dims);
+    ir_value *t = ir_iota(b, type, 0), *i = ir_iota(b, type, 1);
+    ir_value *rate = i ? ir_exponential(b, ir_multiply(b, i, ir_splat(b, type, -2 * log(base) / (double)dim))) : NULL;
+    return t && rate ? ir_multiply(b, t, rate) : NULL;
+}
+
+xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, int64_t dim) {
+    if (length < 1 || dim < 2 || dim % 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_sinusoidal_positions: %lld positions of width %lld; at least one, of an even width",
+                          (long long)length, (long long)dim);
+    ir_builder *b = lazy_begin(src);
+    int64_t column[3] = {length, dim / 2, 1}, all[2] = {length, dim};
+    ir_value *a = angles(b, length, dim, 10000), *pair[2] = {0};
+    if (a) {
+        pair[0] = ir_reshape(b, ir_sine(b, a), 3, column);
+        pair[1] = ir_reshape(b, ir_cosine(b, a), 3, column);
+    }
+    ir_value *both = pair[0] && pair[1] ? ir_concatenate(b, 2, pair, 2) : NULL;
+    return lazy_wrap(both ? ir_reshape(b, both, 2, all) : NULL, "xt_sinusoidal_positions");
+}
+
+xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base) {
+    const ir_type *t = lazy_type(x);
+    if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype) || t->dims[t->rank - 1] % 2 || t->count == 0 || base < 0)
+        return nn_bad_input(src, "xt_rotary", "", x, "floats [...,T,D] with even D and a positive base are needed");
+    int64_t half = t->dims[t->rank - 1] / 2;
+    ir_builder *b = lazy_begin(src);
+    ir_value *a = angles(b, t->dims[t->rank - 2], 2 * half, base > 0 ? base : 10000);
+    xt_tensor c = xt_cast_at(src, lazy_wrap(a ? ir_cosine(b, a) : NULL, "xt_rotary"), t->dtype);
+    b = lazy_begin(src);
+    xt_tensor s = xt_cast_at(src, lazy_wrap(a ? ir_sine(b, a) : NULL, "xt_rotary"), t->dtype);
+    xt_tensor lo = xt_slice_at(src, x, -1, 0, half), hi = xt_slice_at(src, x, -1, half, 2 * half);
+    xt_tensor turned[2] = {xt_sub__at(src, xt_mul_at(src, lo, c), xt_mul_at(src, hi, s)),
+                           xt_add_at(src, xt_mul_at(src, hi, c), xt_mul_at(src, lo, s))};
+    return xt_concat_at(src, 2, turned, -1);
+}
