@@ -1,0 +1,220 @@
+/* Recurrent layers and cells: plain, LSTM (Hochreiter and Schmidhuber 1997, gates in the order i, f, g, o) and GRU (Cho et al. 2014, gates r, z, n, the
+ * reset gate applied after the product, as cuDNN and PyTorch do).
+ *
+ * Time is unrolled: the program grows with the sequence, and the backward pass is that of its ops. What the input adds to the gates is one product for
+ * all steps; a step adds the product with the state. */
+#include <math.h>
+
+#include "nn/nn.h"
+
+enum { END = XT_MAX_RANK + 1 };
+
+static const struct {
+    const char *layer, *cell;
+    int gates;
+} kinds[] = {
+    [XT_RNN_PLAIN] = {"xt_rnn", "xt_rnn_cell", 1}, [XT_RNN_LSTM] = {"xt_lstm", "xt_lstm_cell", 4}, [XT_RNN_GRU] = {"xt_gru", "xt_gru_cell", 3}};
+
+typedef struct cell { /* one layer in one direction */
+    const xt_src *src;
+    xt_rnn_kind kind;
+    int64_t hidden;
+    bool relu;
+    xt_tensor w_ih, w_hh, b_ih, b_hh; /* biases: none when off */
+} cell;
+
+typedef struct state {
+    xt_tensor h, c;
+} state;
+
+/* Parameters named "weight_ih" + suffix and so on. */
+static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, const char *suffix, int64_t in, int64_t hidden, xt_dtype d,
+                      const xt_rnn_opts *o) {
+    cell c = {.src = src, .kind = kind, .hidden = hidden, .relu = o->relu == XT_ON};
+    int64_t rows = kinds[kind].gates * hidden;
+    double bound = 1 / sqrt((double)hidden);
+    char leaf[64];
+    snprintf(leaf, sizeof leaf, "weight_ih%s", suffix);
+    c.w_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, in});
+    snprintf(leaf, sizeof leaf, "weight_hh%s", suffix);
+    c.w_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, hidden});
+    if (o->bias == XT_OFF) return c;
+    snprintf(leaf, sizeof leaf, "bias_ih%s", suffix);
+    c.b_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
+    snprintf(leaf, sizeof leaf, "bias_hh%s", suffix);
+    c.b_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
+    return c;
+}
+
+static xt_tensor affine(const xt_src *src, xt_tensor x, xt_tensor w, xt_tensor bias) {
+    xt_tensor y = xt_matmul_at(src, x, xt_transpose_at(src, w, 0, 1));
+    return xt_is_none(bias) ? y : xt_add_at(src, y, bias);
+}
+
+static xt_tensor gate(const cell *c, xt_tensor gates, int i) {
+    return xt_slice_at(c->src, gates, -1, i * c->hidden, (i + 1) * c->hidden);
+}
+
+/* from_x: what the input adds to the gates, [B,gates*hidden]. */
+static state step(const cell *c, xt_tensor from_x, state s) {
+    const xt_src *src = c->src;
+    xt_tensor from_h = affine(src, s.h, c->w_hh, c->b_hh);
+    if (c->kind == XT_RNN_GRU) {
+        xt_tensor r = xt_sigmoid_at(src, xt_add_at(src, gate(c, from_x, 0), gate(c, from_h, 0)));
+        xt_tensor z = xt_sigmoid_at(src, xt_add_at(src, gate(c, from_x, 1), gate(c, from_h, 1)));
+        xt_tensor n = xt_tanh_at(src, xt_add_at(src, gate(c, from_x, 2), xt_mul_at(src, r, gate(c, from_h, 2))));
+        return (state){.h = xt_add_at(src, n, xt_mul_at(src, z, xt_sub__at(src, s.h, n)))}; /* (1-z) n + z h */
+    }
+    xt_tensor sum = xt_add_at(src, from_x, from_h);
+    if (c->kind == XT_RNN_PLAIN) return (state){.h = c->relu ? xt_relu_at(src, sum) : xt_tanh_at(src, sum)};
+    xt_tensor i = xt_sigmoid_at(src, gate(c, sum, 0)), f = xt_sigmoid_at(src, gate(c, sum, 1)), g = xt_tanh_at(src, gate(c, sum, 2));
+    xt_tensor o = xt_sigmoid_at(src, gate(c, sum, 3));
+    xt_tensor carried = xt_add_at(src, xt_mul_at(src, f, s.c), xt_mul_at(src, i, g));
+    return (state){.h = xt_mul_at(src, o, xt_tanh_at(src, carried)), .c = carried};
+}
+
+/* One layer in one direction over [T,B,I]: gives [T,B,hidden] and moves *s to the last state. */
+static xt_tensor sequence(const cell *c, xt_tensor x, bool reverse, state *s) {
+    const ir_type *t = lazy_type(x);
+    if (!t) return x;
+    int64_t T = t->dims[0], B = t->dims[1];
+    xt_tensor from_x = affine(c->src, x, c->w_ih, c->b_ih), y = {0};
+    xt_tensor *steps = base_calloc((size_t)T, sizeof *steps);
+    if (!steps) return lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld steps", kinds[c->kind].layer, (long long)T);
+    for (int64_t k = 0; k < T; k++) {
+        int64_t at = reverse ? T - 1 - k : k;
+        xt_tensor now = xt_slice_at(c->src, from_x, 0, at, at + 1);
+        *s = step(c, xt_reshape_at(c->src, now, (int64_t[END]){B, -1}), *s);
+        steps[at] = xt_unsqueeze_at(c->src, s->h, 0);
+    }
+    y = xt_concat_at(c->src, (int)T, steps, 0);
+    base_free(steps);
+    return y;
+}
+
+/* Row i of the first states, or zeros. */
+static xt_tensor first_state(const xt_src *src, xt_tensor all, int64_t i, int64_t batch, int64_t hidden, xt_dtype d) {
+    if (xt_is_none(all)) return lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(d, 2, (int64_t[]){batch, hidden}), 0), "a zero state");
+    return xt_reshape_at(src, xt_slice_at(src, all, 0, i, i + 1), (int64_t[END]){batch, hidden});
+}
+
+static bool state_fits(const xt_src *src, const char *what, const char *name, const char *which, xt_tensor h, size_t rank, const int64_t *dims,
+                       xt_tensor *out) {
+    *out = (xt_tensor){0};
+    if (xt_is_none(h)) return true;
+    const ir_type *t = lazy_type(h), *want = ir_tensor(XT_F32, rank, dims);
+    if (t && t->rank == rank && memcmp(t->dims, dims, rank * sizeof *dims) == 0 && ir_dtype_is_float(t->dtype)) return true;
+    str s = STR_INIT;
+    str_printf(&s, ".%s must be of the shape of ", which);
+    if (want) ir_type_print(want, &s);
+    *out = nn_bad_input(src, what, name, h, str_cstr(&s));
+    str_free(&s);
+    return false;
+}
+
+static xt_rnn_out all_failed(xt_tensor e) {
+    return (xt_rnn_out){e, e, e};
+}
+
+/* Everything that can be wrong before anything is made. */
+static bool options_fit(const xt_src *src, const char *what, const char *name, xt_tensor x, int64_t hidden, xt_rnn_kind kind, const xt_rnn_opts *o,
+                        xt_tensor *out) {
+    *out = (xt_tensor){0};
+    if (hidden < 1 || o->layers < 0 || !(o->dropout >= 0 && o->dropout <= 1))
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: hidden size %lld, %d layers, dropout %g: sizes are at least 1, dropout is in [0,1]", what,
+                          name, (long long)hidden, o->layers, o->dropout);
+    else if (kind != XT_RNN_LSTM && !xt_is_none(o->c0))
+        *out = nn_bad_input(src, what, name, o->c0, "only an LSTM has .c0");
+    else if (kind != XT_RNN_PLAIN && o->relu == XT_ON)
+        *out = nn_bad_input(src, what, name, x, "only the plain recurrence has .relu");
+    return !out->slot;
+}
+
+xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden, xt_rnn_opts o) {
+    if ((unsigned)kind > XT_RNN_GRU) return all_failed(lazy_error(src, XT_INVALID_ARGUMENT, "xt_rnn_at: kind %d is none", (int)kind));
+    const char *what = kinds[kind].layer;
+    const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    if (!t || (t->rank != 2 && t->rank != 3) || !ir_dtype_is_float(t->dtype) || t->count == 0)
+        return all_failed(nn_bad_input(src, what, name, x, "floats [T,B,I], [B,T,I] with .batch_first, or [T,I] are needed"));
+    if (!options_fit(src, what, name, x, hidden, kind, &o, &failed)) return all_failed(failed);
+    bool lone = t->rank == 2, turn = !lone && o.batch_first == XT_ON;
+    int64_t B = lone ? 1 : t->dims[turn ? 0 : 1];
+    int layers = o.layers ? o.layers : 1, ways = o.bidirectional == XT_ON ? 2 : 1, n = layers * ways;
+    int64_t lone_dims[2] = {n, hidden}, dims[3] = {n, B, hidden};
+    const char *const names[2] = {"h0", "c0"};
+    const xt_tensor given[2] = {o.h0, o.c0};
+    for (int i = 0; i < 2; i++)
+        if (!state_fits(src, what, name, names[i], given[i], lone ? 2 : 3, lone ? lone_dims : dims, &failed)) return all_failed(failed);
+    xt_tensor *last = base_calloc((size_t)n * 2, sizeof *last);
+    if (!last) return all_failed(lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s %s: no memory for %d layers", what, name, n));
+    if (!nn_layer_begin(src, m, name)) {
+        base_free(last);
+        return all_failed(nn_bad_input(src, what, name, (xt_tensor){0}, ""));
+    }
+    xt_dtype d = nn_param_dtype(t);
+    xt_tensor y = xt_cast_at(src, lone ? xt_unsqueeze_at(src, x, 1) : turn ? xt_transpose_at(src, x, 0, 1) : x, d);
+    for (int l = 0; l < layers; l++) {
+        xt_tensor out[2];
+        int64_t width = xt_dim(y, 2);
+        for (int w = 0; w < ways && width > 0; w++) {
+            char suffix[32];
+            int i = l * ways + w;
+            snprintf(suffix, sizeof suffix, "_l%d%s", l, w ? "_reverse" : "");
+            cell c = make_cell(src, kind, m, name, suffix, width, hidden, d, &o);
+            state s = {first_state(src, o.h0, i, B, hidden, d), kind == XT_RNN_LSTM ? first_state(src, o.c0, i, B, hidden, d) : (xt_tensor){0}};
+            out[w] = sequence(&c, y, w == 1, &s);
+            last[i] = xt_unsqueeze_at(src, s.h, 0);
+            if (kind == XT_RNN_LSTM) last[n + i] = xt_unsqueeze_at(src, s.c, 0);
+        }
+        if (width < 1) break; /* an error carried along */
+        y = ways == 2 ? xt_concat_at(src, 2, out, 2) : out[0];
+        if (o.dropout > 0 && l + 1 < layers) y = xt_dropout_at(src, m, y, o.dropout);
+    }
+    xt_rnn_out r = {.output = xt_cast_at(src, y, t->dtype), .h = xt_cast_at(src, xt_concat_at(src, n, last, 0), t->dtype)};
+    if (kind == XT_RNN_LSTM) r.c = xt_cast_at(src, xt_concat_at(src, n, last + n, 0), t->dtype);
+    base_free(last);
+    if (turn) r.output = xt_transpose_at(src, r.output, 0, 1);
+    if (lone) {
+        r.output = xt_squeeze_at(src, r.output, 1);
+        r.h = xt_squeeze_at(src, r.h, 1);
+        if (kind == XT_RNN_LSTM) r.c = xt_squeeze_at(src, r.c, 1);
+    }
+    nn_layer_end();
+    return r;
+}
+
+xt_rnn_out xt_rnn_cell_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, xt_tensor x, int64_t hidden, xt_rnn_opts o) {
+    if ((unsigned)kind > XT_RNN_GRU) return all_failed(lazy_error(src, XT_INVALID_ARGUMENT, "xt_rnn_cell_at: kind %d is none", (int)kind));
+    const char *what = kinds[kind].cell;
+    const ir_type *t = lazy_type(x);
+    xt_tensor failed;
+    if (!t || (t->rank != 1 && t->rank != 2) || !ir_dtype_is_float(t->dtype) || t->count == 0)
+        return all_failed(nn_bad_input(src, what, name, x, "floats [B,I] or [I] are needed"));
+    if (!options_fit(src, what, name, x, hidden, kind, &o, &failed)) return all_failed(failed);
+    bool lone = t->rank == 1;
+    int64_t dims[2] = {lone ? 1 : t->dims[0], hidden};
+    const char *const names[2] = {"h0", "c0"};
+    const xt_tensor given[2] = {o.h0, o.c0};
+    for (int i = 0; i < 2; i++)
+        if (!state_fits(src, what, name, names[i], given[i], lone ? 1 : 2, lone ? dims + 1 : dims, &failed)) return all_failed(failed);
+    if (!nn_layer_begin(src, m, name)) return all_failed(nn_bad_input(src, what, name, (xt_tensor){0}, ""));
+    xt_dtype d = nn_param_dtype(t);
+    state s = {o.h0, o.c0};
+    if (xt_is_none(s.h))
+        s.h = first_state(src, s.h, 0, dims[0], hidden, d);
+    else if (lone)
+        s.h = xt_unsqueeze_at(src, s.h, 0);
+    if (kind == XT_RNN_LSTM && xt_is_none(s.c))
+        s.c = first_state(src, s.c, 0, dims[0], hidden, d);
+    else if (kind == XT_RNN_LSTM && lone)
+        s.c = xt_unsqueeze_at(src, s.c, 0);
+    cell c = make_cell(src, kind, m, name, "", t->dims[t->rank - 1], hidden, d, &o);
+    xt_tensor in = xt_cast_at(src, lone ? xt_unsqueeze_at(src, x, 0) : x, d);
+    s = step(&c, affine(src, in, c.w_ih, c.b_ih), s);
+    xt_rnn_out r = {.h = xt_cast_at(src, lone ? xt_squeeze_at(src, s.h, 0) : s.h, t->dtype)};
+    if (kind == XT_RNN_LSTM) r.c = xt_cast_at(src, lone ? xt_squeeze_at(src, s.c, 0) : s.c, t->dtype);
+    r.output = r.h;
+    nn_layer_end();
+    return r;
+}

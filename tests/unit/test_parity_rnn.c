@@ -1,0 +1,71 @@
+/* Recurrent layers and cells against PyTorch: outputs, last states, gradients of inputs, first states and parameters. */
+#include "parity.h"
+
+#define CASE(name, call)                                                                                                                             \
+    static void c_##name(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {                                                               \
+        (void)user;                                                                                                                                  \
+        xt_rnn_out r = call;                                                                                                                         \
+        y[0] = r.output;                                                                                                                             \
+        y[1] = r.h;                                                                                                                                  \
+        y[2] = r.c;                                                                                                                                  \
+    }
+CASE(rnn, xt_rnn(m, "", *x, 4))
+CASE(rnn_relu, xt_rnn(m, "", *x, 4, .layers = 2, .bias = XT_OFF, .relu = XT_ON))
+CASE(lstm, xt_lstm(m, "", *x, 4))
+CASE(lstm_all, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .batch_first = XT_ON, .h0 = x[1], .c0 = x[2]))
+CASE(lstm_eval, xt_lstm(m, "", *x, 4, .layers = 2, .dropout = 0.5))
+CASE(gru, xt_gru(m, "", *x, 4))
+CASE(gru_all, xt_gru(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .h0 = x[1]))
+CASE(gru_nobias, xt_gru(m, "", *x, 4, .bias = XT_OFF))
+
+static void c_rnn_cell(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)user;
+    y[0] = xt_rnn_cell(m, "", x[0], 4, .h0 = x[1]).h;
+}
+
+static void c_lstm_cell(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)user;
+    xt_rnn_out r = xt_lstm_cell(m, "", x[0], 4, .h0 = x[1], .c0 = x[2]);
+    y[0] = r.h;
+    y[1] = r.c;
+}
+
+/* The same weights twice in a pass. */
+static void c_gru_cell(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)user;
+    xt_share(m, "");
+    y[0] = x[1];
+    for (int t = 0; t < 2; t++) y[0] = xt_gru_cell(m, "", xt_squeeze(xt_slice(x[0], 0, t, t + 1), 0), 4, .h0 = y[0]).h;
+}
+
+static const struct {
+    const char *name;
+    parity_fn fn;
+} rows[] = {
+    {"rnn", c_rnn},
+    {"rnn_relu", c_rnn_relu},
+    {"lstm", c_lstm},
+    {"lstm_all", c_lstm_all},
+    {"lstm_lone", c_lstm},
+    {"lstm_eval", c_lstm_eval},
+    {"gru", c_gru},
+    {"gru_all", c_gru_all},
+    {"gru_nobias", c_gru_nobias},
+    {"rnn_cell", c_rnn_cell},
+    {"lstm_cell", c_lstm_cell},
+    {"gru_cell", c_gru_cell},
+    {"lstm_cell_lone", c_lstm_cell},
+};
+
+static void cases(void **state) {
+    (void)state;
+    parity_file *f = parity_open("rnn");
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) parity_case(f, rows[i].name, rows[i].fn, NULL, 0, 0);
+    parity_close_file(f);
+    assert_int_equal(xt_finish(), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
