@@ -52,6 +52,7 @@ typedef struct cpu_kernel {
     const char *name;
     xt_status (*run)(const cpu_call *c);
     void (*free_state)(void *state); /* NULL: the state is nothing or one base_malloc block */
+    bool anywhere; /* may run on any thread, without a team, in the time its flops and bytes foretell */
 } cpu_kernel;
 
 struct cpu_thunk {
@@ -86,6 +87,8 @@ struct cpu_exec {
     size_t source_size;
     cpu_compile_opts opts;
     int threads;
+    bool tiny;
+    size_t most_args; /* inputs and outputs of one thunk */
     cpu_plan plan;
     cpu_stats stats;
     int *alias; /* per input */
@@ -137,6 +140,7 @@ void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
 bool cpu_is_fused(const cpu_kernel *k); /* group.c: a loop over elements, without effects but its results */
 xt_status cpu_plan_schedule(cpu_exec *e); /* schedule.c: thunks in an order that needs less memory */
 xt_status cpu_plan_assign(cpu_exec *e); /* buffers.c: lifetimes, sharing, offsets */
+void cpu_exec_settle(cpu_exec *e); /* exec.c: what running needs to know of a finished plan */
 void cpu_plan_free(cpu_plan *p);
 void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */
 void cpu_report_profile(const cpu_exec *e); /* report.c: where the time went, to the log */

@@ -117,21 +117,45 @@ static void undo_results(run_state *r) {
     }
 }
 
+/* About ten microseconds of one thread. */
+static bool is_tiny(const cpu_exec *e) {
+    enum { MOST_THUNKS = 32, MOST_WORK = 1 << 15, MOST_ARENA = 1 << 20 };
+    double work = 0;
+    for (size_t t = 0; t < e->plan.n_thunks; t++) {
+        const cpu_thunk *th = &e->plan.thunks[t];
+        if (!th->kernel->anywhere) return false;
+        work += th->flops + th->bytes + 20 * th->transcendentals;
+    }
+    return e->plan.n_thunks <= MOST_THUNKS && work <= MOST_WORK && e->plan.arena_bytes <= MOST_ARENA;
+}
+
+void cpu_exec_settle(cpu_exec *e) {
+    e->tiny = is_tiny(e);
+    e->most_args = 1;
+    for (size_t t = 0; t < e->plan.n_thunks; t++) {
+        size_t n = e->plan.thunks[t].n_in + e->plan.thunks[t].n_out;
+        if (n > e->most_args) e->most_args = n;
+    }
+}
+
+bool cpu_exec_tiny(const cpu_exec *e) {
+    return e->tiny;
+}
+
 xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *in, const bool *donated, array *out, int *out_from) {
     const cpu_plan *p = &e->plan;
     run_state r = {.e = e, .a = a, .in = in, .out = out, .out_from = out_from};
     xt_status s = NULL;
-    size_t n_args = 1;
+    cpu_device alone = {.team = {.threads = 1}};
+    if (!d) d = &alone;
     for (size_t j = 0; j < cpu_exec_outputs(e); j++) {
         out[j] = (array){NULL, NULL};
         out_from[j] = -1;
     }
     XT_TRY(check_inputs(e, in));
-    for (size_t t = 0; t < p->n_thunks; t++)
-        if (p->thunks[t].n_in + p->thunks[t].n_out > n_args) n_args = p->thunks[t].n_in + p->thunks[t].n_out;
-    r.at = base_calloc(p->n_slots + 1, sizeof *r.at);
-    r.args = base_malloc(n_args * sizeof *r.args);
-    if (!r.at || !r.args) s = status_oom(p->n_slots * sizeof *r.at, "running a program");
+    r.at = base_calloc(p->n_slots + e->most_args + 1, sizeof *r.at);
+    r.args = (void **)(r.at + p->n_slots);
+    if (!r.at) s = status_oom(p->n_slots * sizeof *r.at, "running a program");
     if (!s) s = get_memory(&r, donated);
     if (!s) {
         /* Scratch memory was planned for so many threads; a larger team leaves the others idle. */
@@ -146,6 +170,5 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
     if (r.arena) a->free(a->user, r.arena, p->arena_bytes);
     if (s) undo_results(&r);
     base_free(r.at);
-    base_free(r.args);
     return s;
 }

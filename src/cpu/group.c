@@ -288,8 +288,8 @@ static xt_status tape_kernel_run(const cpu_call *c) {
 static void tape_kernel_free(void *state) {
     tape_free(state);
 }
-static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free};
-static const cpu_kernel copy_kernel = {"copy", tape_kernel_run, tape_kernel_free};
+static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, true};
+static const cpu_kernel copy_kernel = {"copy", tape_kernel_run, tape_kernel_free, true};
 bool cpu_is_fused(const cpu_kernel *k) {
     return k->run == tape_kernel_run;
 }

@@ -172,9 +172,9 @@ static xt_status moves_run(const cpu_call *c) {
         if (view_count(&s->m[i].dst) > 0) cpu_move_run(team, &s->m[i], c->out[0], c->in[i]);
     return NULL;
 }
-static const cpu_kernel transpose_kernel = {"transpose", moves_run, NULL};
-static const cpu_kernel pad_kernel = {"pad", moves_run, NULL};
-static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL};
+static const cpu_kernel transpose_kernel = {"transpose", moves_run, NULL, true};
+static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true};
+static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL, true};
 
 static xt_status take(cpu_builder *b, const ir_op *op, const cpu_kernel *k, moves *m, uint64_t over, bool *out_done) {
     *out_done = true;
@@ -282,8 +282,8 @@ static xt_status dynamic_update_run(const cpu_call *c) {
     if (s->n) cpu_move_run(&c->device->team, &m, c->out[0], c->in[1]);
     return NULL;
 }
-static const cpu_kernel dynamic_slice_kernel = {"dynamic-slice", dynamic_slice_run, NULL};
-static const cpu_kernel dynamic_update_kernel = {"dynamic-update-slice", dynamic_update_run, NULL};
+static const cpu_kernel dynamic_slice_kernel = {"dynamic-slice", dynamic_slice_run, NULL, true};
+static const cpu_kernel dynamic_update_kernel = {"dynamic-update-slice", dynamic_update_run, NULL, true};
 
 static bool box(const ir_type *large, const ir_type *small, xt_dtype start_type, bool into, moves *m) {
     view l, s;

@@ -80,7 +80,7 @@ static xt_status gather_run(const cpu_call *c) {
     if (s->has_window) team_for(&c->device->team, s->count, 4096 / (view_count(&s->window.dst) + 1) + 1, gather_chunk, &r);
     return NULL;
 }
-static const cpu_kernel gather_kernel = {"gather", gather_run, NULL};
+static const cpu_kernel gather_kernel = {"gather", gather_run, NULL, true};
 
 static bool contains(const int64_t *list, size_t n, int64_t v) {
     for (size_t i = 0; i < n; i++)
@@ -197,7 +197,7 @@ static xt_status scatter_run(const cpu_call *c) {
     }
     return NULL;
 }
-static const cpu_kernel scatter_kernel = {"scatter", scatter_run, NULL};
+static const cpu_kernel scatter_kernel = {"scatter", scatter_run, NULL, true};
 
 static bool replaces(const ir_region *r) { /* returns its second argument */
     const ir_block *b = r->block;

@@ -196,9 +196,9 @@ static xt_status grad_run(const cpu_call *call) {
     return NULL;
 }
 
-static const cpu_kernel training_kernel = {"batch-norm", training_run, NULL};
-static const cpu_kernel grad_kernel = {"batch-norm-grad", grad_run, NULL};
-static const cpu_kernel inference_kernel = {"batch-norm-apply", inference_run, NULL};
+static const cpu_kernel training_kernel = {"batch-norm", training_run, NULL, true};
+static const cpu_kernel grad_kernel = {"batch-norm-grad", grad_run, NULL, true};
+static const cpu_kernel inference_kernel = {"batch-norm-apply", inference_run, NULL, true};
 
 static xt_status lower(cpu_builder *b, const ir_op *op, const cpu_kernel *k, uint64_t over, bool *out_done) {
     const ir_type *t = op->in[0]->type;

@@ -126,7 +126,7 @@ static xt_status reduce_window_run(const cpu_call *c) {
     team_for(&c->device->team, n_rows, 16384 / (cost + 1) + 1, window_rows, &r);
     return NULL;
 }
-static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_run, NULL};
+static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_run, NULL, true};
 
 CPU_LOWER(reduce_window) {
     window w = {0};
@@ -245,7 +245,7 @@ static xt_status select_and_scatter_run(const cpu_call *c) {
     team_for(&c->device->team, planes, 16384 / (cost + 1) + 1, scatter_planes, &r);
     return NULL;
 }
-static const cpu_kernel select_and_scatter_kernel = {"select-and-scatter", select_and_scatter_run, NULL};
+static const cpu_kernel select_and_scatter_kernel = {"select-and-scatter", select_and_scatter_run, NULL, true};
 
 /* compare GE of the two arguments, in this order. */
 static bool selects_by_ge(const ir_region *r) {

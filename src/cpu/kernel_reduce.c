@@ -160,7 +160,7 @@ static xt_status reduce_run_op(const cpu_call *c) {
     team_for(team, s->inner_reduced ? s->keep : s->keep * s->run, 8192, combine, &m);
     return NULL;
 }
-static const cpu_kernel reduce_kernel = {"reduce", reduce_run_op, NULL};
+static const cpu_kernel reduce_kernel = {"reduce", reduce_run_op, NULL, true};
 
 /* Merges dims, sets everything but the parts. */
 static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, reduce_state *s) {

@@ -324,7 +324,7 @@ static xt_status copy_run(const cpu_call *c) {
     if (c->out[0] != c->in[0]) memcpy(c->out[0], c->in[0], n);
     return NULL;
 }
-static const cpu_kernel result_copy = {"result-copy", copy_run, NULL};
+static const cpu_kernel result_copy = {"result-copy", copy_run, NULL, true};
 
 /* Each result gets memory of its own: the slot that holds it becomes the output's, or it is copied there. */
 static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
@@ -426,6 +426,7 @@ xt_status cpu_plan_make(cpu_exec *e) {
     if (!s) cpu_plan_donations(e);
     if (!s) s = cpu_plan_schedule(e);
     if (!s) s = cpu_plan_assign(e);
+    if (!s) cpu_exec_settle(e);
     for (size_t i = 0; i < b.n_groups; i++) base_free(b.groups[i].ops);
     base_free(b.groups);
     base_free(b.values);

@@ -58,22 +58,26 @@ static unsigned float_flushing(unsigned v) {
 #endif
 }
 
-static void set_all(int threads, unsigned v) {
-    float_set(v);
-    if (threads > 1) {
+/* Threads of this thread's team that flush already. They go on doing so: the team works for us only, a thread that joins it inherits the setting of the
+ * one that starts it, and a parallel region only to set and unset it would cost more than a small program. */
+static _Thread_local int flushing;
+
+static void set_team(int threads, unsigned v) {
+    if (threads <= flushing) return;
 #pragma omp parallel num_threads(threads)
-        float_set(v);
-    }
+    float_set(v);
+    flushing = threads;
 }
 
 void team_enter(cpu_team *t) {
     t->outer_threads = team_set_openmp(t->threads);
     t->outer_float = float_get();
-    set_all(t->threads, float_flushing(t->outer_float));
+    float_set(float_flushing(t->outer_float));
+    if (t->threads > 1) set_team(t->threads, float_flushing(t->outer_float));
 }
 
 void team_leave(cpu_team *t) {
-    set_all(t->threads, t->outer_float);
+    float_set(t->outer_float);
     team_set_openmp(t->outer_threads);
 }
 

@@ -11,7 +11,7 @@ struct PJRT_Event {
     atomic_int refs;
     pthread_mutex_t lock;
     pthread_cond_t cond;
-    bool ready;
+    atomic_bool ready; /* changed under the lock */
     xt_status error; /* kept until the last reference goes: each asker gets a clone */
     waiter *first, **last; /* called in the order they came */
 };
@@ -66,13 +66,11 @@ void face_event_set(face_event *e, xt_status s) {
 }
 
 bool face_event_is_ready(face_event *e) {
-    pthread_mutex_lock(&e->lock);
-    bool ready = e->ready;
-    pthread_mutex_unlock(&e->lock);
-    return ready;
+    return atomic_load_explicit(&e->ready, memory_order_acquire);
 }
 
 xt_status face_event_wait(face_event *e) {
+    if (face_event_is_ready(e)) return status_clone(e->error);
     pthread_mutex_lock(&e->lock);
     while (!e->ready) pthread_cond_wait(&e->cond, &e->lock);
     pthread_mutex_unlock(&e->lock);

@@ -59,11 +59,11 @@ static void take_results(run_task *t) {
     }
 }
 
-static void run(face_task *task, PJRT_Device *d) {
-    run_task *t = (run_task *)task;
+/* `device` NULL: on the caller's thread. */
+static void run_on(run_task *t, PJRT_Device *d, cpu_device *device) {
     cpu_alloc memory = {d, task_alloc, task_dealloc};
     xt_status s = gather_inputs(t);
-    if (!s) s = cpu_run(t->exec->program->exec, d->cpu, &memory, t->arrays, t->donated, t->arrays + t->n_in, t->from);
+    if (!s) s = cpu_run(t->exec->program->exec, device, &memory, t->arrays, t->donated, t->arrays + t->n_in, t->from);
     if (!s) take_results(t);
     for (size_t i = 0; i < t->n_in; i++) {
         face_value_release(t->in[i]);
@@ -74,6 +74,21 @@ static void run(face_task *task, PJRT_Device *d) {
     run_free(t); /* also before the client hears of it: it may destroy the executable then */
     face_event_set(done, s);
     face_event_release(done);
+}
+
+static void run(face_task *task, PJRT_Device *d) {
+    run_on((run_task *)task, d, d->cpu);
+}
+
+/* A program of some microseconds costs less than waking a thread for it: on an idle device it runs here, and its events are set on return. */
+static bool run_here(run_task *t, PJRT_Device *d) {
+    if (!cpu_exec_tiny(t->exec->program->exec)) return false;
+    for (size_t i = 0; i < t->n_in; i++)
+        if (!face_event_is_ready(t->in[i]->ready)) return false;
+    if (!face_executor_borrow(d)) return false;
+    run_on(t, d, NULL);
+    face_executor_give_back(d);
+    return true;
 }
 
 /* --- on the caller's thread ---------------------------------------------------------------------------------------------------------------- */
@@ -170,6 +185,7 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
 static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
     for (size_t i = 0; i < t->n_in; i++)
         if (t->donated[i]) face_value_release(face_buffer_take(in[i])); /* the task's own reference stays */
+    if (run_here(t, d)) return;
     xt_status s = face_executor_enqueue(d, &t->task);
     if (!s) return;
     for (size_t j = 0; j < t->n_out; j++) face_event_set(t->out[j]->ready, status_clone(s));

@@ -18,9 +18,11 @@ static void report_started(PJRT_Device *d, xt_status s) {
 
 static face_task *next_task(PJRT_Device *d) {
     pthread_mutex_lock(&d->lock);
-    while (!d->first && !d->stop) pthread_cond_wait(&d->wake, &d->lock);
+    d->busy = false;
+    while (d->lent || (!d->first && !d->stop)) pthread_cond_wait(&d->wake, &d->lock);
     face_task *t = d->first;
     if (t && !(d->first = t->next)) d->last = NULL;
+    d->busy = t != NULL;
     pthread_mutex_unlock(&d->lock);
     return t;
 }
@@ -49,6 +51,21 @@ xt_status face_executor_wait_started(PJRT_Device *d) {
     d->start_error = NULL;
     pthread_mutex_unlock(&d->lock);
     return s;
+}
+
+bool face_executor_borrow(PJRT_Device *d) {
+    pthread_mutex_lock(&d->lock);
+    bool idle = !d->busy && !d->lent && !d->first && !d->stop;
+    if (idle) d->lent = true;
+    pthread_mutex_unlock(&d->lock);
+    return idle;
+}
+
+void face_executor_give_back(PJRT_Device *d) {
+    pthread_mutex_lock(&d->lock);
+    d->lent = false;
+    if (d->first || d->stop) pthread_cond_broadcast(&d->wake);
+    pthread_mutex_unlock(&d->lock);
 }
 
 xt_status face_executor_enqueue(PJRT_Device *d, face_task *t) {

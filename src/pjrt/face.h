@@ -98,6 +98,7 @@ struct PJRT_Device {
     pthread_cond_t wake;
     face_task *first, *last;
     bool stop, ready;
+    bool busy, lent; /* the executor runs a task; a client's thread does */
     xt_status start_error;
     cpu_device *cpu;
     coll_group *coll;
@@ -117,6 +118,9 @@ struct face_task {
 xt_status face_executor_start(PJRT_Device *d);
 xt_status face_executor_wait_started(PJRT_Device *d); /* the group has been joined; its error once */
 xt_status face_executor_enqueue(PJRT_Device *d, face_task *t);
+/* True when nothing runs and nothing waits: the caller may run a task itself, and gives the device back after it. What others enqueue meanwhile waits. */
+bool face_executor_borrow(PJRT_Device *d);
+void face_executor_give_back(PJRT_Device *d);
 void face_executor_stop(PJRT_Device *d); /* runs what is enqueued first */
 
 /* --- client.c ---------------------------------------------------------------------------------------------------------------------------------------- */
