@@ -146,7 +146,7 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, a, b)                      /* swaps two axes */
 #define xt_permute(x, ...) xt_permute_at(XT_HERE, x, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
 #define xt_slice(x, axis, start, stop) xt_slice_at(XT_HERE, x, axis, start, stop)    /* negative counts from the end */
-#define xt_concat(n, tensors, axis) xt_concat_at(XT_HERE, n, tensors, axis)
+#define xt_concat(n, ...) xt_concat_at(XT_HERE, n, __VA_ARGS__)                      /* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */
 #define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))
 #define xt_unsqueeze(x, axis) xt_unsqueeze_at(XT_HERE, x, axis)
 #define xt_squeeze(x, axis) xt_squeeze_at(XT_HERE, x, axis)

@@ -3,6 +3,7 @@
 #define XTRAIN_XTRAIN_H
 #include <xtrain/base.h>
 #include <xtrain/tensor.h>
+#include <xtrain/ops.h>
 #include <xtrain/losses.h>
 #include <xtrain/functional.h>
 #include <xtrain/step.h>

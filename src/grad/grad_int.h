@@ -85,6 +85,10 @@ xt_status grad_sort(grad_call *c);
 xt_status grad_cholesky(grad_call *c);
 xt_status grad_triangular_solve(grad_call *c);
 xt_status grad_fft(grad_call *c);
+/* rules_chlo.c */
+xt_status grad_chlo_unary(grad_call *c);
+xt_status grad_chlo_polygamma(grad_call *c);
+xt_status grad_chlo_next_after(grad_call *c);
 /* rules_collective.c */
 xt_status grad_custom_call(grad_call *c);
 xt_status grad_all_reduce(grad_call *c);

@@ -171,3 +171,96 @@ ir_value *ops_sum(ir_builder *b, ir_value *x, size_t n, const int64_t *axes) {
     ir_value *sum = ir_reduce(b, OP_add, narrow ? ir_convert(b, x, XT_F32) : x, n, axes);
     return sum && narrow ? ir_convert(b, sum, t) : sum;
 }
+
+/* --- pieces of composite ops ------------------------------------------------------------------------------------------------------------------------ */
+bool ops_same_dims(const ir_type *a, const ir_type *b) {
+    return same_dims(a, b->rank, b->dims);
+}
+
+ir_value *ops_part(ir_builder *b, ir_value *x, int64_t axis, int64_t start, int64_t stop) {
+    int64_t first[XT_MAX_RANK + 2] = {0}, limit[XT_MAX_RANK + 2];
+    if (!x) return NULL;
+    memcpy(limit, x->type->dims, x->type->rank * sizeof *limit);
+    first[axis] = start;
+    limit[axis] = stop;
+    return ir_slice(b, x, first, limit, NULL);
+}
+
+ir_value *ops_spread(ir_builder *b, ir_value *x, const ir_type *to, int64_t axis) {
+    int64_t axes[XT_MAX_RANK + 2];
+    size_t n = 0;
+    if (!x) return NULL;
+    for (int64_t i = 0; i < (int64_t)to->rank; i++)
+        if (i != axis) axes[n++] = i;
+    return ir_broadcast_in_dim(b, x, ir_with_dtype(to, x->type->dtype), n, axes);
+}
+
+ir_value *ops_positions(ir_builder *b, const ir_type *t, int64_t axis) {
+    return ir_iota(b, ir_with_dtype(t, t->dims[axis] > INT32_MAX ? XT_I64 : XT_I32), axis);
+}
+
+bool ops_axes(const xt_src *src, const char *what, const ir_type *t, xt_list axes, size_t *n, int64_t *out_axes, xt_tensor *out) {
+    unsigned seen = 0;
+    *n = axes.n > 0 ? (size_t)axes.n : t->rank;
+    if (axes.n <= 0) {
+        for (size_t i = 0; i < *n; i++) out_axes[i] = (int64_t)i;
+        return true;
+    }
+    for (size_t i = 0; i < *n; i++) {
+        ops_text shape;
+        int64_t a = axes.v[i] >= INT32_MIN && axes.v[i] <= INT32_MAX ? axes.v[i] : INT32_MAX;
+        if (*n > t->rank) {
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d axes for %s", what, axes.n, ops_shape(t, &shape));
+            return false;
+        }
+        if (!ops_axis(src, what, t, (int)a, &out_axes[i], out)) return false;
+        if (seen & 1u << out_axes[i]) {
+            *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: axis %lld of %s stands twice", what, (long long)out_axes[i], ops_shape(t, &shape));
+            return false;
+        }
+        seen |= 1u << out_axes[i];
+    }
+    return true;
+}
+
+/* Every coordinate of the place is spelled out: the index along the axis, positions along the others. */
+ir_value *ops_places(ir_builder *b, const ir_type *like, const ir_type *x, int64_t axis, ir_value *index) {
+    ir_value *at[XT_MAX_RANK];
+    int64_t dims[XT_MAX_RANK + 1];
+    bool wide = false;
+    for (uint32_t i = 0; i < x->rank; i++) wide |= x->dims[i] > INT32_MAX;
+    xt_dtype t = wide ? XT_I64 : XT_I32;
+    memcpy(dims, like->dims, like->rank * sizeof *dims);
+    dims[like->rank] = 1;
+    for (int64_t i = 0; i < (int64_t)like->rank; i++) {
+        ir_value *v = i == axis ? (index ? ir_convert(b, index, t) : NULL) : ir_iota(b, ir_with_dtype(like, t), i);
+        at[i] = v ? ir_reshape(b, v, like->rank + 1, dims) : NULL;
+        if (!at[i]) return NULL;
+    }
+    return like->rank == 1 ? at[0] : ir_concatenate(b, like->rank, at, (int64_t)like->rank);
+}
+
+ir_value *ops_gather_axis(ir_builder *b, ir_value *x, int64_t axis, ir_value *index) {
+    if (!x || !index) return NULL;
+    static const int64_t ones[XT_MAX_RANK] = {1, 1, 1, 1, 1, 1, 1, 1}, all[XT_MAX_RANK] = {0, 1, 2, 3, 4, 5, 6, 7};
+    uint32_t rank = x->type->rank;
+    ir_value *at = ops_places(b, index->type, x->type, axis, index);
+    ir_gather_dims d = {.n_collapsed = rank, .collapsed = all, .n_index_map = rank, .index_map = all, .index_vector_dim = rank};
+    return ir_gather(b, x, at, &d, ones, false);
+}
+
+ir_value *ops_unsqueeze(ir_builder *b, ir_value *x, int64_t axis) {
+    int64_t dims[XT_MAX_RANK + 2];
+    if (!x) return NULL;
+    for (int64_t i = 0; i <= (int64_t)x->type->rank; i++) dims[i] = i == axis ? 1 : x->type->dims[i < axis ? i : i - 1];
+    return ir_reshape(b, x, x->type->rank + 1, dims);
+}
+
+ir_value *ops_squeeze(ir_builder *b, ir_value *x, int64_t axis) {
+    int64_t dims[XT_MAX_RANK + 2];
+    size_t n = 0;
+    if (!x) return NULL;
+    for (int64_t i = 0; i < (int64_t)x->type->rank; i++)
+        if (i != axis) dims[n++] = x->type->dims[i];
+    return ir_reshape(b, x, n, dims);
+}

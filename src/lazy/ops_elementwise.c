@@ -4,9 +4,6 @@
 #include "lazy/ops.h"
 
 /* --- one operand --------------------------------------------------------------------------------------------------------------------------- */
-/* What a unary op accepts and what it computes on. */
-typedef enum operand { AS_FLOAT /* integers become f32 */, AS_IS, AS_NUMBER /* anything but bool */ } operand;
-
 static ir_value *make_square(ir_builder *b, ir_value *x) {
     return ir_multiply(b, x, x);
 }
@@ -49,8 +46,11 @@ static bool is_unsigned(xt_dtype t) {
 static ir_value *make_abs(ir_builder *b, ir_value *x) {
     return is_unsigned(x->type->dtype) ? ops_copy(b, x) : ir_abs(b, x);
 }
+/* The sign of NaN is 0, as PyTorch has it; StableHLO's is NaN. */
 static ir_value *make_sign(ir_builder *b, ir_value *x) {
-    return is_unsigned(x->type->dtype) ? ir_minimum(b, x, ir_splat(b, x->type, 1)) : ir_sign(b, x);
+    if (is_unsigned(x->type->dtype)) return ir_minimum(b, x, ir_splat(b, x->type, 1));
+    ir_value *s = ir_sign(b, x);
+    return ir_dtype_is_float(x->type->dtype) ? ir_select(b, ir_compare(b, IR_EQ, x, x), s, ir_splat(b, x->type, 0)) : s;
 }
 
 static ir_value *make_isfinite(ir_builder *b, ir_value *x) {
@@ -64,44 +64,52 @@ static ir_value *make_detach(ir_builder *b, ir_value *x) {
     return v;
 }
 
-static xt_tensor unary(const xt_src *src, const char *what, operand kind, ir_value *(*make)(ir_builder *, ir_value *), xt_tensor x) {
+/* What OPS_AS_REAL, OPS_AS_ORDER and OPS_AS_BITS refuse. */
+static bool ops_accepts(const xt_src *src, const char *what, const char *operand, ops_operand kind, xt_dtype t, xt_tensor *out) {
+    const char *need = NULL;
+    if ((kind == OPS_AS_REAL || kind == OPS_AS_ORDER) && ir_dtype_is_complex(t)) need = "real numbers are needed";
+    if (kind == OPS_AS_BITS && (ir_dtype_is_float(t) || ir_dtype_is_complex(t))) need = "integers or truth values are needed";
+    if (kind == OPS_AS_INT && !ir_dtype_is_int(t)) need = "integers are needed";
+    if (!need) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %s is %s, %s", what, operand, xt_dtype_name(t), need);
+    return false;
+}
+
+xt_tensor ops_unary(const xt_src *src, const char *what, ops_operand kind, ops_unary_fn make, xt_tensor x) {
     ir_builder *b = lazy_begin(src);
     ir_value *v = lazy_value(x);
+    xt_tensor failed;
     if (!v) return lazy_wrap(NULL, what);
-    if (kind == AS_NUMBER && v->type->dtype == XT_BOOL)
+    if (kind == OPS_AS_NUMBER && v->type->dtype == XT_BOOL)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is bool, numbers are needed; xt_cast it first", what);
-    if (kind == AS_FLOAT) v = ops_float(b, v);
+    if (!ops_accepts(src, what, "x", kind, v->type->dtype, &failed)) return failed;
+    if (kind == OPS_AS_FLOAT || kind == OPS_AS_REAL) v = ops_float(b, v);
     return lazy_wrap(v ? make(b, v) : NULL, what);
 }
 
-#define UNARY(name, kind, make)                                                                                                                      \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x) {                                                                                       \
-        return unary(src, "xt_" #name, kind, make, x);                                                                                               \
-    }
-UNARY(abs, AS_NUMBER, make_abs)
-UNARY(ceil, AS_NUMBER, make_ceil)
-UNARY(cos, AS_FLOAT, ir_cosine)
-UNARY(detach, AS_IS, make_detach)
-UNARY(exp, AS_FLOAT, ir_exponential)
-UNARY(expm1, AS_FLOAT, ir_exponential_minus_one)
-UNARY(floor, AS_NUMBER, make_floor)
-UNARY(gelu, AS_FLOAT, make_gelu)
-UNARY(isfinite, AS_IS, make_isfinite)
-UNARY(log1p, AS_FLOAT, ir_log_plus_one)
-UNARY(log_e, AS_FLOAT, ir_log)
-UNARY(logical_not, AS_IS, make_logical_not)
-UNARY(neg, AS_NUMBER, ir_negate)
-UNARY(relu, AS_NUMBER, make_relu)
-UNARY(round, AS_NUMBER, make_round)
-UNARY(rsqrt, AS_FLOAT, ir_rsqrt)
-UNARY(sigmoid, AS_FLOAT, ir_logistic)
-UNARY(sign, AS_NUMBER, make_sign)
-UNARY(silu, AS_FLOAT, make_silu)
-UNARY(sin, AS_FLOAT, ir_sine)
-UNARY(sqrt, AS_FLOAT, ir_sqrt)
-UNARY(square, AS_NUMBER, make_square)
-UNARY(tanh, AS_FLOAT, ir_tanh)
-#undef UNARY
+OPS_UNARY(abs, NUMBER, make_abs)
+OPS_UNARY(ceil, NUMBER, make_ceil)
+OPS_UNARY(cos, FLOAT, ir_cosine)
+OPS_UNARY(detach, IS, make_detach)
+OPS_UNARY(exp, FLOAT, ir_exponential)
+OPS_UNARY(expm1, FLOAT, ir_exponential_minus_one)
+OPS_UNARY(floor, NUMBER, make_floor)
+OPS_UNARY(gelu, FLOAT, make_gelu)
+OPS_UNARY(isfinite, IS, make_isfinite)
+OPS_UNARY(log1p, FLOAT, ir_log_plus_one)
+OPS_UNARY(log_e, FLOAT, ir_log)
+OPS_UNARY(logical_not, IS, make_logical_not)
+OPS_UNARY(neg, NUMBER, ir_negate)
+OPS_UNARY(relu, NUMBER, make_relu)
+OPS_UNARY(round, NUMBER, make_round)
+OPS_UNARY(rsqrt, FLOAT, ir_rsqrt)
+OPS_UNARY(sigmoid, FLOAT, ir_logistic)
+OPS_UNARY(sign, NUMBER, make_sign)
+OPS_UNARY(silu, FLOAT, make_silu)
+OPS_UNARY(sin, FLOAT, ir_sine)
+OPS_UNARY(sqrt, FLOAT, ir_sqrt)
+OPS_UNARY(square, NUMBER, make_square)
+OPS_UNARY(tanh, FLOAT, ir_tanh)
 
 /* --- two operands ------------------------------------------------------------------------------------------------------------------------------ */
 /* Integers divide to f32, as "/" does in Python. */
@@ -143,41 +151,40 @@ static ir_value *make_logical_or(ir_builder *b, ir_value *x, ir_value *y) {
     return ir_or(b, ops_bool(b, x), ops_bool(b, y));
 }
 
-static xt_tensor binary(const xt_src *src, const char *what, operand kind, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x,
-                        xt_tensor y) {
+xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_binary_fn make, xt_tensor x, xt_tensor y) {
     ir_builder *b = lazy_begin(src);
     ir_value *vx = lazy_value(x), *vy = lazy_value(y);
     xt_tensor failed;
     if (!ops_meet(src, what, b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
-    if (kind == AS_NUMBER && vx && vx->type->dtype == XT_BOOL)
+    if (kind == OPS_AS_NUMBER && vx && vx->type->dtype == XT_BOOL)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
+    if (vx && !ops_accepts(src, what, "the common type of x and y", kind, vx->type->dtype, &failed)) return failed;
+    if (kind == OPS_AS_FLOAT || kind == OPS_AS_REAL) {
+        vx = ops_float(b, vx);
+        vy = ops_float(b, vy);
+    }
     return lazy_wrap(vx && vy ? make(b, vx, vy) : NULL, what);
 }
 
-#define BINARY(name, kind, make)                                                                                                                     \
-    xt_tensor xt_##name##_at(const xt_src *src, xt_tensor x, xt_tensor y) {                                                                          \
-        return binary(src, "xt_" #name, kind, make, x, y);                                                                                           \
-    }
-BINARY(add, AS_IS, ir_add)
-BINARY(div, AS_IS, make_div)
-BINARY(eq, AS_IS, make_eq)
-BINARY(ge, AS_IS, make_ge)
-BINARY(gt, AS_IS, make_gt)
-BINARY(le, AS_IS, make_le)
-BINARY(logical_and, AS_IS, make_logical_and)
-BINARY(logical_or, AS_IS, make_logical_or)
-BINARY(lt, AS_IS, make_lt)
-BINARY(maximum, AS_IS, ir_maximum)
-BINARY(minimum, AS_IS, ir_minimum)
-BINARY(mul, AS_IS, ir_multiply)
-BINARY(ne, AS_IS, make_ne)
-BINARY(pow, AS_NUMBER, ir_power)
-BINARY(remainder, AS_NUMBER, make_remainder)
-#undef BINARY
+OPS_BINARY(add, IS, ir_add)
+OPS_BINARY(div, IS, make_div)
+OPS_BINARY(eq, IS, make_eq)
+OPS_BINARY(ge, IS, make_ge)
+OPS_BINARY(gt, IS, make_gt)
+OPS_BINARY(le, IS, make_le)
+OPS_BINARY(logical_and, IS, make_logical_and)
+OPS_BINARY(logical_or, IS, make_logical_or)
+OPS_BINARY(lt, IS, make_lt)
+OPS_BINARY(maximum, IS, ir_maximum)
+OPS_BINARY(minimum, IS, ir_minimum)
+OPS_BINARY(mul, IS, ir_multiply)
+OPS_BINARY(ne, IS, make_ne)
+OPS_BINARY(pow, NUMBER, ir_power)
+OPS_BINARY(remainder, NUMBER, make_remainder)
 
 /* Named xt_minus by users: xt_sub is a child module. */
 xt_tensor xt_sub__at(const xt_src *src, xt_tensor x, xt_tensor y) {
-    return binary(src, "xt_minus", AS_NUMBER, ir_subtract, x, y);
+    return ops_binary(src, "xt_minus", OPS_AS_NUMBER, ir_subtract, x, y);
 }
 
 /* --- a tensor and a number ------------------------------------------------------------------------------------------------------------------------ */

@@ -6,8 +6,7 @@
 
 #include "lazy/ops.h"
 
-/* A new tensor's type; false after an error. */
-static bool new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type, xt_tensor *out) {
+bool ops_new_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **type, xt_tensor *out) {
     int rank = ops_rank(dims);
     ops_text shape;
     *type = xt_dtype_size(dtype) && dtype != XT_TOKEN ? ir_tensor(dtype, (size_t)rank, dims) : NULL;
@@ -23,7 +22,7 @@ static bool new_type(const xt_src *src, const char *what, xt_dtype dtype, const 
 xt_tensor xt_full_at(const xt_src *src, double value, xt_dtype dtype, const int64_t *dims) {
     const ir_type *t;
     xt_tensor failed;
-    if (!new_type(src, "xt_full", dtype, dims, &t, &failed)) return failed;
+    if (!ops_new_type(src, "xt_full", dtype, dims, &t, &failed)) return failed;
     bool constant;
     ir_value *v = ops_number(src, "xt_full", dtype, value, &constant);
     ir_builder *b = lazy_begin(src);
@@ -107,7 +106,7 @@ static void normals(draw *d, ir_value *u, ir_value *w, ir_value **out0, ir_value
     *out1 = ir_multiply(b, radius, ir_sine(b, angle));
 }
 
-/* Four values a block, laid out as elements of t. */
+/* Four values a block, laid out as elements of t's dims. */
 static ir_value *lay_out(draw *d, ir_value *v[4], const ir_type *t) {
     ir_builder *b = d->b;
     int64_t blocks = d->words->count, column[2] = {blocks, 1}, all = 4 * blocks, zero = 0;
@@ -116,14 +115,22 @@ static ir_value *lay_out(draw *d, ir_value *v[4], const ir_type *t) {
     ir_value *flat = ir_concatenate(b, 4, v, 1);
     flat = flat ? ir_reshape(b, flat, 1, &all) : NULL;
     if (flat && t->count != all) flat = ir_slice(b, flat, &zero, &t->count, NULL);
-    flat = flat ? ir_reshape(b, flat, t->rank, t->dims) : NULL;
-    return flat ? ir_convert(b, flat, t->dtype) : NULL;
+    return flat ? ir_reshape(b, flat, t->rank, t->dims) : NULL;
+}
+
+ir_value *ops_random_words(const xt_src *src, const ir_type *t) {
+    xt_tensor key = lazy_rng_key(src);
+    ir_builder *b = lazy_begin(src);
+    ir_value *k = lazy_value(key), *c[4];
+    int64_t blocks = (t->count + 3) / 4;
+    draw d = {b, ir_tensor(XT_U32, 1, &blocks), ir_tensor(XT_U64, 1, &blocks)};
+    return k && philox(&d, k, c) ? lay_out(&d, c, t) : NULL;
 }
 
 static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal, xt_dtype dtype, const int64_t *dims) {
     const ir_type *t;
     xt_tensor failed;
-    if (!new_type(src, what, dtype, dims, &t, &failed)) return failed;
+    if (!ops_new_type(src, what, dtype, dims, &t, &failed)) return failed;
     if (!ir_dtype_is_float(dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s: random numbers are floats; xt_cast the result for integers", what,
                           xt_dtype_name(dtype));
@@ -139,7 +146,8 @@ static xt_tensor random_tensor(const xt_src *src, const char *what, bool normal,
         normals(&d, c[2], c[3], &v[2], &v[3]);
     } else
         for (int i = 0; i < 4; i++) v[i] = fraction(&d, c[i]);
-    return lazy_wrap(lay_out(&d, v, t), what);
+    ir_value *r = lay_out(&d, v, t);
+    return lazy_wrap(r ? ir_convert(b, r, dtype) : NULL, what);
 }
 
 xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *dims) {

@@ -1,0 +1,41 @@
+"""Functions that cut, join, repeat, turn and pad; new tensors."""
+import torch
+from torch.nn import functional as F
+
+from parity import File
+
+f = File("ops_shape")
+x = torch.randn(2, 5, 4)
+m = torch.randn(2, 3)
+f.run("narrow", lambda t: (t.narrow(1, 1, 2), t.narrow(-1, -2, 1), t.select(1, -1), t[:, :, ::3]), x)
+f.run("split", lambda t: (*t.split(2, 1), *t.split([1, 4], -2)), x)
+f.run("chunk", lambda t: (*t.chunk(3, 1), *t.unbind(0)), x)
+f.run("stack", lambda p, q: (torch.stack([p, q]), torch.stack([p, q], -1), torch.stack([p, q], 1)), m, torch.randn(2, 3))
+f.run("repeat", lambda t: (t.repeat(2, 3), t.repeat(2, 1, 2), t.tile(2), t.repeat_interleave(2, 0), t.repeat_interleave(3, -1)), m)
+f.run("flip", lambda t: (t.flip(0, 2), t.flip(-1)), x)
+f.run("roll", lambda t: (t.roll(1, 1), t.roll((-2, 5), (0, 2)), t.roll(3)), x)
+f.run("rot90", lambda t: (t.rot90(1, (0, 1)), t.rot90(2, (0, 1)), t.rot90(-1, (0, 1)), t.rot90(1, (1, 0))), x)
+f.run("movedim", lambda t: (t.movedim(0, -1), t.movedim((0, 1), (1, 2))), x)
+f.run("unflatten", lambda t: (t.unflatten(1, (2, -1)), t.view(3, 8), t[:1].expand(5, 4, 6)), torch.randn(1, 4, 6))
+
+
+def grids(p, q):
+    u, v = p.flatten(), q.flatten()
+    return (*torch.broadcast_tensors(p, q), *torch.meshgrid(u, v, indexing="ij"), *torch.meshgrid(u, v, indexing="xy"))
+
+
+f.run("broadcast", grids, torch.randn(2, 1), torch.randn(3))
+f.run("pad", lambda t: (F.pad(t, (1, 2)), F.pad(t, (1, 0, 2, 1), value=3), F.pad(t, (-1, 1, 0, -1))), x)
+f.run("pad_modes", lambda t: (F.pad(t, (2, 1), mode="reflect"), F.pad(t, (2, 5), mode="replicate"), F.pad(t, (4, 1), mode="circular")), x)
+f.run("pad_modes2", lambda t: tuple(F.pad(t, (1, 1, 2, 0), mode=k) for k in ("reflect", "replicate", "circular")), torch.randn(1, 2, 3, 4))
+f.run("unfold_axis", lambda t: (t.unfold(1, 3, 2), t.unfold(-1, 2, 1)), x)
+f.run("unfold", lambda t: (F.unfold(t, (2, 3)), F.unfold(t, 2, stride=2, padding=1), F.unfold(t, 2, dilation=2)), torch.randn(2, 3, 4, 5))
+f.run("triangles", lambda t: (t.tril(), t.triu(1), t.tril(-1), t.triu(-2)), x)
+f.run("diag", lambda t: (t.diag(), t.diag(1), t.diag(-2), t.trace()), torch.randn(4, 5))
+f.run("diag_vector", lambda t: (t.diag(), t.diag(2), t.diag(-1), t.diag_embed(1)), torch.randn(3))
+f.run("diagonal", lambda t: (t.diagonal(), t.diagonal(1, -1, 0), t.diagonal(-1, 1, 2), t.diag_embed(-1)), x)
+f.run("ranges", lambda: (torch.arange(1, 2.6, 0.5), torch.arange(10, 0, -3), torch.linspace(-1, 1, 7), torch.linspace(5, 3, 1), torch.logspace(-1, 2, 4), torch.eye(3),
+                         torch.eye(2, 4, dtype=torch.int64), torch.linspace(0, 10, 5, dtype=torch.int32)), grads=False)
+f.run("likes", lambda t: (torch.zeros_like(t), torch.ones_like(t), torch.full_like(t, 2.5), torch.stack([t, t, t], 1)), m.double(), grads=False)
+f.run("empty", lambda t: (t.flip(0), t.roll(1, 0), F.pad(t, (0, 0, 1, 1)), t.repeat(2, 2), t.tril(), t.cumsum(0), torch.stack([t, t])), torch.zeros(0, 3), grads=False)
+f.save()
