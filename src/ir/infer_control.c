@@ -1,6 +1,8 @@
 /* Rules of control flow: branches, loops, calls, tuples, tokens. */
 #include "ir/infer.h"
 
+#include <stdlib.h>
+
 /* Results stated by the caller, as they are; an op that may have none needs no statement. */
 static xt_status as_stated(const ir_op *op, const ir_type **out, size_t *n_out) {
     for (uint32_t i = 0; i < op->n_out; i++) out[i] = op->out[i].type;
@@ -128,8 +130,44 @@ RULE(composite) {
     return call_results(op, IR_A_decomposition, 3, 4, out, n_out);
 }
 
+/* `dense<[1, 0]> : tensor<2xindex>`, kept as text: a permutation of a tensor's dims, minor to major; nothing for other types. */
+static xt_status check_layout(const ir_op *op, const ir_type *t, const ir_attr *layout) {
+    int64_t dims[IR_MAX_RANK];
+    size_t n = 0;
+    if (t->kind == IR_TUPLE) return infer_fail(op, 0, "operands with layouts cannot be tuples");
+    if (layout->kind != IR_AK_OPAQUE) return NULL;
+    const char *s = layout->v.s, *end = strchr(s, '>');
+    bool fits = end != NULL;
+    for (; fits && s < end; s++) {
+        if (*s < '0' || *s > '9') continue;
+        char *after;
+        long long d = strtoll(s, &after, 10);
+        size_t rank = t->kind == IR_TENSOR ? t->rank : 0;
+        fits = n < rank && d < (long long)rank && !infer_has(dims, n, d);
+        if (fits) dims[n++] = d;
+        s = after - 1;
+    }
+    bool splat = fits && n == 1 && t->kind == IR_TENSOR && t->rank != 1;
+    if (fits && !splat && n == (t->kind == IR_TENSOR ? t->rank : 0)) return NULL;
+    return infer_fail(op, 0, "the layout %.*s is no order of the dims of its value", (int)(layout->n < 80 ? layout->n : 80), layout->v.s);
+}
+
 RULE(custom_call) {
     if (!ir_get_string(op, IR_A_call_target_name)) return infer_fail(op, 0, "attribute 'call_target_name' is missing");
+    const ir_attr *in = ir_attr_find(op, IR_A_operand_layouts), *res = ir_attr_find(op, IR_A_result_layouts);
+    const ir_attr *config = ir_attr_find(op, IR_A_backend_config);
+    if (!in != !res) return infer_fail(op, 0, "layouts must be given for both operands and results, or for neither");
+    if (in && res && in->kind == IR_AK_ARRAY && res->kind == IR_AK_ARRAY) {
+        size_t n_out_layouts = op->n_out == 1 && op->out[0].type->kind == IR_TUPLE ? op->out[0].type->rank : op->n_out;
+        if (in->n != op->n_in) return infer_fail(op, 0, "%zu operand layouts are given for %u operands", in->n, op->n_in);
+        if (res->n != n_out_layouts) return infer_fail(op, 0, "%zu result layouts are given for %zu results", res->n, n_out_layouts);
+        for (uint32_t i = 0; i < op->n_in; i++) XT_TRY(check_layout(op, infer_in(op, i), &in->v.list[i]));
+        for (uint32_t i = 0; i < op->n_out; i++)
+            if (op->out[i].type->kind != IR_TUPLE) XT_TRY(check_layout(op, op->out[i].type, &res->v.list[i]));
+    }
+    int64_t api = ir_get_int(op, IR_A_api_version, 1);
+    if (config && api == 4 && config->kind != IR_AK_DICT) return infer_fail(op, 0, "backend_config of api_version 4 must be a dictionary");
+    if (config && api < 4 && config->kind != IR_AK_STRING) return infer_fail(op, 0, "backend_config of api_version %d must be a string", (int)api);
     return as_stated(op, out, n_out);
 }
 

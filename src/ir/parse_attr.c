@@ -100,10 +100,28 @@ static bool parse_number_attr(parser *p, ir_attr *out) {
     return true;
 }
 
+/* StableHLO's dimension numbers outside their op stay text too, but must be well formed. */
+static bool check_struct(parser *p) {
+    static const char *const structs[][2] = {{"#stablehlo.dot", "dot_dimension_numbers"},
+                                             {"#stablehlo.conv", "dimension_numbers"},
+                                             {"#stablehlo.gather", "dimension_numbers"},
+                                             {"#stablehlo.scatter", "scatter_dimension_numbers"}};
+    for (size_t i = 0; i < BASE_COUNT(structs); i++) {
+        if (p->tok.kind != TOK_HASH || p->tok.n != strlen(structs[i][0]) || memcmp(p->tok.text, structs[i][0], p->tok.n)) continue;
+        attr_list unused = {0};
+        bool known;
+        lex_state here = lex_save(p);
+        if (!parse_struct_attr(p, structs[i][1], &unused, &known)) return false;
+        lex_restore(p, here);
+    }
+    return true;
+}
+
 /* #dialect.name<...>, #dialect<...>, affine_map<...>: text. */
 static bool parse_opaque(parser *p, ir_attr *out) {
     const char *from = p->tok.text, *text;
     size_t n;
+    if (!check_struct(p)) return false;
     if (!lex_advance(p)) return false;
     if (parse_at(p, '<') && !(lex_advance(p) && lex_skip_angle(p, &text, &n) && lex_advance(p))) return false;
     return keep_text(p, from, out);

@@ -21,6 +21,7 @@ static bool parse_reduce_inputs(parser *p, op_parts *o) {
 static bool apply_op(parser *p, op_parts *o, token word, ir_opcode code) {
     ir_block *b = ir_block_new(p->m);
     if (!b) return parse_oom(p);
+    if (!(ir_op_infos[code].flags & IR_COMMUTES)) return parse_fail_at(p, word, "'applies' takes a commutative op; write the region of this one");
     if (o->n_in != 2) return parse_fail_at(p, word, "'applies' is for one input; %zu are given", o->n_in / 2);
     if (o->in[1]->type->kind != IR_TENSOR) return parse_fail_at(p, o->at, "reduce needs tensors");
     const ir_type *t = ir_scalar(o->in[1]->type->dtype);

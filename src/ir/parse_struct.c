@@ -44,24 +44,28 @@ static bool has_key(const attr_list *l, ir_attr_key k) {
     return false;
 }
 
+/* Members up to '>', which is consumed; what is left out becomes an empty list or zero, as MLIR leaves those out. */
+static bool parse_member_list(parser *p, const member *m, size_t n, attr_list *out) {
+    while (!parse_at(p, '>')) {
+        if (!parse_member(p, m, n, out)) return false;
+        if (!parse_at(p, '>') && !parse_expect(p, ',', "or '>' in a structure")) return false;
+    }
+    if (!lex_advance(p)) return false;
+    for (size_t i = 0; i < n; i++) {
+        if (has_key(out, m[i].key)) continue;
+        ir_attr zero = {.key = m[i].key, .kind = ir_attr_key_kind(m[i].key), .name = ir_attr_key_name(m[i].key), .dtype = XT_I64};
+        if (!attr_push(p, out, zero)) return false;
+    }
+    return true;
+}
+
 static bool parse_members(parser *p, const char *dialect_name, const member *m, size_t n, attr_list *out) {
     if (p->tok.kind != TOK_HASH || p->tok.n != strlen(dialect_name) || memcmp(p->tok.text, dialect_name, p->tok.n)) {
         char what[80];
         snprintf(what, sizeof what, "%s<...>", dialect_name);
         return parse_expected(p, what);
     }
-    if (!lex_advance(p) || !parse_expect(p, '<', "after the structure's name")) return false;
-    while (!parse_at(p, '>')) {
-        if (!parse_member(p, m, n, out)) return false;
-        if (!parse_at(p, '>') && !parse_expect(p, ',', "or '>' in a structure")) return false;
-    }
-    if (!lex_advance(p)) return false;
-    for (size_t i = 0; i < n; i++) { /* MLIR leaves out empty lists and zeros */
-        if (has_key(out, m[i].key)) continue;
-        ir_attr zero = {.key = m[i].key, .kind = ir_attr_key_kind(m[i].key), .name = ir_attr_key_name(m[i].key), .dtype = XT_I64};
-        if (!attr_push(p, out, zero)) return false;
-    }
-    return true;
+    return lex_advance(p) && parse_expect(p, '<', "after the structure's name") && parse_member_list(p, m, n, out);
 }
 
 /* --- [b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f] ----------------------------------------------------------------------------------------------- */
@@ -146,6 +150,17 @@ static const member scatter_members[] = {
     {"scatter_dims_to_operand_dims", IR_A_scatter_dims_to_operand_dims},
     {"index_vector_dim", IR_A_index_vector_dim},
 };
+static const member conv_members[] = {
+    {"input_batch_dimension", IR_A_input_batch_dimension},
+    {"input_feature_dimension", IR_A_input_feature_dimension},
+    {"input_spatial_dimensions", IR_A_input_spatial_dimensions},
+    {"kernel_input_feature_dimension", IR_A_kernel_input_feature_dimension},
+    {"kernel_output_feature_dimension", IR_A_kernel_output_feature_dimension},
+    {"kernel_spatial_dimensions", IR_A_kernel_spatial_dimensions},
+    {"output_batch_dimension", IR_A_output_batch_dimension},
+    {"output_feature_dimension", IR_A_output_feature_dimension},
+    {"output_spatial_dimensions", IR_A_output_spatial_dimensions},
+};
 static const member channel_members[] = {{"handle", IR_A_channel_id}, {"type", IR_A_channel_type}};
 
 static bool at_hash(const parser *p, const char *name) {
@@ -160,7 +175,9 @@ bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_kn
     if (!strcmp(name, "dimension_numbers")) {
         if (at_hash(p, "#stablehlo.gather")) return parse_members(p, "#stablehlo.gather", gather_members, BASE_COUNT(gather_members), out);
         if (!at_hash(p, "#stablehlo.conv")) return parse_expected(p, "#stablehlo.gather<...> or #stablehlo.conv<...>");
-        return lex_advance(p) && parse_expect(p, '<', "after #stablehlo.conv") && parse_conv_dims(p, out) &&
+        if (!lex_advance(p) || !parse_expect(p, '<', "after #stablehlo.conv")) return false;
+        if (parse_accept_word(p, "raw")) return parse_member_list(p, conv_members, BASE_COUNT(conv_members), out);
+        return !p->status && parse_conv_dims(p, out) &&
                parse_expect(p, '>', "after the dimension numbers");
     }
     *out_known = false;

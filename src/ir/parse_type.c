@@ -25,7 +25,7 @@ bool parse_dtype(parser *p, xt_dtype *out) {
 }
 
 /* An encoding changes what the bytes mean, except bounds of dynamic dims, which only say more about them. */
-static bool parse_encoding(parser *p) {
+static bool parse_encoding(parser *p, size_t rank) {
     if (p->tok.kind != TOK_HASH) return parse_expected(p, "an encoding attribute");
     static const char bounds[] = "#stablehlo.bounds", ext[] = "#stablehlo.type_extensions";
     bool known = (p->tok.n == sizeof bounds - 1 && !memcmp(p->tok.text, bounds, p->tok.n)) ||
@@ -35,8 +35,12 @@ static bool parse_encoding(parser *p) {
                           p->tok.text);
     const char *text;
     size_t n;
-    return lex_advance(p) && parse_expect(p, '<', "after the encoding's name") && lex_skip_angle(p, &text, &n) &&
-           parse_expect(p, '>', "after the bounds");
+    if (!lex_advance(p) || !parse_expect(p, '<', "after the encoding's name")) return false;
+    token at = p->tok;
+    if (!lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the bounds")) return false;
+    size_t bound_count = n > 0;
+    for (size_t i = 0; i < n; i++) bound_count += text[i] == ',';
+    return bound_count == rank || parse_fail_at(p, at, "%zu bounds are given for %zu dims", bound_count, rank);
 }
 
 static bool parse_tensor(parser *p, const ir_type **out) {
@@ -49,7 +53,7 @@ static bool parse_tensor(parser *p, const ir_type **out) {
     if (!lex_dims(p, &dims, &rank)) return false;
     if (p->tok.kind == TOK_BANG) return parse_fail(p, "quantized element types are not supported; dequantize the program first");
     if (!parse_dtype(p, &t)) return false;
-    if (parse_accept(p, ',') && !parse_encoding(p)) return false;
+    if (parse_accept(p, ',') && !parse_encoding(p, rank)) return false;
     if (p->status || !parse_expect(p, '>', "at the end of the tensor type")) return false;
     double bytes = (double)xt_dtype_size(t);
     for (size_t i = 0; i < rank; i++)

@@ -5,7 +5,10 @@
  * A value is in scope while its mark is the epoch; leaving a block takes its values out of scope again. */
 #include "ir/infer.h"
 
-typedef struct func_state func_state;
+typedef struct func_state {
+    const ir_func *func;
+    bool entered, checked; /* on the current path of calls; known not to recurse */
+} func_state;
 typedef struct verifier {
     const ir_module *m;
     map *funcs; /* name -> func_state */
@@ -43,6 +46,34 @@ static xt_status verify_callee(const verifier *v, const ir_op *op, ir_attr_key k
     return s;
 }
 
+/* run_parallel: rows of programs, one a replica, whose operands and results follow each other; functions that feed infeed return one tensor each. */
+static xt_status verify_grid(const verifier *v, const ir_op *op) {
+    const ir_attr *rows = ir_attr_find(op, IR_A_programs), *feed = ir_attr_find(op, IR_A_infeed);
+    size_t n_in = 0, n_out = 0;
+    if (!rows || rows->kind != IR_AK_ARRAY || !rows->n) return fail(v, op, "'programs' must be rows of functions");
+    for (size_t r = 0; r < rows->n; r++) {
+        const ir_attr *row = &rows->v.list[r];
+        if (row->kind != IR_AK_ARRAY || row->n != rows->v.list[0].n) return fail(v, op, "the rows of 'programs' must be equally long");
+        for (size_t i = 0; i < row->n; i++) {
+            const ir_attr *name = &row->v.list[i];
+            const func_state *f = name->kind == IR_AK_SYMBOL ? map_get(v->funcs, name->v.s, strlen(name->v.s)) : NULL;
+            if (!f || !f->func->body) return fail(v, op, "'programs' names a function that is not there");
+            n_in += f->func->body->n_args;
+            n_out += f->func->n_results;
+        }
+    }
+    if (n_in != op->n_in) return fail(v, op, "the programs together take another number of operands");
+    if (n_out != op->n_out) return fail(v, op, "the programs together have another number of results");
+    if (feed && (feed->kind != IR_AK_ARRAY || !feed->n)) return fail(v, op, "'infeed' must name functions");
+    for (size_t i = 0; feed && i < feed->n; i++) {
+        const ir_attr *name = &feed->v.list[i];
+        const func_state *f = name->kind == IR_AK_SYMBOL ? map_get(v->funcs, name->v.s, strlen(name->v.s)) : NULL;
+        if (!f || !f->func->body) return fail(v, op, "'infeed' names a function that is not there");
+        if (f->func->n_results != 1 || f->func->result_types[0]->kind != IR_TENSOR) return fail(v, op, "a function of 'infeed' must return one tensor");
+    }
+    return NULL;
+}
+
 static xt_status verify_op(verifier *v, const ir_op *op, const ir_block *b) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (op->in[i]->mark != v->epoch) return fail(v, op, "an operand is used before it is defined, or out of its scope");
@@ -55,6 +86,7 @@ static xt_status verify_op(verifier *v, const ir_op *op, const ir_block *b) {
     XT_TRY(infer_again(v, op));
     if (op->code == OP_call) XT_TRY(verify_callee(v, op, IR_A_callee));
     if (op->code == OP_composite) XT_TRY(verify_callee(v, op, IR_A_decomposition));
+    if (op->code == OP_interpreter_run_parallel) XT_TRY(verify_grid(v, op));
     for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = v->epoch;
     return NULL;
 }
@@ -106,10 +138,6 @@ static xt_status check_uses(const verifier *v, const ir_block *b) {
 
 /* --- Functions: names and recursion. ------------------------------------------------------------------------------------------------------ */
 enum { CALL_DEPTH = 256 };
-struct func_state {
-    const ir_func *func;
-    bool entered, checked; /* on the current path of calls; known not to recurse */
-};
 
 static xt_status check_calls(verifier *v, size_t depth, const ir_block *b);
 
