@@ -91,7 +91,7 @@ static const struct row {
     {"", "%0 = stablehlo.partition_id : tensor<ui32>"},
     {"", "%0 = stablehlo.replica_id : tensor<ui32>"},
     {F, "%0 = stablehlo.custom_call @foo(%arg0) {api_version = 2 : i32, backend_config = \"a\\22b\", has_side_effect = true, operand_layouts = "
-        "[dense<[1, 0]> : tensor<2xindex>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>"},
+        "[dense<[1, 0]> : tensor<2xindex>], result_layouts = [dense<[1, 0]> : tensor<2xindex>]} : (tensor<2x3xf32>) -> tensor<2x3xf32>"},
     {F, "%0 = stablehlo.composite \"my.op\" %arg0 {composite_attributes = {n = 1 : i32}, decomposition = @dec, version = 1 : i32} : "
         "(tensor<2x3xf32>) -> tensor<2x3xf32>"},
     {"%arg0: tensor<2x3xf32>, %arg1: tensor<f32>",

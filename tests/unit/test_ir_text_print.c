@@ -160,7 +160,9 @@ static void check_names(const ir_attr *a) {
 static void every_attribute_has_a_name(void **state) {
     (void)state;
     ir_module *m = parse("#a = [1, {x = [unit]}]\nfunc.func @main(%a: tensor<3xf32>) {\n"
-                         "  %0 = stablehlo.custom_call @f(%a) {backend_config = {k = [1, [2]]}, operand_layouts = [dense<0> : tensor<1xindex>], "
+                         "  %0 = stablehlo.custom_call @f(%a) {api_version = 4 : i32, backend_config = {k = [1, [2]]}, operand_layouts = [dense<0> : "
+                         "tensor<1xindex>], "
+                         "result_layouts = [dense<0> : tensor<1xindex>], "
                          "called_computations = [@g], "
                          "z = #a} : (tensor<3xf32>) -> tensor<3xf32>\n  return\n}");
     const ir_op *op = m->funcs->body->first;
