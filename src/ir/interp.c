@@ -116,7 +116,7 @@ static xt_status take(frame *f, uint32_t s, bool may_move, array *out) {
 
 /* Operand j of a step, moved if this is its last use and no other operand of the step is the same value. */
 static xt_status take_operand(frame *f, const step *st, uint32_t j, array *out) {
-    bool last = dies(st, st->in[j]);
+    bool last = dies(st, st->in[j]) && !(st->captured && st->captured[j]);
     for (uint32_t k = j + 1; k < st->op->n_in && last; k++) last = st->in[k] != st->in[j];
     return take(f, st->in[j], last, out);
 }

@@ -51,6 +51,28 @@ static xt_status use_value(block_plan *root, const ir_value *v, uint32_t *out) {
 
 static xt_status plan_block(block_plan *root, const ir_block *b, block_plan **out);
 
+/* A value read anywhere inside the regions: its slot's flag. */
+static void flag_reads(const block_plan *root, const ir_op *op, bool *flags) {
+    uint32_t s;
+    for (uint32_t k = 0; k < op->n_regions; k++)
+        for (const ir_op *inner = op->regions[k].block ? op->regions[k].block->first : NULL; inner; inner = inner->next) {
+            for (uint32_t j = 0; j < inner->n_in; j++)
+                if (plan_slot_of(&root->num, inner->in[j], &s)) flags[s] = true;
+            flag_reads(root, inner, flags);
+        }
+}
+
+static xt_status note_captured(block_plan *root, const ir_op *op, step *st) {
+    bool *flags = base_calloc(root->num.n_slots + 1, sizeof *flags);
+    st->captured = arena_alloc(root->mem, op->n_in + 1);
+    if (flags && st->captured) {
+        flag_reads(root, op, flags);
+        for (uint32_t j = 0; j < op->n_in; j++) st->captured[j] = flags[st->in[j]];
+    }
+    base_free(flags);
+    return flags && st->captured ? NULL : plan_oom();
+}
+
 xt_status plan_step(block_plan *root, const ir_op *op, step *st) {
     arena *m = root->mem;
     st->op = op;
@@ -63,6 +85,7 @@ xt_status plan_step(block_plan *root, const ir_op *op, step *st) {
         if (!st->regions) return plan_oom();
         for (uint32_t k = 0; k < op->n_regions; k++) XT_TRY(plan_block(root, op->regions[k].block, &st->regions[k]));
     }
+    if (op->code == OP_while) XT_TRY(note_captured(root, op, st));
     for (uint32_t j = 0; j < op->n_out; j++)
         if (!number_value(&root->num, &op->out[j], &st->out[j])) return plan_oom();
     return NULL;

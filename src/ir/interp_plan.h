@@ -10,6 +10,7 @@ typedef struct step {
     uint32_t *dead; /* slots that nobody reads after this step */
     uint32_t n_dead;
     block_plan **regions; /* of control flow; NULL otherwise */
+    bool *captured; /* per operand of a loop: its regions read the value too, so the loop's state may not take it over */
 } step;
 typedef struct slot_entry {
     const ir_value *value;

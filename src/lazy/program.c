@@ -275,10 +275,11 @@ static xt_status run_entry(const ir_module *m, const char *entry, const char *de
     lifted l;
     xt_status s = lift_checks(m, entry, &l);
     array *all = NULL;
-    if (!s) {
+    if (!s) { /* refinement changes the results' types, not their number */
         all = base_calloc(l.f->n_results + 1, sizeof *all);
         if (!all) s = status_oom(l.f->n_results * sizeof *all, "results");
     }
+    if (!s && pass_is_dynamic(l.m)) s = pass_refine(l.m, entry, n_in, in);
     bool interpret = device && !strcmp(device, "interpreter");
     if (!s) s = interpret ? interp_run(l.m, entry, NULL, n_in, in, l.f->n_results, all) : run_on_device(device, l.m, l.f, n_in, in, all);
     if (!s) s = run_checks(&l, all + l.n_results);
@@ -314,8 +315,8 @@ xt_status xt_program_check(xt_program *p, const char *device, int *out_run) {
 /* --- Inputs and outputs ------------------------------------------------------------------------------------------------------------------- */
 
 static xt_status check_input(const ir_type *t, const xt_array *a, size_t i) {
-    bool same = t->kind == IR_TENSOR && t->count >= 0 && a->rank >= 0 && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
-    for (uint32_t d = 0; same && d < t->rank; d++) same = t->dims[d] == a->dims[d];
+    bool same = t->kind == IR_TENSOR && a->rank >= 0 && t->rank == (uint32_t)a->rank && program_bits_fit(a->dtype, t->dtype);
+    for (uint32_t d = 0; same && d < t->rank; d++) same = t->dims[d] == IR_DYNAMIC || t->dims[d] == a->dims[d];
     if (same) return NULL;
     str want = STR_INIT, have = STR_INIT;
     ir_type_print(t, &want);
@@ -352,7 +353,13 @@ xt_status xt_program_run(xt_program *p, const char *device, const xt_array *in, 
     for (size_t i = 0; i < args; i++) XT_TRY(status_context(check_input(f->body->args[i]->type, &in[i], i), "%s", p->name));
     array *arrays = base_calloc(args + results + 1, sizeof *arrays), *made = arrays + args;
     if (!arrays) return status_oom((args + results) * sizeof *arrays, "arrays");
-    for (size_t i = 0; i < args; i++) arrays[i] = (array){f->body->args[i]->type, in[i].data};
+    for (size_t i = 0; i < args; i++) {
+        arrays[i] = (array){ir_tensor(f->body->args[i]->type->dtype, (size_t)in[i].rank, in[i].dims), in[i].data};
+        if (!arrays[i].type) {
+            base_free(arrays);
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: the shape of input %zu is not valid", p->name, i);
+        }
+    }
     for (size_t i = 0; i < results; i++) out[i] = (xt_array){0};
     xt_status s = run_entry(p->modules[0], "main", device, args, arrays, made);
     for (size_t i = 0; i < results; i++) {

@@ -18,7 +18,7 @@ static xt_status lower_chlo(pass_ctx *c, ir_module *m) {
 }
 
 const pass_row pass_rows[] = {
-    {"lower_chlo", lower_chlo, "static shapes at chlo ops", "types, source ids, module paths"},
+    {"lower_chlo", lower_chlo, "nothing; ops of dynamic shapes stay", "types, source ids, module paths"},
 #define PASS(name, needs, keeps) {#name, pass_##name, needs, keeps},
 #include "pass/passes.def"
 #undef PASS

@@ -38,11 +38,17 @@ extern const size_t pass_row_count;
 #include "pass/passes.def"
 #undef PASS
 
-/* Takes every chlo op apart into StableHLO ops. Needs: static shapes at those ops. Leaves: no op of the chlo dialect. Stands in the table too. */
+/* Takes every chlo op of static shapes apart into StableHLO ops; those of dynamic shapes wait until pass_refine has made them static. Stands in
+ * the table too. */
 xt_status pass_lower_chlo(ir_module *m);
 
 const pass_row *pass_find(const char *name); /* NULL when there is none */
 xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m);
+/* A program with dynamic dims, and the same made static for inputs of these types; inputs' values (`data` may be NULL) tell shapes that are made
+ * of them. What still depends on data is an error. Calls are inlined; functions that `entry` does not reach stay as they are. */
+struct array;
+bool pass_is_dynamic(const ir_module *m);
+xt_status pass_refine(ir_module *m, const char *entry, size_t n_in, const struct array *in);
 /* The passes that every program goes through: lowers what has a meaning in smaller ops, then improves until nothing changes. */
 xt_status pass_optimize(pass_ctx *c, ir_module *m);
 

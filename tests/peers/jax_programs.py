@@ -3,6 +3,7 @@
 usage: PYTHONPATH=FOLDER_WITH_JAX python3 tests/peers/jax_programs.py DIR [SEED]      (tried with jax 0.10.2)
 
 Narrow floats are saved as unsigned integers of their bits. A program that cannot be lowered to StableHLO alone (LAPACK calls) is left out."""
+import itertools
 import os
 import sys
 
@@ -329,6 +330,64 @@ def table(seed):
     return programs
 
 
+def dynamic_table(seed):
+    """Programs of symbolic shapes, as jax.export writes them, with inputs of one shape each: NAME -> (function, shapes, arguments)."""
+    rng = np.random.default_rng(seed)
+
+    def n(*shape, dtype=f32):
+        return rng.standard_normal(shape).astype(dtype)
+
+    def of(text, dtype=f32):
+        return text, dtype
+
+    return {
+        "add": (lambda a, b: a + jnp.sin(b), [of("n, 3"), of("n, 3")], [n(5, 3), n(5, 3)]),
+        "broadcast": (lambda a: jnp.broadcast_to(a[:, None], (a.shape[0], 4)) + jnp.arange(a.shape[0])[:, None], [of("n")], [n(6)]),
+        "mean": (lambda a: (a - a.mean(0)) / jnp.sqrt(a.var(0) + 1), [of("n, 4")], [n(7, 4)]),
+        "matmul": (lambda a, b: jnp.tanh(a @ b), [of("n, k"), of("k, 3")], [n(4, 6), n(6, 3)]),
+        "reshape": (lambda a: a.reshape(a.shape[0] * 2, -1).sum(1), [of("n, 6")], [n(3, 6)]),
+        "concatenate": (lambda a, b: jnp.concatenate([a, b, a]), [of("n"), of("m")], [n(3), n(4)]),
+        "slice": (lambda a: (a[1:], a[: a.shape[0] // 2], a[::2]), [of("n")], [n(8)]),
+        "pad": (lambda a: jnp.pad(a, ((1, a.shape[0]), (0, 1))), [of("n, 2")], [n(3, 2)]),
+        "softmax": (lambda a: jnn.softmax(a), [of("n, m")], [n(3, 5)]),
+        "argmax": (lambda a: (a.argmax(0), a.argmax(1), a.max()), [of("n, m")], [n(3, 5)]),
+        "sort": (lambda a: (jnp.sort(a), jnp.argsort(a)), [of("n")], [n(9)]),
+        "cumsum": (lambda a: jnp.cumsum(a * 2), [of("n")], [n(9)]),
+        "scan": (lambda a: lax.scan(lambda c, x: (c + x, c * x), jnp.zeros(3), a), [of("n, 3")], [n(5, 3)]),
+        "fori": (lambda a: lax.fori_loop(0, a.shape[0], lambda i, c: c + a[i] * i, f32(0)), [of("n")], [n(5)]),
+        "while": (lambda a: lax.while_loop(lambda c: c.sum() < 100, lambda c: c * 2 + 1, a), [of("n")], [np.abs(n(4))]),
+        "cond": (lambda a: lax.cond(a.sum() > 0, lambda b: b * 2, lambda b: b + 1, a), [of("n")], [n(4)]),
+        "grad": (lambda a: jax.grad(lambda b: jnp.sum(jnp.log1p(b**2) / b.shape[0]))(a), [of("n, 2")], [n(5, 2)]),
+        "gather": (lambda a, i: (a[i], jnp.take(a, i, 0)), [of("n, 3"), of("m", i32)], [n(6, 3), np.array([0, 5, 2], i32)]),
+        "scatter": (lambda a, i, v: a.at[i].add(v), [of("n"), of("m", i32), of("m")], [n(6), np.array([0, 5, 0], i32), n(3)]),
+        "dynamic_slice": (lambda a, i: lax.dynamic_slice(a, (i,), (2,)), [of("n"), of("", i32)], [n(6), i32(3)]),
+        "conv": (lambda a, w: lax.conv_general_dilated(a, w, (1, 2), "SAME"), [of("b, 2, h, w"), of("3, 2, 3, 3")], [n(2, 2, 6, 5), n(3, 2, 3, 3)]),
+        "pool": (lambda a: lax.reduce_window(a, -jnp.inf, lax.max, (1, 2), (1, 2), "VALID"), [of("n, 2*m")], [n(3, 6)]),
+        "vmap": (lambda a: jax.vmap(lambda r: jnp.outer(r, r).sum(0))(a), [of("n, 3")], [n(4, 3)]),
+        "einsum": (lambda a, b: jnp.einsum("bij,bjk->bik", a, b), [of("b, n, m"), of("b, m, 2")], [n(2, 3, 4), n(2, 4, 2)]),
+        "iota": (lambda a: jnp.eye(a.shape[0]) * a + jnp.arange(2 * a.shape[0]).sum(), [of("n")], [n(4)]),
+        "mlp": (lambda x, w, b: jnn.relu(x @ w + b).mean(0), [of("n, d"), of("d, 5"), of("5")], [n(6, 4), n(4, 5), n(5)]),
+        "attention": (lambda q, k, v: jnn.softmax(q @ k.T / 2.0) @ v, [of("t, d"), of("t, d"), of("t, d")], [n(5, 4), n(5, 4), n(5, 4)]),
+        "erf": (lambda a: (jsp.special.erf(a), jnp.arcsin(a / 10), lax.top_k(a, 2)), [of("n")], [n(7)]),
+        "repeat": (lambda a: (jnp.tile(a, 3), jnp.repeat(a, 2), jnp.flip(a), jnp.roll(a, 1)), [of("n")], [n(4)]),
+        "where_mask": (lambda a: jnp.where(jnp.arange(a.shape[0]) < a.shape[0] // 2, a, 0.0), [of("n")], [n(7)]),
+    }
+
+
+def dynamic_programs(seed):
+    from jax import export
+
+    for name, (fn, shapes, args) in dynamic_table(seed).items():
+        scope = export.SymbolicScope()
+        specs = [jax.ShapeDtypeStruct(export.symbolic_shape(s, scope=scope), d) for s, d in shapes]
+        yield "dyn_" + name, fn, args, lambda fn=fn, specs=specs: export.export(jax.jit(fn))(*specs).mlir_module()
+
+
+def static_programs(seed):
+    for name, (fn, args) in table(seed).items():
+        yield name, fn, args, lambda fn=fn, args=args: jax.jit(fn, keep_unused=True).lower(*args).as_text()
+
+
 def save(path, x):
     x = np.asarray(x)
     if x.dtype.kind == "V" or x.dtype.name in ("bfloat16",) or "float8" in x.dtype.name or "float4" in x.dtype.name:
@@ -338,10 +397,10 @@ def save(path, x):
 
 def main(folder, seed=0):
     made = 0
-    for name, (fn, args) in table(seed).items():
+    for name, fn, args, lower in itertools.chain(static_programs(seed), dynamic_programs(seed)):
         at = os.path.join(folder, name)
         try:
-            text = jax.jit(fn, keep_unused=True).lower(*args).as_text()
+            text = lower()
             outs = jax.tree.leaves(jax.jit(fn, keep_unused=True)(*args))
         except Exception as e:
             print(f"{name}: left out: {type(e).__name__}: {str(e)[:150]}")

@@ -24,6 +24,11 @@ static void control(void **state) {
          " cond {\n%c = stablehlo.compare LT, %i, %three : (" I32 ", " I32
          ") -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n%j = stablehlo.add %i, %a : " I32 "\nstablehlo.return %j, %q, %p : " I32 ", " I32
          ", " I32 "\n}\ncheck.expect_eq_const %r#1, dense<2> : " I32 "\ncheck.expect_eq_const %r#2, dense<1> : " I32},
+        {"state that the body reads from outside too",
+         "%one = stablehlo.constant dense<1> : " I32 "\n%a = stablehlo.add %one, %one : " I32 "\n%r = stablehlo.while(%i = %a) : " I32
+         " cond {\n%n = stablehlo.constant dense<9> : " I32 "\n%c = stablehlo.compare LT, %i, %n : (" I32 ", " I32
+         ") -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n%b = stablehlo.convert %a : " I32 "\n%j = stablehlo.add %i, %b : " I32
+         "\nstablehlo.return %j : " I32 "\n}\ncheck.expect_eq_const %r, dense<10> : " I32},
         {"a loop in a loop reads the outer values",
          "%z = stablehlo.constant dense<0> : " I32 "\n%one = stablehlo.constant dense<1> : " I32 "\n%n = stablehlo.constant dense<4> : " I32
          "\n%r:2 = stablehlo.while(%i = %z, %s = %z) : " I32 ", " I32 " cond {\n%c = stablehlo.compare LT, %i, %n : (" I32 ", " I32

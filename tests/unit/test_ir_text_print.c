@@ -166,7 +166,7 @@ static void every_attribute_has_a_name(void **state) {
                          "called_computations = [@g], "
                          "z = #a} : (tensor<3xf32>) -> tensor<3xf32>\n  return\n}");
     const ir_op *op = m->funcs->body->first;
-    assert_int_equal(op->n_attrs, 5);
+    assert_int_equal(op->n_attrs, 7);
     for (uint32_t i = 0; i < op->n_attrs; i++) check_names(&op->attrs[i]);
     ir_module_free(m);
 }
