@@ -130,6 +130,7 @@ static void new_gradient(lazy_ctx *c, const lazy_target *t, lazy_buf *b) {
         return;
     }
     s->name = s->path = t->path;
+    s->layout = c->slots[t->slot].layout;
     s->buf = b;
     lazy_set_grad((xt_tensor){t->slot, t->generation}, g);
 }

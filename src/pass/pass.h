@@ -11,10 +11,17 @@
 
 #include "ir/ir.h"
 
+typedef struct pass_spmd_stats { /* what pass_lower_spmd did */
+    size_t all_reduce, all_gather, reduce_scatter, all_to_all, slices;
+    size_t whole; /* ops without a rule whose operands had to be made whole */
+    const char *whole_first; /* the first of them, static */
+} pass_spmd_stats;
 typedef struct pass_ctx {
     bool changed; /* set by a pass, cleared by the runner before each */
     bool inexact; /* rewrites that round differently are welcome */
     bool verify; /* ir_verify after each pass: on in builds with assertions */
+    int partitions; /* devices that pass_lower_spmd divides the program over; 0 and 1: it only takes annotations out */
+    pass_spmd_stats spmd;
     int stage; /* how many passes the runner has run: orders the dumps of one program */
     int program; /* number of the program within the process, for dumps; 0 until the first */
 } pass_ctx;

@@ -1,0 +1,136 @@
+/* Shardings along equal factors: what one tensor of an op says about a factor, the others hear, as far as their own axes are free. Values whose
+ * sharding the program states never change. A value that several neighbours would divide in different ways keeps what came first; resharding at
+ * the op then makes up for it.
+ *
+ * Order matters where axes compete. Dims are visited from the most significant (by custom the batch), and broadcasts to something larger hear from
+ * their users before they speak: a bias that is divided for storage is cheap to join, what is made of it is not. */
+#include "pass/spmd.h"
+
+enum { MOST_ROUNDS = 32 };
+
+spmd_assign spmd_assign_none(void) {
+    spmd_assign a;
+    memset(a.factor, -1, sizeof a.factor);
+    memset(a.pos, 0, sizeof a.pos);
+    return a;
+}
+
+int spmd_assign_axes(const spmd_assign *a, int factor, int8_t out[IR_SHARD_AXES]) {
+    int n = 0;
+    for (int x = 0; x < IR_SHARD_AXES; x++)
+        if (a->factor[x] == factor) {
+            out[a->pos[x]] = (int8_t)x;
+            n++;
+        }
+    return n;
+}
+
+spmd_assign spmd_project(const ir_grid *g, const spmd_rule *r, size_t tensor, const ir_sharding *s) {
+    spmd_assign a = spmd_assign_none();
+    const ir_type *t = r->types[tensor];
+    for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++) {
+        const spmd_dim *dim = &r->dims[tensor][d];
+        int8_t axes[IR_SHARD_AXES];
+        int n = dim->n ? ir_sharding_axes(s, (int)d, axes) : 0, k = 0, pos = 0;
+        int64_t used = 1;
+        for (int i = 0; i < n && k < dim->n; i++) {
+            int64_t size = r->factors[dim->factor[k]].size;
+            if (size % (used * g->size[axes[i]])) break;
+            a.factor[axes[i]] = dim->factor[k];
+            a.pos[axes[i]] = (uint8_t)pos++;
+            used *= g->size[axes[i]];
+            if (used < size) continue;
+            k++;
+            used = 1;
+            pos = 0;
+        }
+    }
+    return a;
+}
+
+ir_sharding spmd_unproject(const ir_grid *g, const spmd_rule *r, size_t tensor, const spmd_assign *a) {
+    ir_sharding s = ir_sharding_none();
+    const ir_type *t = r->types[tensor];
+    for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++) {
+        const spmd_dim *dim = &r->dims[tensor][d];
+        for (int k = 0; k < dim->n; k++) {
+            int8_t axes[IR_SHARD_AXES];
+            int n = spmd_assign_axes(a, dim->factor[k], axes);
+            int64_t parts = 1;
+            for (int i = 0; i < n; i++) {
+                if (s.dim[axes[i]] < 0) ir_sharding_add(&s, axes[i], (int)d);
+                parts *= g->size[axes[i]];
+            }
+            if (parts < r->factors[dim->factor[k]].size) break; /* tiles go no further */
+        }
+    }
+    return s;
+}
+
+/* --- one op -------------------------------------------------------------------------------------------------------------------------------------- */
+static const ir_value *tensor_of(const ir_op *op, size_t t) { return t < op->n_in ? op->in[t] : &op->out[t - op->n_in]; }
+
+/* Adds what tensor t says to what is said already: a list of axes that goes on where the known one ends. */
+static void hear(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, spmd_assign *known) {
+    spmd_assign a = spmd_project(&s->grid, r, t, &spmd_value_of(s, tensor_of(op, t))->want);
+    for (size_t f = 0; f < r->n_factors; f++) {
+        int8_t mine[IR_SHARD_AXES], theirs[IR_SHARD_AXES];
+        int n = spmd_assign_axes(&a, (int)f, mine), k = spmd_assign_axes(known, (int)f, theirs);
+        bool goes_on = n > k && memcmp(mine, theirs, (size_t)k) == 0;
+        for (int i = k; i < n && goes_on; i++)
+            if (known->factor[mine[i]] >= 0) goes_on = false; /* divides another factor already */
+        for (int i = k; i < n && goes_on; i++) {
+            known->factor[mine[i]] = (int16_t)f;
+            known->pos[mine[i]] = (uint8_t)i;
+        }
+    }
+}
+
+/* Tensor t takes over what it has no contradiction to. */
+static bool speak(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, const spmd_assign *known) {
+    spmd_value *v = spmd_value_of(s, tensor_of(op, t));
+    if (v->fixed) return false;
+    ir_sharding next = spmd_unproject(&s->grid, r, t, known), merged = v->want;
+    bool changed = false;
+    const ir_type *type = r->types[t];
+    for (uint32_t d = 0; type->kind == IR_TENSOR && d < type->rank; d++) {
+        int8_t old[IR_SHARD_AXES], new[IR_SHARD_AXES];
+        int n = ir_sharding_axes(&v->want, (int)d, old), k = ir_sharding_axes(&next, (int)d, new);
+        if (k <= n || memcmp(old, new, (size_t)n) != 0) continue;
+        for (int i = n; i < k && merged.dim[new[i]] < 0; i++) {
+            ir_sharding_add(&merged, new[i], (int)d);
+            changed = true;
+        }
+    }
+    if (changed) v->want = merged;
+    return changed;
+}
+
+static bool grows(const ir_op *op) { return op->code == OP_broadcast_in_dim && op->out[0].type->count > op->in[0]->type->count; }
+
+static bool visit(spmd *s, size_t k, bool forward, bool early) {
+    const ir_op *op = s->ops[k];
+    const spmd_rule *r = s->rules[k];
+    if (!r->known) return false;
+    spmd_assign known = spmd_assign_none();
+    bool hears_operands = !(early && grows(op)), changed = false;
+    size_t n_in = op->n_in, n = r->n_tensors;
+    for (size_t i = 0; i < n; i++) {
+        size_t t = forward ? i : (i < n - n_in ? n_in + i : i - (n - n_in)); /* backward: results first */
+        if (t >= n_in || hears_operands) hear(s, r, op, t, &known);
+    }
+    for (size_t t = 0; t < n; t++) changed |= speak(s, r, op, t, &known);
+    return changed;
+}
+
+xt_status spmd_propagate(spmd *s) {
+    for (int early = 1; early >= 0; early--) {
+        bool changed = true;
+        for (int round = 0; changed && round < MOST_ROUNDS; round++) {
+            changed = false;
+            for (size_t k = 0; k < s->n_ops; k++) changed |= visit(s, k, true, early);
+            for (size_t k = s->n_ops; k-- > 0;) changed |= visit(s, k, false, early);
+        }
+    }
+    return NULL;
+}

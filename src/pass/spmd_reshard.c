@@ -1,0 +1,218 @@
+/* Moving a tensor from one form to another: local slices where devices need less than they have, collectives where they need more, in the order that
+ * moves the fewest bytes: first cut what can be cut, then exchange (one axis that leaves the end of a dim for the end of another: all_to_all), then
+ * join (all_gather), then cut the rest. Collectives name devices by number (use_global_device_ids): a partitioned program has one replica. */
+#include "pass/spmd.h"
+
+static xt_status oom(void) { return status_oom(0, "partitioning"); }
+
+/* --- places and groups ---------------------------------------------------------------------------------------------------------------------------- */
+static ir_value *i32(spmd *s, int64_t v) { return ir_splat(&s->b, ir_scalar(XT_I32), (double)v); }
+
+static ir_value *digit(spmd *s, int axis) {
+    if (s->digits[axis]) return s->digits[axis];
+    if (!s->partition) {
+        ir_op *id = ir_build(&s->b, OP_partition_id, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
+        s->partition = id ? ir_convert(&s->b, &id->out[0], XT_I32) : NULL;
+    }
+    ir_value *v = s->partition;
+    if (s->grid.stride[axis] > 1) v = v ? ir_divide(&s->b, v, i32(s, s->grid.stride[axis])) : NULL;
+    if (s->grid.stride[axis] * s->grid.size[axis] < s->grid.devices) v = v ? ir_remainder(&s->b, v, i32(s, s->grid.size[axis])) : NULL;
+    return s->digits[axis] = v;
+}
+
+ir_value *spmd_index(spmd *s, const int8_t *axes, int n) {
+    ir_value *at = NULL;
+    for (int i = 0; i < n; i++) {
+        ir_value *d = digit(s, axes[i]);
+        if (!d) return NULL;
+        at = at ? ir_add(&s->b, ir_multiply(&s->b, at, i32(s, s->grid.size[axes[i]])), d) : d;
+    }
+    return at ? at : i32(s, 0);
+}
+
+/* replica_groups: devices that differ along `axes` only, counted with the first axis slowest. */
+static ir_attr groups_of(spmd *s, const int8_t *axes, int n) {
+    int64_t members = 1, devices = s->grid.devices;
+    for (int i = 0; i < n; i++) members *= s->grid.size[axes[i]];
+    int64_t *ids = arena_alloc(s->mem, (size_t)devices * sizeof *ids), k = 0;
+    for (int64_t first = 0; ids && first < devices; first++) {
+        bool leads = true;
+        for (int i = 0; i < n; i++) leads = leads && first / s->grid.stride[axes[i]] % s->grid.size[axes[i]] == 0;
+        if (!leads) continue;
+        for (int64_t m = 0; m < members; m++) {
+            int64_t rest = m, id = first;
+            for (int i = n; i-- > 0; rest /= s->grid.size[axes[i]]) id += rest % s->grid.size[axes[i]] * s->grid.stride[axes[i]];
+            ids[k++] = id;
+        }
+    }
+    if (!ids && !s->b.status) s->b.status = oom();
+    return ir_attr_ints2(&s->b, IR_A_replica_groups, (size_t)(devices / members), (size_t)members, ids ? ids : (const int64_t[]){0});
+}
+
+static ir_value *collective(spmd *s, ir_opcode code, ir_value *x, size_t n_attrs, const ir_attr *attrs, ir_block *region, const ir_type *out) {
+    if (!x || !out || s->b.status) return NULL;
+    ir_op *op = ir_build(&s->b, code, 1, &x, n_attrs, attrs, region ? 1 : 0, &region, 1, &out);
+    return op ? &op->out[0] : NULL;
+}
+
+static const ir_type *with_dim(const ir_type *t, int dim, int64_t to) {
+    int64_t dims[IR_MAX_RANK];
+    memcpy(dims, t->dims, t->rank * sizeof *dims);
+    dims[dim] = to;
+    return ir_tensor(t->dtype, t->rank, dims);
+}
+
+static int64_t product(const spmd *s, const int8_t *axes, int n) {
+    int64_t p = 1;
+    for (int i = 0; i < n; i++) p *= s->grid.size[axes[i]];
+    return p;
+}
+
+/* --- forms ------------------------------------------------------------------------------------------------------------------------------------------ */
+static void drop_last(const ir_sharding *of, int dim, int keep, ir_sharding *out) {
+    for (int a = 0; a < IR_SHARD_AXES; a++)
+        if (of->dim[a] == dim && of->pos[a] >= keep) {
+            out->dim[a] = -1;
+            out->pos[a] = 0;
+        }
+}
+
+/* How many axes the two forms have in common at the front of a dim. */
+static int common(const ir_sharding *a, const ir_sharding *b, int dim) {
+    int8_t x[IR_SHARD_AXES], y[IR_SHARD_AXES];
+    int n = ir_sharding_axes(a, dim, x), k = ir_sharding_axes(b, dim, y), i = 0;
+    while (i < n && i < k && x[i] == y[i]) i++;
+    return i;
+}
+
+/* Cuts the dims whose form is the beginning of the wanted one, along axes that are free. */
+static ir_value *cut(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding *to) {
+    ir_value *start[IR_MAX_RANK];
+    int64_t sizes[IR_MAX_RANK];
+    bool any = false;
+    if (!v) return NULL;
+    uint32_t rank = v->type->rank;
+    for (uint32_t d = 0; d < rank; d++) {
+        int8_t have[IR_SHARD_AXES], want[IR_SHARD_AXES];
+        int n = ir_sharding_axes(form, (int)d, have), k = ir_sharding_axes(to, (int)d, want), at = n;
+        start[d] = NULL;
+        sizes[d] = v->type->dims[d];
+        if (common(form, to, (int)d) < n) continue;
+        while (at < k && form->dim[want[at]] < 0) ir_sharding_add(form, want[at++], (int)d);
+        if (at == n) continue;
+        sizes[d] /= product(s, want + n, at - n);
+        start[d] = ir_multiply(&s->b, spmd_index(s, want + n, at - n), i32(s, sizes[d]));
+        any = true;
+    }
+    if (!any) return v;
+    for (uint32_t d = 0; d < rank; d++)
+        if (!start[d]) start[d] = i32(s, 0);
+    s->stats->slices++;
+    return ir_dynamic_slice(&s->b, v, rank, start, sizes);
+}
+
+static ir_value *exchange(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding *to) {
+    for (bool again = true; again && v;) {
+        again = false;
+        for (uint32_t d = 0; d < v->type->rank && !again; d++) {
+            int8_t have[IR_SHARD_AXES], want[IR_SHARD_AXES];
+            int n = ir_sharding_axes(form, (int)d, have), axis = n ? have[n - 1] : -1, e = n ? to->dim[axis] : -1;
+            if (e < 0 || e == (int)d || common(form, to, (int)d) == n) continue;
+            int ne = ir_sharding_axes(form, e, have), ke = ir_sharding_axes(to, e, want);
+            if (common(form, to, e) != ne || ke <= ne || want[ne] != axis) continue;
+            int8_t only = (int8_t)axis;
+            int64_t parts = s->grid.size[axis];
+            ir_attr attrs[] = {ir_attr_int(IR_A_split_dimension, e), ir_attr_int(IR_A_concat_dimension, (int64_t)d), ir_attr_int(IR_A_split_count, parts), groups_of(s, &only, 1),
+                               ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
+            const ir_type *type = with_dim(with_dim(v->type, e, v->type->dims[e] / parts), (int)d, v->type->dims[d] * parts);
+            v = collective(s, OP_all_to_all, v, BASE_COUNT(attrs), attrs, NULL, type);
+            ir_sharding before = *form;
+            drop_last(&before, (int)d, n - 1, form);
+            ir_sharding_add(form, axis, e);
+            s->stats->all_to_all++;
+            again = true;
+        }
+    }
+    return v;
+}
+
+static ir_value *join(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding *to) {
+    for (uint32_t d = 0; v && d < v->type->rank; d++) {
+        int8_t have[IR_SHARD_AXES];
+        int n = ir_sharding_axes(form, (int)d, have), keep = common(form, to, (int)d);
+        if (keep == n) continue;
+        ir_attr attrs[] = {ir_attr_int(IR_A_all_gather_dim, d), groups_of(s, have + keep, n - keep), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
+                           ir_attr_unit(IR_A_use_global_device_ids)};
+        v = collective(s, OP_all_gather, v, BASE_COUNT(attrs), attrs, NULL, with_dim(v->type, (int)d, v->type->dims[d] * product(s, have + keep, n - keep)));
+        ir_sharding before = *form;
+        drop_last(&before, (int)d, keep, form);
+        s->stats->all_gather++;
+    }
+    return v;
+}
+
+/* One number everywhere needs no moving: it is made anew in the size that is wanted. */
+static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, const ir_sharding *to) {
+    const ir_type *local = ir_shard_type(&s->grid, to, type);
+    const ir_op *op = v->def;
+    if (!op || !local) return NULL;
+    if (op->code == OP_constant && ir_get_literal(op)->splat) {
+        ir_attr value = ir_attr_dense(&s->b, IR_A_value, local, ir_get_literal(op)->data, true);
+        ir_op *made = ir_build(&s->b, OP_constant, 0, NULL, 1, &value, 0, NULL, 0, NULL);
+        return made ? &made->out[0] : NULL;
+    }
+    return op->code == OP_broadcast_in_dim && op->in[0]->type->rank == 0 ? ir_broadcast_scalar(&s->b, op->in[0], local) : NULL;
+}
+
+ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding from, const ir_sharding *to) {
+    if (!v || type->kind != IR_TENSOR || ir_sharding_equal(&from, to)) return v;
+    ir_value *anew = made_anew(s, v, type, to);
+    if (anew || s->b.status) return anew;
+    v = cut(s, v, &from, to);
+    v = exchange(s, v, &from, to);
+    v = join(s, v, &from, to);
+    return cut(s, v, &from, to);
+}
+
+/* --- partial values ------------------------------------------------------------------------------------------------------------------------------------ */
+static ir_block *reducer(spmd *s, ir_opcode code, xt_dtype t) {
+    ir_block *block = ir_block_new(s->m);
+    const ir_type *e = ir_scalar(t);
+    ir_value *x = block ? ir_block_arg(s->m, block, e) : NULL, *y = x ? ir_block_arg(s->m, block, e) : NULL;
+    if (!y) {
+        if (!s->b.status) s->b.status = oom();
+        return NULL;
+    }
+    ir_builder inner = {.m = s->m, .block = block, .src = s->b.src, .path = s->b.path};
+    ir_value *result = ir_binary(&inner, code, x, y);
+    ir_return(&inner, 1, &result);
+    if (inner.status && !s->b.status) s->b.status = inner.status;
+    return s->b.status ? NULL : block;
+}
+
+ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode combine, unsigned axes, ir_sharding *have, const ir_sharding *want) {
+    for (uint32_t d = 0; v && d < type->rank; d++) {
+        int8_t mine[IR_SHARD_AXES], next[IR_SHARD_AXES];
+        int n = ir_sharding_axes(have, (int)d, mine), k = ir_sharding_axes(want, (int)d, next), at = n;
+        if (common(have, want, (int)d) < n) continue;
+        int64_t rest = v->type->dims[d];
+        while (at < k && (axes & 1u << next[at]) && rest % s->grid.size[next[at]] == 0) rest /= s->grid.size[next[at++]];
+        if (at == n) continue;
+        ir_attr attrs[] = {ir_attr_int(IR_A_scatter_dimension, d), groups_of(s, next + n, at - n), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1),
+                           ir_attr_unit(IR_A_use_global_device_ids)};
+        v = collective(s, OP_reduce_scatter, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype), with_dim(v->type, (int)d, rest));
+        for (int i = n; i < at; i++) {
+            ir_sharding_add(have, next[i], (int)d);
+            axes &= ~(1u << next[i]);
+        }
+        s->stats->reduce_scatter++;
+    }
+    if (!v || !axes) return v;
+    int8_t list[IR_SHARD_AXES];
+    int n = 0;
+    for (int a = 0; a < s->grid.n_axes; a++)
+        if (axes & 1u << a) list[n++] = (int8_t)a;
+    ir_attr attrs[] = {groups_of(s, list, n), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1), ir_attr_unit(IR_A_use_global_device_ids)};
+    s->stats->all_reduce++;
+    return collective(s, OP_all_reduce, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype), v->type);
+}

@@ -1,0 +1,413 @@
+/* The partitioner against the interpreter: a table of small programs, each partitioned over 2, 4 and 6 devices under many shardings of its arguments,
+ * results and intermediate values, run by the interpreter's grid of processes, and put together again: what comes out must be what one device computes,
+ * and values that are whole must be the same everywhere. Then what the partitioner is expected to choose, counted in collectives. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "ir/interp.h"
+#include "ir/sharding.h"
+#include "pass/pass.h"
+
+static uint64_t seed;
+static uint32_t draw(uint32_t n) {
+    seed = seed * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(seed >> 33) % n;
+}
+
+static void ok(xt_status s, const char *text) {
+    if (s) fail_msg("%s\n%s", xt_status_message(s), text);
+}
+
+static ir_module *parsed(const char *text) {
+    ir_module *m = NULL;
+    ok(ir_parse(text, strlen(text), "test", &m), text);
+    ok(ir_verify(m), text);
+    return m;
+}
+
+/* --- shardings at random ------------------------------------------------------------------------------------------------------------------------------ */
+static ir_grid grid_of(int64_t devices) {
+    ir_grid g = {.devices = devices};
+    if (devices == 6) g.n_axes = 2, g.size[0] = 3, g.stride[0] = 2, g.size[1] = 2, g.stride[1] = 1;
+    else if (devices == 4) g.n_axes = 2, g.size[0] = 2, g.stride[0] = 2, g.size[1] = 2, g.stride[1] = 1;
+    else g.n_axes = 1, g.size[0] = devices, g.stride[0] = 1;
+    return g;
+}
+
+static ir_sharding random_sharding(const ir_grid *g, const ir_type *t) {
+    ir_sharding s = ir_sharding_none();
+    int from = (int)draw(2), n = g->n_axes;
+    for (int k = 0; k < n && t->rank; k++) {
+        int a = from ? n - 1 - k : k;
+        uint32_t d = draw(t->rank + 1);
+        if (d == t->rank || t->dims[d] % (ir_sharding_parts(g, &s, (int)d) * g->size[a])) continue;
+        ir_sharding_add(&s, a, (int)d);
+    }
+    return s;
+}
+
+static const char *text_of(ir_module *m, const ir_grid *g, const ir_sharding *s, size_t rank) {
+    str out = STR_INIT;
+    ir_sharding_print(g, s, rank, &out);
+    const char *copy = arena_strdup(m->mem, str_cstr(&out));
+    str_free(&out);
+    return copy;
+}
+
+/* --- parts of arrays ------------------------------------------------------------------------------------------------------------------------------------ */
+static void copy_part(const ir_grid *g, const ir_sharding *s, int64_t device, const array *whole, const array *part, bool into_whole, bool check, const char *text) {
+    const ir_type *t = whole->type, *l = part->type;
+    size_t elem = xt_dtype_size(t->dtype);
+    for (int64_t i = 0; i < l->count; i++) {
+        int64_t rest = i, at = 0, stride = 1;
+        for (uint32_t d = t->rank; d-- > 0;) {
+            int8_t axes[IR_SHARD_AXES];
+            int n = ir_sharding_axes(s, (int)d, axes);
+            int64_t index = 0;
+            for (int k = 0; k < n; k++) index = index * g->size[axes[k]] + device / g->stride[axes[k]] % g->size[axes[k]];
+            at += (index * l->dims[d] + rest % l->dims[d]) * stride;
+            rest /= l->dims[d];
+            stride *= t->dims[d];
+        }
+        char *w = (char *)whole->data + (size_t)at * elem, *p = (char *)part->data + (size_t)i * elem;
+        if (check) {
+            double want = array_get(whole, at), got = array_get(part, i), scale = fabs(want) > 1 ? fabs(want) : 1;
+            if (!(fabs(want - got) <= 2e-5 * scale) && !(isnan(want) && isnan(got))) fail_msg("device %lld has %.9g at element %lld, one device computes %.9g\n%s", (long long)device, got, (long long)at, want, text);
+        } else if (into_whole)
+            memcpy(w, p, elem);
+        else
+            memcpy(p, w, elem);
+    }
+}
+
+/* --- one program ------------------------------------------------------------------------------------------------------------------------------------------ */
+enum { MOST = 8 };
+typedef struct run {
+    ir_grid grid;
+    size_t n_in, n_out;
+    array in[MOST], want[MOST];
+    ir_sharding in_form[MOST], out_form[MOST];
+    pass_spmd_stats stats;
+} run;
+
+static void fill(array *a) {
+    for (int64_t i = 0; i < a->type->count; i++) {
+        double v = ir_dtype_is_float(a->type->dtype) ? (double)draw(2000) / 1000 - 1 : (double)draw(7);
+        if (a->type->dtype == XT_BOOL) v = draw(2);
+        array_set(a, i, v);
+    }
+}
+
+/* A main that runs @part on every device. */
+static void add_main(ir_module *m, run *r) {
+    ir_func *part = ir_func_find(m, "main");
+    part->name = "part";
+    ir_func *f = ir_func_new(m, "main", true);
+    size_t n = (size_t)r->grid.devices;
+    ir_value **args = arena_alloc(m->mem, (n * r->n_in + 1) * sizeof *args);
+    const ir_type **types = arena_alloc(m->mem, (n * r->n_out + 1) * sizeof *types);
+    ir_attr *row = arena_alloc(m->mem, n * sizeof *row), *rows = arena_alloc(m->mem, sizeof *rows);
+    for (size_t k = 0; k < n; k++) {
+        for (size_t i = 0; i < r->n_in; i++) args[k * r->n_in + i] = ir_func_arg(f, part->body->args[i]->type);
+        for (size_t i = 0; i < r->n_out; i++) types[k * r->n_out + i] = part->result_types[i];
+        row[k] = (ir_attr){.kind = IR_AK_SYMBOL, .n = 4, .v.s = "part"};
+    }
+    *rows = (ir_attr){.kind = IR_AK_ARRAY, .n = n, .v.list = row};
+    ir_attr programs = {.key = IR_A_programs, .kind = IR_AK_ARRAY, .name = "programs", .n = 1, .v.list = rows};
+    ir_builder b = ir_at_end(m, ir_func_block(f));
+    ir_op *op = ir_build(&b, OP_interpreter_run_parallel, n * r->n_in, args, 1, &programs, 0, NULL, n * r->n_out, types);
+    ir_value **out = arena_alloc(m->mem, (n * r->n_out + 1) * sizeof *out);
+    for (size_t i = 0; op && i < n * r->n_out; i++) out[i] = &op->out[i];
+    if (op) ir_return(&b, n * r->n_out, out);
+    ok(b.status, "run_parallel");
+}
+
+static void check_parts(ir_module *m, run *r, const char *text) {
+    ir_func *part = ir_func_find(m, "main");
+    size_t n = (size_t)r->grid.devices;
+    array *in = base_calloc(n * r->n_in + 1, sizeof *in), *out = base_calloc(n * r->n_out + 1, sizeof *out);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < r->n_in; i++) {
+            ok(array_new(part->body->args[i]->type, &in[k * r->n_in + i]), text);
+            copy_part(&r->grid, &r->in_form[i], (int64_t)k, &r->in[i], &in[k * r->n_in + i], false, false, text);
+        }
+    add_main(m, r);
+    ok(interp_run(m, "main", NULL, n * r->n_in, in, n * r->n_out, out), text);
+    for (size_t k = 0; k < n; k++)
+        for (size_t i = 0; i < r->n_out; i++) copy_part(&r->grid, &r->out_form[i], (int64_t)k, &r->want[i], &out[k * r->n_out + i], false, true, text);
+    for (size_t i = 0; i < n * r->n_in; i++) array_free(&in[i]);
+    for (size_t i = 0; i < n * r->n_out; i++) array_free(&out[i]);
+    base_free(in);
+    base_free(out);
+}
+
+static void annotate(ir_module *m, run *r) {
+    ir_func *f = ir_func_find(m, "main");
+    for (ir_op *op = f->body->first; op->next; op = op->next) {
+        if (draw(5) || ir_is_sharding(op) || !op->n_out || op->out[0].type->kind != IR_TENSOR) continue;
+        ir_sharding s = random_sharding(&r->grid, op->out[0].type);
+        ir_builder b = ir_before(m, op->next);
+        ir_value *v = ir_annotate_sharding(&b, &op->out[0], text_of(m, &r->grid, &s, op->out[0].type->rank));
+        ok(b.status, "annotation");
+        ir_op *made = v->def;
+        ir_replace_uses(m, &op->out[0], v);
+        ir_set_operand(made, 0, &op->out[0]);
+        op = made;
+    }
+}
+
+static void partition(ir_module *m, run *r, const char *text) {
+    ir_func *f = ir_func_find(m, "main");
+    for (size_t i = 0; i < r->n_in; i++) ir_func_set_arg_attr(f, i, ir_attr_named_string(m, IR_SHARDING_ATTR, text_of(m, &r->grid, &r->in_form[i], f->body->args[i]->type->rank)));
+    for (size_t i = 0; i < r->n_out; i++) ir_func_set_result_attr(f, i, ir_attr_named_string(m, IR_SHARDING_ATTR, text_of(m, &r->grid, &r->out_form[i], f->result_types[i]->rank)));
+    str before = STR_INIT, after = STR_INIT;
+    ok(ir_print(m, 0, &before), text);
+    pass_ctx c = {.partitions = (int)r->grid.devices};
+    xt_status s = pass_lower_spmd(&c, m);
+    if (!s) s = ir_verify(m);
+    ok(s, str_cstr(&before));
+    ok(ir_print(m, 0, &after), text);
+    r->stats = c.spmd;
+    str_printf(&before, "%s", str_cstr(&after));
+    check_parts(m, r, str_cstr(&before));
+    str_free(&before);
+    str_free(&after);
+}
+
+static void prepare(run *r, const char *text, int64_t devices) {
+    ir_module *m = parsed(text);
+    ir_func *f = ir_func_find(m, "main");
+    *r = (run){.grid = grid_of(devices), .n_in = f->body->n_args, .n_out = f->n_results};
+    for (size_t i = 0; i < r->n_in; i++) {
+        ok(array_new(f->body->args[i]->type, &r->in[i]), text);
+        fill(&r->in[i]);
+        r->in_form[i] = ir_sharding_none();
+    }
+    for (size_t i = 0; i < r->n_out; i++) r->out_form[i] = ir_sharding_none();
+    ok(interp_run(m, "main", NULL, r->n_in, r->in, r->n_out, r->want), text);
+    ir_module_free(m);
+}
+
+static void finish(run *r) {
+    for (size_t i = 0; i < r->n_in; i++) array_free(&r->in[i]);
+    for (size_t i = 0; i < r->n_out; i++) array_free(&r->want[i]);
+}
+
+/* --- the table ---------------------------------------------------------------------------------------------------------------------------------------------- */
+#define F(args, results, body) "func.func @main(" args ") -> (" results ") {\n" body "\n}\n"
+#define T "tensor<12x8xf32>"
+#define ADDS "{\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = stablehlo.add %p, %q : tensor<f32>\nstablehlo.return %s : tensor<f32>\n}"
+#define ADD "(" ADDS ")"
+#define MAX "({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = stablehlo.maximum %p, %q : tensor<f32>\nstablehlo.return %s : tensor<f32>\n})"
+#define Z "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+static const struct {
+    const char *name, *text;
+} programs[] = {
+    {"elementwise", F("%a: " T ", %b: " T, T ", " T, "%0 = stablehlo.add %a, %b : " T "\n%1 = stablehlo.tanh %0 : " T "\n%2 = stablehlo.multiply %1, %a : " T "\nreturn %2, %0 : " T ", " T)},
+    {"broadcasts", F("%a: " T ", %b: tensor<8xf32>, %c: tensor<f32>", T,
+                     "%0 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<8xf32>) -> " T "\n%1 = stablehlo.add %a, %0 : " T "\n"
+                     "%2 = stablehlo.broadcast_in_dim %c, dims = [] : (tensor<f32>) -> " T "\n%3 = stablehlo.multiply %1, %2 : " T "\n%4 = stablehlo.constant dense<2.0> : " T
+                     "\n%5 = stablehlo.maximum %3, %4 : " T "\nreturn %5 : " T)},
+    {"shapes", F("%a: tensor<4x6x8xf32>", "tensor<8x24xf32>, tensor<24x8xf32>, tensor<4x2x3x8xf32>",
+                 "%0 = stablehlo.transpose %a, dims = [2, 0, 1] : (tensor<4x6x8xf32>) -> tensor<8x4x6xf32>\n"
+                 "%1 = stablehlo.reshape %0 : (tensor<8x4x6xf32>) -> tensor<8x24xf32>\n%2 = stablehlo.reshape %a : (tensor<4x6x8xf32>) -> tensor<24x8xf32>\n"
+                 "%3 = stablehlo.reshape %2 : (tensor<24x8xf32>) -> tensor<4x2x3x8xf32>\nreturn %1, %2, %3 : tensor<8x24xf32>, tensor<24x8xf32>, tensor<4x2x3x8xf32>")},
+    {"odd reshape", F("%a: tensor<6x4xf32>", "tensor<4x6xf32>, tensor<24xf32>", "%0 = stablehlo.reshape %a : (tensor<6x4xf32>) -> tensor<4x6xf32>\n%1 = stablehlo.reshape %0 : (tensor<4x6xf32>) -> tensor<24xf32>\n"
+                      "return %0, %1 : tensor<4x6xf32>, tensor<24xf32>")},
+    {"product", F("%a: tensor<12x8xf32>, %b: tensor<8x4xf32>", "tensor<12x4xf32>", "%0 = stablehlo.dot_general %a, %b, contracting_dims = [1] x [0] : (tensor<12x8xf32>, tensor<8x4xf32>) -> tensor<12x4xf32>\nreturn %0 : tensor<12x4xf32>")},
+    {"batched product", F("%a: tensor<4x6x8xf32>, %b: tensor<4x8x12xf32>", "tensor<4x6x12xf32>",
+                          "%0 = stablehlo.dot_general %a, %b, batching_dims = [0] x [0], contracting_dims = [2] x [1] : (tensor<4x6x8xf32>, tensor<4x8x12xf32>) -> tensor<4x6x12xf32>\nreturn %0 : tensor<4x6x12xf32>")},
+    {"mlp and its gradient", F("%x: tensor<12x8xf32>, %w: tensor<16x8xf32>, %v: tensor<8x16xf32>", "tensor<12x8xf32>, tensor<16x8xf32>, tensor<8x16xf32>, tensor<f32>",
+                               Z "%0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<12x8xf32>, tensor<16x8xf32>) -> tensor<12x16xf32>\n"
+                                 "%1 = stablehlo.tanh %0 : tensor<12x16xf32>\n%2 = stablehlo.dot_general %1, %v, contracting_dims = [1] x [1] : (tensor<12x16xf32>, tensor<8x16xf32>) -> tensor<12x8xf32>\n"
+                                 "%3 = stablehlo.dot_general %2, %1, contracting_dims = [0] x [0] : (tensor<12x8xf32>, tensor<12x16xf32>) -> tensor<8x16xf32>\n"
+                                 "%4 = stablehlo.dot_general %2, %v, contracting_dims = [1] x [0] : (tensor<12x8xf32>, tensor<8x16xf32>) -> tensor<12x16xf32>\n"
+                                 "%5 = stablehlo.dot_general %4, %x, contracting_dims = [0] x [0] : (tensor<12x16xf32>, tensor<12x8xf32>) -> tensor<16x8xf32>\n"
+                                 "%6 = stablehlo.subtract %w, %5 : tensor<16x8xf32>\n%7 = stablehlo.subtract %v, %3 : tensor<8x16xf32>\n"
+                                 "%8 = \"stablehlo.reduce\"(%2, %z) " ADD " {dimensions = array<i64: 0, 1>} : (tensor<12x8xf32>, tensor<f32>) -> tensor<f32>\n"
+                                 "return %2, %6, %7, %8 : tensor<12x8xf32>, tensor<16x8xf32>, tensor<8x16xf32>, tensor<f32>")},
+    {"reductions", F("%a: " T, "tensor<8xf32>, tensor<12xf32>, tensor<f32>, tensor<f32>",
+                     Z "%n = stablehlo.constant dense<-1.0> : tensor<f32>\n%0 = \"stablehlo.reduce\"(%a, %z) " ADD " {dimensions = array<i64: 0>} : (" T ", tensor<f32>) -> tensor<8xf32>\n"
+                       "%1 = \"stablehlo.reduce\"(%a, %n) " MAX " {dimensions = array<i64: 1>} : (" T ", tensor<f32>) -> tensor<12xf32>\n"
+                       "%2 = \"stablehlo.reduce\"(%a, %z) " MAX " {dimensions = array<i64: 0, 1>} : (" T ", tensor<f32>) -> tensor<f32>\n"
+                       "%3 = \"stablehlo.reduce\"(%a, %n) " ADD " {dimensions = array<i64: 0, 1>} : (" T ", tensor<f32>) -> tensor<f32>\n"
+                       "return %0, %1, %2, %3 : tensor<8xf32>, tensor<12xf32>, tensor<f32>, tensor<f32>")},
+    {"softmax", F("%a: " T, T,
+                  Z "%n = stablehlo.constant dense<0xFF800000> : tensor<f32>\n%0 = \"stablehlo.reduce\"(%a, %n) " MAX " {dimensions = array<i64: 1>} : (" T ", tensor<f32>) -> tensor<12xf32>\n"
+                    "%1 = stablehlo.broadcast_in_dim %0, dims = [0] : (tensor<12xf32>) -> " T "\n%2 = stablehlo.subtract %a, %1 : " T "\n%3 = stablehlo.exponential %2 : " T "\n"
+                    "%4 = \"stablehlo.reduce\"(%3, %z) " ADD " {dimensions = array<i64: 1>} : (" T ", tensor<f32>) -> tensor<12xf32>\n"
+                    "%5 = stablehlo.broadcast_in_dim %4, dims = [0] : (tensor<12xf32>) -> " T "\n%6 = stablehlo.divide %3, %5 : " T "\nreturn %6 : " T)},
+    {"slices and joins", F("%a: " T ", %b: tensor<12x4xf32>", "tensor<12x12xf32>, tensor<6x8xf32>, tensor<12x4xf32>, tensor<14x8xf32>",
+                           Z "%0 = stablehlo.concatenate %a, %b, dim = 1 : (" T ", tensor<12x4xf32>) -> tensor<12x12xf32>\n%1 = stablehlo.slice %a [2:8, 0:8] : (" T ") -> tensor<6x8xf32>\n"
+                             "%2 = stablehlo.slice %a [0:12, 0:8:2] : (" T ") -> tensor<12x4xf32>\n%3 = stablehlo.pad %a, %z, low = [1, 0], high = [1, 0], interior = [0, 0] : (" T ", tensor<f32>) -> tensor<14x8xf32>\n"
+                             "return %0, %1, %2, %3 : tensor<12x12xf32>, tensor<6x8xf32>, tensor<12x4xf32>, tensor<14x8xf32>")},
+    {"counting", F("%a: " T, T ", tensor<12x8xi32>", "%0 = stablehlo.iota dim = 0 : " T "\n%1 = stablehlo.iota dim = 1 : tensor<12x8xi32>\n%2 = stablehlo.convert %1 : (tensor<12x8xi32>) -> " T "\n"
+                                                     "%3 = stablehlo.multiply %0, %2 : " T "\n%4 = stablehlo.add %3, %a : " T "\nreturn %4, %1 : " T ", tensor<12x8xi32>")},
+    {"constants", F("%a: tensor<4x2xf32>", "tensor<4x2xf32>", "%0 = stablehlo.constant dense<[[1.0, 2.0], [3.0, 4.0], [5.0, 6.0], [7.0, 8.0]]> : tensor<4x2xf32>\n%1 = stablehlo.add %a, %0 : tensor<4x2xf32>\nreturn %1 : tensor<4x2xf32>")},
+    {"embedding", F("%t: tensor<8x6xf32>, %i: tensor<4x12xi32>, %d: tensor<4x12x6xf32>", "tensor<4x12x6xf32>, tensor<8x6xf32>",
+                    "%0 = \"stablehlo.gather\"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [2], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 2>, slice_sizes = array<i64: 1, 6>} : "
+                    "(tensor<8x6xf32>, tensor<4x12xi32>) -> tensor<4x12x6xf32>\n%1 = stablehlo.constant dense<0.0> : tensor<8x6xf32>\n"
+                    "%2 = \"stablehlo.scatter\"(%1, %i, %d) " ADD
+                    " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [2], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2>} : "
+                    "(tensor<8x6xf32>, tensor<4x12xi32>, tensor<4x12x6xf32>) -> tensor<8x6xf32>\nreturn %0, %2 : tensor<4x12x6xf32>, tensor<8x6xf32>")},
+    {"scatter into values", F("%t: tensor<8x6xf32>, %i: tensor<12xi32>, %d: tensor<12x6xf32>", "tensor<8x6xf32>",
+                              "%2 = \"stablehlo.scatter\"(%t, %i, %d) " ADD
+                              " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
+                              "(tensor<8x6xf32>, tensor<12xi32>, tensor<12x6xf32>) -> tensor<8x6xf32>\nreturn %2 : tensor<8x6xf32>")},
+    {"convolution", F("%x: tensor<4x4x6x6xf32>, %w: tensor<8x4x3x3xf32>", "tensor<4x8x4x4xf32>, tensor<8x4x3x3xf32>",
+                      "%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+                      "(tensor<4x4x6x6xf32>, tensor<8x4x3x3xf32>) -> tensor<4x8x4x4xf32>\n"
+                      "%1 = stablehlo.convolution(%x, %0) dim_numbers = [f, b, 0, 1]x[i, o, 0, 1]->[f, b, 0, 1], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
+                      "(tensor<4x4x6x6xf32>, tensor<4x8x4x4xf32>) -> tensor<8x4x3x3xf32>\nreturn %0, %1 : tensor<4x8x4x4xf32>, tensor<8x4x3x3xf32>")},
+    {"pooling", F("%x: tensor<4x2x4x4xf32>, %d: tensor<4x2x2x2xf32>", "tensor<4x2x2x2xf32>, tensor<4x2x4x4xf32>",
+                  Z "%n = stablehlo.constant dense<0xFF800000> : tensor<f32>\n%0 = \"stablehlo.reduce_window\"(%x, %n) " MAX
+                    " {window_dimensions = array<i64: 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 2, 2>} : (tensor<4x2x4x4xf32>, tensor<f32>) -> tensor<4x2x2x2xf32>\n"
+                    "%1 = \"stablehlo.select_and_scatter\"(%x, %d, %z) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = stablehlo.compare GE, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %s : tensor<i1>\n}, " ADDS
+                    ") {window_dimensions = array<i64: 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 2, 2>} : (tensor<4x2x4x4xf32>, tensor<4x2x2x2xf32>, tensor<f32>) -> tensor<4x2x4x4xf32>\n"
+                    "return %0, %1 : tensor<4x2x2x2xf32>, tensor<4x2x4x4xf32>")},
+    {"batch norm", F("%x: tensor<12x4x2xf32>, %s: tensor<4xf32>, %o: tensor<4xf32>, %d: tensor<12x4x2xf32>", "tensor<12x4x2xf32>, tensor<4xf32>, tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<12x4x2xf32>",
+                     "%0:3 = \"stablehlo.batch_norm_training\"(%x, %s, %o) {epsilon = 1.0e-5 : f32, feature_index = 1 : i64} : (tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>) -> (tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>)\n"
+                     "%1:3 = \"stablehlo.batch_norm_grad\"(%x, %s, %0#1, %0#2, %d) {epsilon = 1.0e-5 : f32, feature_index = 1 : i64} : (tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<12x4x2xf32>) -> (tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>)\n"
+                     "%2 = \"stablehlo.batch_norm_inference\"(%x, %s, %o, %0#1, %0#2) {epsilon = 1.0e-5 : f32, feature_index = 1 : i64} : (tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<12x4x2xf32>\n"
+                     "return %0#0, %0#2, %1#0, %1#1, %1#2, %2 : tensor<12x4x2xf32>, tensor<4xf32>, tensor<12x4x2xf32>, tensor<4xf32>, tensor<4xf32>, tensor<12x4x2xf32>")},
+    {"moving windows", F("%a: " T ", %u: tensor<3x8xf32>, %i: tensor<i32>", "tensor<4x8xf32>, " T,
+                         "%c = stablehlo.constant dense<0> : tensor<i32>\n%0 = stablehlo.dynamic_slice %a, %i, %c, sizes = [4, 8] : (" T ", tensor<i32>, tensor<i32>) -> tensor<4x8xf32>\n"
+                         "%1 = stablehlo.dynamic_update_slice %a, %u, %i, %c : (" T ", tensor<3x8xf32>, tensor<i32>, tensor<i32>) -> " T "\nreturn %0, %1 : tensor<4x8xf32>, " T)},
+    {"sorting, turning", F("%a: " T, T ", " T, "%0 = \"stablehlo.sort\"(%a) ({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = stablehlo.compare LT, %p, %q : (tensor<f32>, tensor<f32>) -> tensor<i1>\nstablehlo.return %s : tensor<i1>\n"
+                           "}) {dimension = 1 : i64, is_stable = true} : (" T ") -> " T "\n%1 = stablehlo.reverse %0, dims = [0] : " T "\nreturn %0, %1 : " T ", " T)},
+    {"a loop", F("%a: " T ", %b: " T, T,
+                 "%z = stablehlo.constant dense<0> : tensor<i32>\n%o = stablehlo.constant dense<1> : tensor<i32>\n%n = stablehlo.constant dense<3> : tensor<i32>\n"
+                 "%0:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, " T "\ncond {\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
+                 "%j = stablehlo.add %i, %o : tensor<i32>\n%w = stablehlo.add %v, %b : " T "\nstablehlo.return %j, %w : tensor<i32>, " T "\n}\n%1 = stablehlo.add %0#1, %a : " T "\nreturn %1 : " T)},
+    {"a triangle", F("%a: tensor<4x4xf32>", "tensor<4x4xf32>", "%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n%i = stablehlo.iota dim = 0 : tensor<4x4xi32>\n"
+                       "%j = stablehlo.iota dim = 1 : tensor<4x4xi32>\n%e = stablehlo.compare EQ, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>\n%f = stablehlo.convert %e : (tensor<4x4xi1>) -> tensor<4x4xf32>\n"
+                       "%g = stablehlo.add %0, %f : tensor<4x4xf32>\n%1 = stablehlo.cholesky %g, lower = true : tensor<4x4xf32>\nreturn %1 : tensor<4x4xf32>")},
+    {"choices", F("%c: tensor<12x8xi1>, %a: " T ", %p: tensor<i1>", T, Z "%o = stablehlo.constant dense<0.5> : tensor<f32>\n%0 = stablehlo.negate %a : " T "\n%1 = stablehlo.select %c, %a, %0 : tensor<12x8xi1>, " T "\n"
+                  "%2 = stablehlo.select %p, %1, %a : tensor<i1>, " T "\n%3 = stablehlo.clamp %z, %2, %o : (tensor<f32>, " T ", tensor<f32>) -> " T "\n%4, %5 = stablehlo.optimization_barrier %3, %c : " T ", tensor<12x8xi1>\nreturn %4 : " T)},
+};
+
+static void differential(void **state) {
+    (void)state;
+    static const int64_t devices[] = {2, 4, 6};
+    for (size_t p = 0; p < BASE_COUNT(programs); p++)
+        for (int round = 0; round < 18; round++) {
+            run r;
+            seed = p * 1000 + (uint64_t)round;
+            prepare(&r, programs[p].text, devices[round % 3]);
+            ir_module *m = parsed(programs[p].text);
+            ir_func *f = ir_func_find(m, "main");
+            for (size_t i = 0; i < r.n_in; i++) r.in_form[i] = random_sharding(&r.grid, f->body->args[i]->type);
+            for (size_t i = 0; i < r.n_out; i++) r.out_form[i] = random_sharding(&r.grid, f->result_types[i]);
+            if (round >= 9) annotate(m, &r);
+            partition(m, &r, programs[p].text);
+            ir_module_free(m);
+            finish(&r);
+        }
+}
+
+/* --- what is chosen -------------------------------------------------------------------------------------------------------------------------------------------- */
+static const char *mlp(void) {
+    for (size_t p = 0; p < BASE_COUNT(programs); p++)
+        if (strstr(programs[p].name, "mlp")) return programs[p].text;
+    return NULL;
+}
+
+static void divide(run *r, ir_sharding *s, int dim) {
+    for (int a = 0; a < r->grid.n_axes; a++) ir_sharding_add(s, a, dim);
+}
+
+/* Data parallel: gradients are summed once each, the loss too; nothing else moves. */
+static void data_parallel(void **state) {
+    (void)state;
+    run r;
+    prepare(&r, mlp(), 4);
+    divide(&r, &r.in_form[0], 0);
+    divide(&r, &r.out_form[0], 0);
+    ir_module *m = parsed(mlp());
+    partition(m, &r, mlp());
+    assert_int_equal(r.stats.all_reduce, 3);
+    assert_int_equal(r.stats.all_gather + r.stats.reduce_scatter + r.stats.all_to_all + r.stats.whole, 0);
+    ir_module_free(m);
+    finish(&r);
+}
+
+/* Tensor parallel, Megatron's way: the first layer by outputs, the second by inputs: one sum forward for the result, none for the gradients of the
+ * weights. */
+static void tensor_parallel(void **state) {
+    (void)state;
+    run r;
+    prepare(&r, mlp(), 4);
+    divide(&r, &r.in_form[1], 0);
+    divide(&r, &r.in_form[2], 1);
+    divide(&r, &r.out_form[1], 0);
+    divide(&r, &r.out_form[2], 1);
+    ir_module *m = parsed(mlp());
+    partition(m, &r, mlp());
+    assert_int_equal(r.stats.all_reduce, 1);
+    assert_int_equal(r.stats.all_gather + r.stats.reduce_scatter + r.stats.all_to_all + r.stats.whole, 0);
+    ir_module_free(m);
+    finish(&r);
+}
+
+/* Fully sharded: weights are joined where they are used, gradients are summed into parts. */
+static const char wide[] = F("%x: tensor<64x8xf32>, %w: tensor<4x8xf32>", "tensor<4x8xf32>",
+                             "%0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<64x8xf32>, tensor<4x8xf32>) -> tensor<64x4xf32>\n%1 = stablehlo.tanh %0 : tensor<64x4xf32>\n"
+                             "%5 = stablehlo.dot_general %1, %x, contracting_dims = [0] x [0] : (tensor<64x4xf32>, tensor<64x8xf32>) -> tensor<4x8xf32>\n%6 = stablehlo.subtract %w, %5 : tensor<4x8xf32>\nreturn %6 : tensor<4x8xf32>");
+static void fully_sharded(void **state) {
+    (void)state;
+    run r;
+    prepare(&r, wide, 4);
+    divide(&r, &r.in_form[0], 0);
+    divide(&r, &r.in_form[1], 0);
+    divide(&r, &r.out_form[0], 0);
+    ir_module *m = parsed(wide);
+    partition(m, &r, wide);
+    assert_int_equal(r.stats.all_gather, 1);
+    assert_int_equal(r.stats.reduce_scatter, 1);
+    assert_int_equal(r.stats.all_reduce + r.stats.all_to_all + r.stats.whole, 0);
+    ir_module_free(m);
+    finish(&r);
+}
+
+static void one_device(void **state) {
+    (void)state;
+    ir_module *m = parsed(F("%a: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}", "tensor<4xf32>", "%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{replicated}\"} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
+    pass_ctx c = {0};
+    ok(pass_lower_spmd(&c, m), "one device");
+    ir_op *first = ir_func_find(m, "main")->body->first;
+    assert_int_equal(first->code, OP_func_return);
+    ir_module_free(m);
+}
+
+static void refused(void **state) {
+    (void)state;
+    static const struct {
+        const char *text, *words;
+    } rows[] = {
+        {F("%a: tensor<6xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<6xf32>", "return %a : tensor<6xf32>"), "do not divide"},
+        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "is no sharding"},
+        {F("%a: tensor<8x2xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<8x2xf32>", "return %a : tensor<8x2xf32>"), "speaks of 1 dims"},
+        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]0,3,1,2}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "no mesh"},
+        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<2xf32>",
+           "%0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = \"{manual}\"} : (tensor<8xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"), "partitioned by hand"},
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        ir_module *m = parsed(rows[i].text);
+        pass_ctx c = {.partitions = 4};
+        xt_status s = pass_lower_spmd(&c, m);
+        if (!s || !strstr(xt_status_message(s), rows[i].words)) fail_msg("\"%s\" has no \"%s\"", xt_status_message(s), rows[i].words);
+        xt_status_free(s);
+        ir_module_free(m);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
