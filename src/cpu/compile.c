@@ -41,11 +41,25 @@ static xt_status find_main(cpu_exec *e) {
     return NULL;
 }
 
+static void report_partitioning(const pass_ctx *c) {
+    const pass_spmd_stats *s = &c->spmd;
+    if (c->partitions < 2 || !env_has_word("XT_DEBUG", "compile")) return;
+    str text = STR_INIT;
+    str_printf(&text, "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu local slices", c->partitions, s->all_reduce, s->reduce_scatter,
+               s->all_gather, s->all_to_all, s->slices);
+    if (s->whole) str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole, s->whole == 1 ? "" : "s", s->whole_first);
+    log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
+    str_free(&text);
+}
+
 static xt_status make(cpu_exec *e, const char *text, size_t n) {
     XT_TRY(ir_parse(text, n, "program", &e->module));
     XT_TRY(ir_verify(e->module));
     XT_TRY(find_main(e));
-    XT_TRY(pass_optimize(&(pass_ctx)PASS_CTX_INIT, e->module));
+    pass_ctx passes = PASS_CTX_INIT;
+    passes.partitions = e->opts.num_partitions;
+    XT_TRY(pass_optimize(&passes, e->module));
+    report_partitioning(&passes);
     XT_TRY(cpu_inline(e->module, e->main));
     e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);

@@ -101,6 +101,7 @@ struct cpu_device {
     cpu_team team;
     coll_group *group;
     void *stream; /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
+    int replicas, partitions; /* of the program that runs now */
 };
 
 /* --- building (plan.c) ------------------------------------------------------------------------------------------------------ */

@@ -1,12 +1,37 @@
 /* Collectives. The whole run reduced by a known op goes straight to coll_all_reduce; everything else (sub-groups, scatter, permute) is made
  * from one exchange in which every rank sees the others' tensors, then computed locally in rank order, so all ranks get the same bits. */
 #include "cpu/kernel_coll.h"
+#include "ir/interp_collective.h"
 
 static int rank_of(const cpu_device *d) {
     return d->group ? coll_rank(d->group) : 0;
 }
 static int size_of(const cpu_device *d) {
     return d->group ? coll_size(d->group) : 1;
+}
+
+/* Devices are numbered partition by partition, the replicas of one side by side; the specification counts processes replica by replica. */
+static int64_t process_of(const cpu_device *d, int rank) {
+    return (int64_t)(rank % d->replicas) * d->partitions + rank / d->replicas;
+}
+
+/* The ranks of a partitioned program's group. */
+static xt_status group_of_processes(const cpu_device *d, const ir_op *op, int *members, int *out_n, int *out_me) {
+    process_grid g = {d->replicas, d->partitions};
+    int size = size_of(d), self = rank_of(d);
+    if (d->replicas * d->partitions != size)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas and %d partitions runs on a run of %d devices", d->replicas, d->partitions, size);
+    int64_t *ids = base_malloc((size_t)size * sizeof *ids);
+    size_t n = 0;
+    xt_status s = ids ? collective_members(op, &g, process_of(d, self), ids, &n) : status_oom((size_t)size * sizeof *ids, "a collective");
+    *out_n = (int)n;
+    *out_me = -1;
+    for (size_t i = 0; i < n && !s; i++) {
+        members[i] = (int)(ids[i] % g.partitions * g.replicas + ids[i] / g.partitions);
+        if (members[i] == self) *out_me = (int)i;
+    }
+    base_free(ids);
+    return s;
 }
 
 /* The ranks of this rank's replica group, in order. `members` has room for `size` of them. */
@@ -141,10 +166,32 @@ static xt_status all_reduce(const cpu_device *d, const ir_op *op, const int *mem
     return s;
 }
 
+/* The whole run's sum, of which each keeps its slab: one reduction, no copy of everybody's tensor. */
+static xt_status reduce_scatter_all(const cpu_device *d, const ir_op *op, coll_op c, int me, int n, const array *in, array *out) {
+    size_t bytes = ir_type_bytes(in->type);
+    char *tmp = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
+    if (!tmp) return status_oom(bytes, "a collective");
+    memcpy(tmp, in->data, bytes);
+    xt_status s = coll_all_reduce(d->group, c, in->type->dtype, tmp, (size_t)in->type->count);
+    if (!s) move_slab(in->type, ir_get_int(op, IR_A_scatter_dimension, 0), me, n, tmp, out->data, false);
+    base_free(tmp);
+    return s;
+}
+
+static bool in_rank_order(const int *members, int n) {
+    for (int i = 0; i < n; i++)
+        if (members[i] != i) return false;
+    return true;
+}
+
 static xt_status from_all(const cpu_device *d, const ir_op *op, const int *members, int n, int me, size_t i, const array *in, array *out) {
     size_t bytes = ir_type_bytes(in[i].type), slab_bytes = ir_type_bytes(out[i].type);
     char *all, *tmp = NULL;
     xt_status s = NULL;
+    coll_op c;
+    tape_op o;
+    if (op->code == OP_reduce_scatter && d->group && n == size_of(d) && n > 1 && in_rank_order(members, n) && combine_of(op, &c, &o))
+        return reduce_scatter_all(d, op, c, me, n, &in[i], &out[i]);
     XT_TRY(gather_all(d, in[i].data, bytes, &all));
     switch ((int)op->code) {
     case OP_all_gather: {
@@ -189,12 +236,14 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
     const cpu_device *d = user;
     int rank = rank_of(d), size = size_of(d);
     if (op->code == OP_replica_id || op->code == OP_partition_id) {
-        *(uint32_t *)out[0].data = op->code == OP_replica_id ? (uint32_t)rank : 0;
+        uint32_t id = op->code == OP_replica_id ? (uint32_t)rank : 0;
+        if (d->partitions > 1) id = (uint32_t)(op->code == OP_replica_id ? rank % d->replicas : rank / d->replicas);
+        *(uint32_t *)out[0].data = id;
         return NULL;
     }
     int *members = base_malloc((size_t)size * sizeof *members), n = 0, me = -1;
     if (!members) return status_oom(0, "a collective");
-    xt_status s = group_of(op, rank, size, members, &n, &me);
+    xt_status s = d->partitions > 1 && op->code != OP_collective_permute ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);
     for (uint32_t i = 0; i < op->n_out && !s; i++) {
         bool permute = op->code == OP_collective_permute;
         if (op->code == OP_all_reduce && n > 0)

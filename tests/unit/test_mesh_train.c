@@ -1,0 +1,206 @@
+/* Training on meshes of 1, 2 and 4 CPU ranks: the MNIST network, and GPT-2's shape, data parallel, fully sharded, tensor parallel and mixed. The losses
+ * are those of one device to 1e-5, and what a rank holds of parameters and optimizer state shrinks as the mesh says. Ranks are forked; each writes what it
+ * saw into shared memory. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+enum { STEPS = 4, RANKS = 4 };
+typedef struct seen {
+    double loss[STEPS];
+    int64_t parameters, optimizer, whole; /* bytes of the ledger; of all parameters together */
+    int64_t compiles;
+    double read;                          /* a parameter's sum, read whole */
+} seen;
+typedef struct job {
+    const char *name;
+    int ranks;
+    bool gpt;
+    int64_t data, tensor;
+    bool fsdp, tensor_parallel;
+    bool adam;
+    const char *file; /* saves the trained weights there */
+    seen at[RANKS];
+} job;
+
+/* --- networks --------------------------------------------------------------------------------------------------------------------------------------------- */
+static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    x = xt_relu(xt_max_pool2d(xt_conv2d(m, "conv1", x, 10, 5), 2));
+    x = xt_batch_norm(m, "bn1", x);
+    x = xt_relu(xt_max_pool2d(xt_conv2d(m, "conv2", x, 20, 5), 2));
+    x = xt_batch_norm(m, "bn2", x);
+    x = xt_relu(xt_linear(m, "fc1", xt_flatten(x, 1), 50));
+    return xt_log_softmax(xt_linear(m, "fc2", x, 10), 1);
+}
+
+enum { VOCAB = 32, SEQ = 8, WIDTH = 16, HEADS = 4, LAYERS = 2 };
+static xt_tensor block(xt_module *m, xt_tensor x) {
+    x = xt_add(x, xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = HEADS, .causal = XT_ON));
+    xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * WIDTH));
+    return xt_add(x, xt_dropout(m, xt_linear(m, "mlp.c_proj", h, WIDTH), 0.1));
+}
+static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
+    (void)user;
+    xt_tensor x = xt_embedding(m, "wte", tokens, VOCAB, WIDTH);
+    x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), SEQ, WIDTH));
+    for (int i = 0; i < LAYERS; i++) x = block(xt_sub(m, "h", i), x);
+    return xt_matmul(xt_layer_norm(m, "ln_f", x), xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
+}
+
+static xt_loader *digits(int64_t batch) {
+    return xt_loader_new(xt_drawn_digits(64, 5), .batch = batch, .shuffle = XT_ON, .seed = 3);
+}
+static xt_loader *texts(int64_t batch) {
+    static int64_t x[32][SEQ], y[32][SEQ];
+    for (int i = 0; i < 32; i++)
+        for (int k = 0; k < SEQ; k++) {
+            x[i][k] = (i * 5 + k * 3) % VOCAB;
+            y[i][k] = (i * 5 + (k + 1) * 3) % VOCAB;
+        }
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_I64, {SEQ}}, y, (xt_spec){XT_I64, {SEQ}}, 32), .batch = batch);
+}
+
+/* --- one rank ---------------------------------------------------------------------------------------------------------------------------------------------- */
+static int64_t bytes_of(const char *role) {
+    xt_memory_row rows[256];
+    int n = xt_memory_rows(rows, 256);
+    int64_t sum = 0;
+    for (int i = 0; i < n && i < 256; i++)
+        if (strcmp(rows[i].role, role) == 0) sum += rows[i].bytes;
+    return sum;
+}
+
+static int train(int rank, void *arg) {
+    job *j = arg;
+    seen *out = &j->at[rank];
+    xt_seed(11);
+    xt_mesh *mesh = xt_mesh_new({"data", j->data}, {"tensor", j->tensor});
+    xt_module *net = xt_module_new(j->gpt ? gpt2 : mnist_net, NULL);
+    if (j->fsdp) xt_mesh_fsdp(mesh, net, "data");
+    else xt_mesh_data_parallel(mesh, net, "data");
+    if (j->tensor_parallel) xt_mesh_tensor_parallel(mesh, net, "tensor");
+    else if (!j->gpt) xt_shard_params(net, mesh, "fc1.*", "tensor");
+    xt_optimizer *opt = j->adam ? xt_adamw(net, .lr = 0.003, .clip_norm = 1) : xt_sgd(net, .lr = 0.05, .momentum = 0.9);
+    int64_t batch = (j->gpt ? 8 : 16) / xt_mesh_size(mesh, "data");
+    xt_loader *l = j->gpt ? texts(batch) : digits(batch);
+    xt_tensor losses[STEPS];
+    int n = 0;
+    for (xt_batch b; n < STEPS && xt_next(l, &b); n++) {
+        xt_tensor y = xt_forward(net, b.x);
+        losses[n] = xt_keep(j->gpt ? xt_cross_entropy(y, b.y) : xt_nll_loss(y, b.y));
+        xt_backward(losses[n]);
+        xt_optimizer_step(opt);
+    }
+    xt_mark_step();
+    for (int i = 0; i < n; i++) {
+        out->loss[i] = xt_item(losses[i]);
+        xt_drop(losses[i]);
+    }
+    out->compiles = xt_counter("compiles") + xt_counter("disk_hits");
+    out->parameters = bytes_of("parameter");
+    out->optimizer = bytes_of("optimizer");
+    out->whole = xt_module_param_count(net) * 4;
+    out->read = xt_item(xt_sum(xt_square(xt_module_find(net, j->gpt ? "h.0.mlp.c_fc.weight" : "fc1.weight"))));
+    if (j->file) {
+        xt_status s = xt_save(net, j->file);
+        if (s) fprintf(stderr, "%s\n", xt_status_message(s));
+        xt_status_free(s);
+    }
+    return xt_finish();
+}
+
+/* --- all ranks ------------------------------------------------------------------------------------------------------------------------------------------------ */
+static job *shared(const job *what) {
+    job *j = mmap(NULL, sizeof *j, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(j != MAP_FAILED);
+    *j = *what;
+    return j;
+}
+
+static void run(job *j) {
+    char n[8];
+    snprintf(n, sizeof n, "%d", j->ranks);
+    setenv("CPU_NUM_DEVICES", n, 1);
+    fflush(NULL);
+    pid_t pid = fork(); /* also for one rank: a process with an open device starts no ranks */
+    if (pid == 0) _exit(xt_launch(train, j));
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s on %d ranks ended with %d", j->name, j->ranks, status);
+}
+
+static void compare(const job *j, const job *one) {
+    for (int r = 0; r < j->ranks; r++) {
+        for (int i = 0; i < STEPS; i++)
+            if (!(fabs(j->at[r].loss[i] - one->at[0].loss[i]) < 1e-5 * fabs(one->at[0].loss[i])))
+                fail_msg("%s: rank %d of %d has loss %.8f in step %d, one device %.8f", j->name, r, j->ranks, j->at[r].loss[i], i, one->at[0].loss[i]);
+        if (!(fabs(j->at[r].read - one->at[0].read) < 1e-4 * fabs(one->at[0].read))) fail_msg("%s: rank %d reads %.8f, one device %.8f", j->name, r, j->at[r].read, one->at[0].read);
+    }
+}
+
+static job *reference(bool gpt, bool adam) {
+    job *one = shared(&(job){.name = gpt ? "gpt2" : "mnist", .ranks = 1, .gpt = gpt, .adam = adam, .data = 0, .tensor = 1});
+    run(one);
+    assert_true(one->at[0].loss[0] > 1 && one->at[0].loss[STEPS - 1] < one->at[0].loss[0]);
+    return one;
+}
+
+static void mnist(void **state) {
+    (void)state;
+    job *one = reference(false, false);
+    static const job jobs[] = {
+        {.name = "data", .ranks = 2, .data = 2, .tensor = 1},
+        {.name = "data", .ranks = 4, .data = 4, .tensor = 1},
+        {.name = "fsdp", .ranks = 2, .data = 2, .tensor = 1, .fsdp = true},
+        {.name = "data x tensor", .ranks = 4, .data = 2, .tensor = 2, .fsdp = true},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        job *j = shared(&jobs[i]);
+        run(j);
+        compare(j, one);
+        if (!j->fsdp) assert_int_equal(j->at[0].parameters, one->at[0].parameters);
+        else assert_true(j->at[0].parameters < one->at[0].parameters * 6 / 10);
+    }
+}
+
+static void gpt(void **state) {
+    (void)state;
+    job *one = reference(true, true);
+    static const job jobs[] = {
+        {.name = "data", .ranks = 2, .gpt = true, .adam = true, .data = 2, .tensor = 1},
+        {.name = "fsdp", .ranks = 4, .gpt = true, .adam = true, .data = 4, .tensor = 1, .fsdp = true},
+        {.name = "tensor", .ranks = 2, .gpt = true, .adam = true, .data = 1, .tensor = 2, .tensor_parallel = true},
+        {.name = "data x tensor", .ranks = 4, .gpt = true, .adam = true, .data = 2, .tensor = 2, .tensor_parallel = true},
+        {.name = "fsdp x tensor", .ranks = 4, .gpt = true, .adam = true, .data = 2, .tensor = 2, .fsdp = true, .tensor_parallel = true},
+    };
+    for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+        job *j = shared(&jobs[i]);
+        run(j);
+        compare(j, one);
+        const seen *s = &j->at[j->ranks - 1];
+        printf("%s on %d ranks: parameters %lld of %lld bytes, optimizer %lld of %lld\n", j->name, j->ranks, (long long)s->parameters, (long long)one->at[0].parameters, (long long)s->optimizer,
+               (long long)one->at[0].optimizer);
+        int64_t share = j->fsdp && j->tensor_parallel ? 4 : j->fsdp ? 4 : j->tensor_parallel ? 2 : 1;
+        assert_true(s->parameters <= one->at[0].parameters / share * 12 / 10); /* small vectors stay whole */
+        assert_true(s->optimizer <= one->at[0].optimizer / share * 12 / 10);
+    }
+}
+
+int main(void) {
+    setenv("XT_SUMMARY", "off", 1);
+    setenv("XT_PROGRESS", "off", 1);
+    setenv("XT_CACHE", "off", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist), cmocka_unit_test(gpt)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
