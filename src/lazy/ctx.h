@@ -39,6 +39,8 @@ typedef struct lazy_slot {
     lazy_buf *buf, *read_buf; /* read_buf: value of a node read before its step ended */
     void *host;               /* first value of a state, until it is uploaded; NULL with type = zeros */
     bool has_host;            /* the state still waits for its upload */
+    void *whole;              /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
+    const lazy_buf *whole_of;
     xt_tensor grad;
     const struct lazy_layout *layout; /* how buf lies over the ranks (mesh.h); NULL: whole on each */
     src_id src;

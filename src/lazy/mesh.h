@@ -38,6 +38,10 @@ const lazy_layout *lazy_layout_of(xt_tensor t);
 xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
 /* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
 xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
+/* Brings all states that are divided over the ranks together in rank 0's memory, where lazy_state_read finds them: every rank calls it, then rank 0 may
+ * save alone. lazy_forget_states gives the memory back; any rank, any time. */
+xt_status lazy_gather_states(void);
+void lazy_forget_states(void);
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes); /* an error for a list that names an unknown axis, or one twice */
 bool lazy_mesh_is(const xt_mesh *m);                          /* it is the run's mesh */
 

@@ -116,8 +116,9 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
     lazy_buf_release(s->buf);
     lazy_buf_release(s->read_buf);
     base_free(s->host);
+    base_free(s->whole);
     s->buf = s->read_buf = NULL;
-    s->host = NULL;
+    s->host = s->whole = NULL;
     s->has_host = false;
     s->value = s->leaf = NULL;
     s->live = false;

@@ -158,7 +158,40 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
         return NULL;
     }
     if (!s->buf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended", intern_text(s->name));
+    if (s->whole && s->whole_of == s->buf) {
+        memcpy(dst, s->whole, n);
+        return NULL;
+    }
     return read_buffer(s->buf, s->layout, s->type, dst, n);
+}
+
+void lazy_forget_states(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    for (size_t k = 0; c && k < c->n_persistent; k++) {
+        lazy_slot *s = &c->slots[c->persistent[k]];
+        base_free(s->whole);
+        s->whole = NULL;
+    }
+}
+
+xt_status lazy_gather_states(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !lazy_spmd()) return NULL;
+    lazy_forget_states();
+    for (size_t k = 0; k < c->n_persistent; k++) { /* in the order of birth, the same on all ranks */
+        lazy_slot *s = &c->slots[c->persistent[k]];
+        if (!s->layout || !s->buf || !s->is_state) continue;
+        size_t n = ir_type_bytes(s->type);
+        void *whole = base_malloc(n ? n : 1);
+        xt_status e = whole ? read_buffer(s->buf, s->layout, s->type, whole, n) : status_oom(n, intern_text(s->name));
+        if (e || world_get()->rank != 0) base_free(whole);
+        else {
+            s->whole = whole;
+            s->whole_of = s->buf;
+        }
+        XT_TRY(e);
+    }
+    return NULL;
 }
 
 const lazy_layout *lazy_layout_of(xt_tensor t) {

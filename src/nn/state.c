@@ -1,5 +1,6 @@
 /* Saving and loading modules as safetensors. Loading checks everything before it changes anything. */
 #include "format/safetensors.h"
+#include "lazy/mesh.h"
 #include "nn/nn.h"
 
 static xt_status write_all(xt_module *m, st_writer *w) {
@@ -23,10 +24,13 @@ xt_status xt_save(xt_module *m, const char *path) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
     if (m->root->n == 0) return status_new(XT_FAILED_PRECONDITION, NULL, "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
     if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    XT_TRY(lazy_gather_states());
+    if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
     st_writer *w;
     XT_TRY(st_create(path, &w));
     xt_status s = st_meta(w, "xtrain", xt_version());
     if (!s) s = write_all(m, w);
+    lazy_forget_states();
     if (s) {
         st_abandon(w);
         return s;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "format/safetensors.h"
+#include "lazy/mesh.h"
 #include "optim/optim.h"
 #include "train/train_int.h"
 
@@ -143,7 +144,10 @@ xt_status checkpoint_save(xt_trainer *t, const char *path) {
 
 xt_status xt_trainer_save(xt_trainer *t, const char *path) {
     if (!t || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_save: a trainer and a path are needed");
-    return world_get()->rank == 0 ? checkpoint_save(t, path) : NULL;
+    xt_status s = lazy_gather_states(); /* all ranks come here */
+    if (!s && world_get()->rank == 0) s = checkpoint_save(t, path);
+    lazy_forget_states();
+    return s;
 }
 
 /* --- loading -------------------------------------------------------------------------------------------------------------------------------------- */

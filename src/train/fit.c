@@ -3,6 +3,7 @@
  * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short last window needs no program. */
 #include "coll/coll.h"
 #include "diag/diag.h"
+#include "lazy/mesh.h"
 #include "train/train_int.h"
 
 typedef struct loop {
@@ -228,11 +229,16 @@ static xt_status check_periods(const xt_trainer *t, int64_t batches) {
 
 /* Without a checkpoint callback the end of a run is kept all the same. */
 static void save_last(xt_trainer *t, bool ok) {
-    if (!ok || xt_error() || t->o.checkpointing == XT_OFF || !t->run_dir || t->at.micro_batches == 0 || world_get()->rank != 0) return;
+    if (!ok || xt_error() || t->o.checkpointing == XT_OFF || t->at.micro_batches == 0) return;
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return;
-    char *path = path_join(t->run_dir, "checkpoints/last.ckpt");
-    xt_status s = path ? checkpoint_save(t, path) : status_oom(64, "last.ckpt");
+    char *path = NULL;
+    xt_status s = lazy_gather_states();
+    if (!s && t->run_dir && world_get()->rank == 0) {
+        path = path_join(t->run_dir, "checkpoints/last.ckpt");
+        s = path ? checkpoint_save(t, path) : status_oom(64, "last.ckpt");
+    }
+    lazy_forget_states();
     if (s) lazy_fail(s);
     base_free(path);
 }

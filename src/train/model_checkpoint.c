@@ -4,6 +4,7 @@
 #include <math.h>
 #include <unistd.h>
 
+#include "lazy/mesh.h"
 #include "train/checkpoint_name.h"
 #include "train/train_int.h"
 
@@ -100,7 +101,12 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
 
 static xt_status save(xt_trainer *t, saver *m) {
     double score;
-    if (m->saved_step == t->global_step || world_get()->rank != 0) return NULL;
+    if (m->saved_step == t->global_step) return NULL;
+    XT_TRY(lazy_gather_states());
+    if (world_get()->rank != 0) {
+        m->saved_step = t->global_step;
+        return NULL;
+    }
     XT_TRY(score_of(t, m, &score));
     int64_t k = m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
     bool good = (int64_t)m->n < k || score < m->files[worst(m)].score;
@@ -126,6 +132,7 @@ static xt_status save(xt_trainer *t, saver *m) {
 
 static void save_or_fail(xt_trainer *t, saver *m) {
     xt_status s = save(t, m);
+    lazy_forget_states();
     if (s) lazy_fail(s);
 }
 
@@ -164,8 +171,10 @@ static void epoch_end(xt_trainer *t, void *user) {
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
-    if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || world_get()->rank != 0 || t->at.micro_batches == 0) return;
-    xt_status s = make_last(t, m, NULL);
+    if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
+    xt_status s = lazy_gather_states();
+    if (!s && world_get()->rank == 0) s = make_last(t, m, NULL);
+    lazy_forget_states();
     if (s) lazy_fail(s);
 }
 

@@ -15,6 +15,9 @@
 
 #include <xtrain/xtrain.h>
 
+#include "base/base.h"
+#include "format/safetensors.h"
+
 enum { STEPS = 4, RANKS = 4 };
 typedef struct seen {
     double loss[STEPS];
@@ -197,10 +200,118 @@ static void gpt(void **state) {
     }
 }
 
+/* --- checkpoints ---------------------------------------------------------------------------------------------------------------------------------------------- */
+static char folder[64];
+
+static void same_files(const char *a, const char *b, double tolerance) {
+    st_file *x = NULL, *y = NULL;
+    xt_status s = st_open(a, &x);
+    if (!s) s = st_open(b, &y);
+    if (s) fail_msg("%s", xt_status_message(s));
+    assert_int_equal(st_count(x), st_count(y));
+    for (size_t i = 0; i < st_count(x); i++) {
+        const st_entry *e = st_at(x, i), *f = st_find(y, e->name);
+        size_t n = (size_t)(e->end - e->begin);
+        assert_true(f && f->end - f->begin == n);
+        if (e->dtype != XT_F32) continue;
+        float *u = malloc(n + 1), *v = malloc(n + 1);
+        assert_null(st_read(x, e, u, n));
+        assert_null(st_read(y, f, v, n));
+        for (size_t k = 0; k < n / 4; k++)
+            if (!(fabs((double)u[k] - (double)v[k]) <= tolerance)) fail_msg("%s[%zu] is %g in %s, %g in %s", e->name, k, (double)u[k], a, (double)v[k], b);
+        free(u);
+        free(v);
+    }
+    st_close(x);
+    st_close(y);
+}
+
+static void saved_whole(void **state) {
+    (void)state;
+    char one_file[96], many_file[96];
+    snprintf(one_file, sizeof one_file, "%s/one.safetensors", folder);
+    snprintf(many_file, sizeof many_file, "%s/many.safetensors", folder);
+    job *one = shared(&(job){.name = "one", .ranks = 1, .gpt = true, .data = 0, .tensor = 1, .file = one_file});
+    job *many = shared(&(job){.name = "many", .ranks = 4, .gpt = true, .data = 2, .tensor = 2, .fsdp = true, .tensor_parallel = true, .file = many_file});
+    run(one);
+    run(many);
+    compare(many, one);
+    same_files(one_file, many_file, 1e-5);
+}
+
+/* A fit of 4 steps, against a fit of 2 on a mesh of 4 that is saved and goes on: there again, or on one device. */
+typedef struct fit_job {
+    int ranks, steps;
+    bool mesh;
+    const char *run, *resume;
+    double loss[RANKS];
+} fit_job;
+
+static xt_tensor fit_step(xt_module *net, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_cross_entropy(xt_forward(net, b.x), b.y);
+    xt_log("loss", loss, .on_step = XT_ON, .sync_dist = XT_ON);
+    return loss;
+}
+static xt_optimizer *fit_optimizer(xt_module *net, void *user) {
+    (void)user;
+    return xt_adamw(net, .lr = 0.003);
+}
+
+static int fit(int rank, void *arg) {
+    fit_job *j = arg;
+    xt_seed(11);
+    xt_module *net = xt_module_new(gpt2, NULL);
+    xt_mesh *mesh = xt_mesh_new({"data", j->mesh ? 2 : 0}, {"tensor", j->mesh ? 2 : 1});
+    xt_mesh_fsdp(mesh, net, "data");
+    xt_mesh_tensor_parallel(mesh, net, "tensor");
+    xt_task task = {.module = net, .training_step = fit_step, .configure_optimizers = fit_optimizer};
+    xt_trainer *t = xt_trainer_new(.max_steps = j->steps, .log_every_n_steps = 1, .runs_dir = folder, .run_name = j->run, .resume = j->resume, .loggers = "csv", .progress_bar = XT_OFF,
+                                   .model_summary = XT_OFF, .seed = 11, .gradient_clip_val = 1, .accumulate_grad_batches = 2);
+    if (j->mesh) xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1, .save_top_k = -1));
+    int code = xt_fit(t, &task, texts(8 / xt_mesh_size(mesh, "data")));
+    j->loss[rank] = xt_trainer_result(t).loss_last;
+    return code ? code : xt_finish();
+}
+
+static double fitted(fit_job what) {
+    fit_job *j = mmap(NULL, sizeof *j, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(j != MAP_FAILED);
+    *j = what;
+    char n[8];
+    snprintf(n, sizeof n, "%d", j->ranks);
+    setenv("CPU_NUM_DEVICES", n, 1);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) _exit(xt_launch(fit, j));
+    int status = 0;
+    waitpid(pid, &status, 0);
+    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("the fit %s on %d ranks ended with %d", j->run, j->ranks, status);
+    for (int r = 1; r < j->ranks; r++) assert_true(j->loss[r] == j->loss[0]);
+    return j->loss[0];
+}
+
+static void resumed(void **state) {
+    (void)state;
+    char last[128];
+    snprintf(last, sizeof last, "%s/half/version_0/checkpoints/last.ckpt", folder);
+    double whole = fitted((fit_job){.ranks = 1, .steps = 4, .run = "whole"});
+    fitted((fit_job){.ranks = 4, .steps = 2, .mesh = true, .run = "half"});
+    double here = fitted((fit_job){.ranks = 4, .steps = 4, .mesh = true, .run = "here", .resume = last});
+    double there = fitted((fit_job){.ranks = 1, .steps = 4, .run = "there", .resume = last});
+    assert_true(whole > 0.1 && whole < 100);
+    if (!(fabs(here - whole) < 1e-5 * whole) || !(fabs(there - whole) < 1e-5 * whole)) fail_msg("the unbroken run ends with loss %.8f, resumed on 4 ranks %.8f, on one %.8f", whole, here, there);
+}
+
 int main(void) {
+    snprintf(folder, sizeof folder, "/tmp/xt_mesh_XXXXXX");
+    if (!mkdtemp(folder)) return 1;
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist), cmocka_unit_test(gpt)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist), cmocka_unit_test(gpt), cmocka_unit_test(saved_whole), cmocka_unit_test(resumed)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char command[96];
+    snprintf(command, sizeof command, "rm -rf %s", folder);
+    return system(command) ? 1 : failed;
 }
