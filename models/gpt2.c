@@ -1,6 +1,8 @@
 /* GPT-2 (Radford et al. 2019) with Hugging Face's names: wte, wpe, h.0.ln_1, ..., ln_f; the output layer is wte transposed. */
 #include "models/models.h"
 
+#include <math.h>
+
 typedef struct gpt2_config {
     int64_t vocab, context, width;
     int layers, heads;
@@ -14,9 +16,18 @@ static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
     return xt_add(x, xt_linear(m, "mlp.c_proj", h, xt_dim(x, -1)));
 }
 
+/* As the paper and Hugging Face: N(0, 0.02), what adds to the residual stream smaller by sqrt of how many add, biases 0. */
+static void begin_values(xt_module *m, int layers) {
+    xt_init_normal(m, "w?e.weight", .std = 0.02);
+    xt_init_normal(m, "h.*.c_*.weight", .std = 0.02);
+    xt_init_normal(m, "h.*.c_proj.weight", .std = 0.02 / sqrt(2.0 * layers));
+    xt_init_zeros(m, "h.*.c_*.bias");
+}
+
 /* x: tokens [B,T] -> logits [B,T,vocab] */
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     const gpt2_config *c = user;
+    if (xt_module_tensors(m) == 0) begin_values(m, c->layers);
     xt_tensor x = xt_embedding(m, "wte", tokens, c->vocab, c->width);
     x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), c->context, c->width));
     for (int i = 0; i < c->layers; i++) {

@@ -46,6 +46,63 @@ XT_API int64_t xt_module_param_count(const xt_module *m);              /* elemen
 XT_API xt_status xt_save(xt_module *m, const char *path);
 XT_API xt_status xt_load(xt_module *m, const char *path);
 
+/* As xt_load, with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the rest. */
+typedef struct xt_load_report {
+    int loaded, missing, unexpected; /* tensors: taken; in the module only; in the file only */
+    char names[2048];                /* of the missing ("- name") and the unexpected ("+ name"), one a line; cut off when there are too many */
+} xt_load_report;
+typedef struct xt_load_opts {
+    size_t struct_size;
+    xt_switch strict;       /* default on; off needs a built module (a pass has run, or xt_module_build) */
+    const char *prefix;     /* names in the file begin with this ("transformer."); others are left alone */
+    xt_load_report *report; /* not NULL: filled in, also when nothing is loaded */
+} xt_load_opts;
+#define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
+#define XT_LOAD_WITH_(m, path, ...) xt_load_opt(m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
+XT_API xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o);
+
+/* --- Parameters by pattern: names with '*' (any text, dots too) and '?'; of a child: names within it. ------------------------------------------- */
+/* The first tensor from index `from` on whose name fits; -1 when there is none:
+ *     for (int i = -1; (i = xt_module_next(m, "*.bias", i + 1)) >= 0;) ... xt_module_tensor(m, i) ... */
+XT_API int xt_module_next(const xt_module *m, const char *pattern, int from);
+/* No gradient for parameters that fit, those to come included (requires_grad off); the optimizer leaves them alone. The last call that fits a name counts.
+ * Gives the number of parameters there are now that fit; -1 after an error. */
+#define xt_freeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, true)
+#define xt_unfreeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, false)
+XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen);
+/* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called inside the module's own function.
+ * The numbers depend on the seed, the name and the index only. The last call that fits a name counts; formulas and defaults are torch.nn.init's. Gives
+ * the number of parameters drawn; -1 after an error (a used parameter in a step not ended, a vector where inputs and outputs are counted). */
+typedef enum xt_init_kind {
+    XT_INIT_CONSTANT, XT_INIT_UNIFORM, XT_INIT_NORMAL, XT_INIT_TRUNCATED_NORMAL, XT_INIT_XAVIER_UNIFORM, XT_INIT_XAVIER_NORMAL, XT_INIT_KAIMING_UNIFORM,
+    XT_INIT_KAIMING_NORMAL, XT_INIT_ORTHOGONAL
+} xt_init_kind;
+typedef struct xt_init_opts {
+    size_t struct_size;
+    double value;      /* constant */
+    double mean, std;  /* normal, truncated normal: 0 = mean 0, std 1 */
+    double low, high;  /* uniform: both 0 = [0,1); truncated normal: both 0 = [-2,2] */
+    double gain;       /* Xavier, orthogonal: 0 = 1 */
+    double slope;      /* Kaiming: of the leaky ReLU that follows; 0 = ReLU (nn.Linear's own is sqrt 5) */
+    xt_switch fan_out; /* Kaiming: count outputs instead of inputs; default off */
+} xt_init_opts;
+#define xt_init_zeros(m, pattern) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = 0))
+#define xt_init_ones(m, pattern) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = 1))
+#define xt_init_constant(m, pattern, v) xt_init_at(XT_HERE, XT_INIT_CONSTANT, m, pattern, XT_OPTS(xt_init_opts, .value = v))
+#define xt_init_uniform(m, ...) XT_INIT_(XT_INIT_UNIFORM, m, __VA_ARGS__, )     /* xt_init_uniform(m, "*.weight", .low = -0.1, .high = 0.1) */
+#define xt_init_normal(m, ...) XT_INIT_(XT_INIT_NORMAL, m, __VA_ARGS__, )
+#define xt_init_truncated_normal(m, ...) XT_INIT_(XT_INIT_TRUNCATED_NORMAL, m, __VA_ARGS__, )
+#define xt_init_xavier_uniform(m, ...) XT_INIT_(XT_INIT_XAVIER_UNIFORM, m, __VA_ARGS__, )
+#define xt_init_xavier_normal(m, ...) XT_INIT_(XT_INIT_XAVIER_NORMAL, m, __VA_ARGS__, )
+#define xt_init_kaiming_uniform(m, ...) XT_INIT_(XT_INIT_KAIMING_UNIFORM, m, __VA_ARGS__, )
+#define xt_init_kaiming_normal(m, ...) XT_INIT_(XT_INIT_KAIMING_NORMAL, m, __VA_ARGS__, )
+#define xt_init_orthogonal(m, ...) XT_INIT_(XT_INIT_ORTHOGONAL, m, __VA_ARGS__, )
+#define XT_INIT_(kind, m, pattern, ...) xt_init_at(XT_HERE, kind, m, pattern, XT_OPTS(xt_init_opts, __VA_ARGS__))
+XT_API int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o);
+
+/* The table of layers: name, parameters, shapes of tensors, and totals. Writes at most n bytes with the final NUL; gives the whole length, as snprintf. */
+XT_API size_t xt_module_summary(const xt_module *m, char *buf, size_t n);
+
 /* A parameter of one's own: made at the first call (init "zeros", "ones", "uniform" with bound a, "normal" with std a). */
 #define xt_param(m, name, init, a, ...) XT_PARAM_(m, name, init, a, __VA_ARGS__, 0)
 #define XT_PARAM_(m, name, init, a, dtype, ...) xt_param_at(XT_HERE, m, name, init, a, dtype, XT_DIMS_(__VA_ARGS__))

@@ -1,9 +1,6 @@
 /* Modules: named tensors, children, modes, and the forward pass that makes parameters at its first call. */
 #include "nn/nn.h"
 
-#include <pthread.h>
-#include <unistd.h>
-
 static void free_loaded(void *p) {
     nn_loaded *l = p;
     if (l) base_free(l->data);
@@ -85,6 +82,8 @@ void xt_module_free(xt_module *m) {
     map_free(r->called, NULL);
     map_free(r->shared, NULL);
     map_free(r->loaded, free_loaded);
+    base_free(r->loaded_path);
+    nn_wishes_free(r);
     nn_shard_rules_free(r);
     module_free(m);
     base_free(r);
@@ -130,7 +129,11 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     map_free(m->root->called, NULL);
     m->root->called = map_new();
     if (!m->root->called) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
-    return m->fn(m, x, m->user);
+    m->root->depth++;
+    xt_tensor y = m->fn(m, x, m->user);
+    m->root->depth--;
+    nn_loaded_left(m->root);
+    return y;
 }
 
 /* --- names ------------------------------------------------------------------------------------------------------------------------------ */
@@ -172,92 +175,56 @@ static nn_entry *find(const nn_root *r, const char *name) {
     return i ? &r->entries[i - 1] : NULL;
 }
 
-/* Large tensors are drawn by several threads: every element depends on its index only, so the pieces are the same whoever draws them. */
-enum { DRAW_THREADS = 8, DRAW_PIECE = 1 << 18 };
-typedef struct draw {
-    float *v;
-    int64_t from, to, width; /* of a row */
-    uint64_t seed, stream;
-    nn_init init;
-    double a;
-} draw;
-
-static void *draw_piece(void *p) {
-    const draw *d = p;
-    for (int64_t i = d->from; i < d->to; i++) {
-        if (d->init == NN_UNIFORM) d->v[i] = (float)(d->a * (2.0 * rng_uniform(d->seed, d->stream, (uint64_t)i) - 1.0));
-        else if (d->init == NN_NORMAL) d->v[i] = (float)(d->a * rng_normal(d->seed, d->stream, (uint64_t)i));
-        else if (d->init == NN_EMBEDDING) d->v[i] = d->a >= 0 && i / d->width == (int64_t)d->a ? 0 : rng_normal(d->seed, d->stream, (uint64_t)i);
-        else d->v[i] = d->init == NN_CONSTANT ? (float)d->a : d->init == NN_ONES ? 1.0f : 0.0f;
-    }
-    return NULL;
-}
-
-static float *initial(const char *name, nn_init init, double a, int64_t n, int64_t width) {
-    float *v = base_malloc((size_t)(n ? n : 1) * sizeof *v);
-    if (!v) return NULL;
-    uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    int64_t pieces = n / DRAW_PIECE + 1, most = cores < 1 ? 1 : cores > DRAW_THREADS ? DRAW_THREADS : cores;
-    if (pieces > most) pieces = most;
-    draw d[DRAW_THREADS];
-    pthread_t threads[DRAW_THREADS];
-    bool running[DRAW_THREADS] = {false};
-    for (int64_t k = 0; k < pieces; k++) {
-        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, lazy_seed(), stream, init, a};
-        running[k] = k > 0 && pthread_create(&threads[k], NULL, draw_piece, &d[k]) == 0;
-    }
-    for (int64_t k = 0; k < pieces; k++)
-        if (!running[k]) draw_piece(&d[k]);
-    for (int64_t k = 0; k < pieces; k++)
-        if (running[k]) pthread_join(threads[k], NULL);
-    return v;
-}
-
-static void *first_value(const char *name, nn_init init, double a, const ir_type *type) {
-    if (init == NN_ZEROS) return NULL;
-    float *v = initial(name, init, a, type->count, type->rank ? type->dims[type->rank - 1] : 1);
-    if (!v || type->dtype == XT_F32) return v;
-    array dst; /* other dtypes convert through the one place that knows them all */
-    xt_status s = array_new(type, &dst);
-    for (int64_t i = 0; !s && i < type->count; i++) array_set(&dst, i, v[i]);
-    base_free(v);
-    xt_status_free(s);
-    if (s) return NULL;
-    void *copy = base_malloc(ir_type_bytes(type) + 1);
-    if (copy) memcpy(copy, dst.data, ir_type_bytes(type));
-    array_free(&dst);
-    return copy;
-}
-
 static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type *type) {
     str a = STR_INIT, b = STR_INIT;
+    char at[256];
     ir_type_print(e->type, &a);
     ir_type_print(type, &b);
-    xt_tensor t = lazy_error(src, XT_INVALID_ARGUMENT, "%s was made as %s, but this call needs %s; the input's shape changed, or two layers share the name", e->name,
-                             str_cstr(&a), str_cstr(&b));
+    xt_tensor t = e->t.slot ? lazy_error(src, XT_INVALID_ARGUMENT,
+                                         "%s was made as %s at %s, but this call needs %s; the input's shape changed, or two layers share the name", e->name,
+                                         str_cstr(&a), src_text(e->src, at, sizeof at), str_cstr(&b))
+                            : lazy_error(src, XT_INVALID_ARGUMENT, "%s is %s in the file that was loaded, but this call needs %s", e->name, str_cstr(&a), str_cstr(&b));
     str_free(&a);
     str_free(&b);
     return t;
 }
 
-static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_init init, double a, const ir_type *type) {
+/* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. False after an error, which is *out. */
+static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe, const ir_type *type, void **data, bool *frozen, xt_tensor *out) {
     nn_loaded *l = r->loaded ? map_remove(r->loaded, name, strlen(name)) : NULL;
-    void *data = NULL;
-    if (l && l->type == type) {
-        data = l->data;
-        l->data = NULL;
-    } else if (l) {
-        nn_entry file = {.name = name, .type = l->type};
+    xt_status s = NULL;
+    *frozen = false;
+    *data = NULL;
+    if (l && l->type != type) *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
+    else if (!l && r->loaded_all) *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
+    else {
+        if (is_param) s = nn_wished(r, name, type, &recipe, frozen);
+        if (l) {
+            *data = l->data;
+            l->data = NULL;
+        } else if (!s) s = nn_first_value(name, &recipe, type, data);
         free_loaded(l);
-        return shape_error(src, &file, type);
-    } else
-        data = first_value(name, init, a, type);
+        if (!s) return true;
+        lazy_fail(status_at(s, src));
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s could not be made", name);
+        return false;
+    }
     free_loaded(l);
+    return false;
+}
+
+static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_recipe recipe, const ir_type *type) {
+    void *data;
+    bool frozen;
+    xt_tensor failed;
+    if (!begin_value(src, r, name, is_param, recipe, type, &data, &frozen, &failed)) {
+        base_free(name);
+        return failed;
+    }
     xt_tensor t = lazy_state_new(src, is_param ? LAZY_PARAMETER : LAZY_BUFFER, name, type->dtype, (int)type->rank, type->dims, data);
     base_free(data);
-    if (is_param && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
-    nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param};
+    if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
+    nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param, .src = src_intern(src)};
     nn_shard_entry(r, &e);
     bool listed = VEC_PUSH(r->entries, r->n, r->cap, e);
     if (listed && map_put(r->by_name, name, strlen(name), (void *)(uintptr_t)r->n, NULL)) return t;
@@ -278,7 +245,7 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
         return bad;
     }
     nn_entry *e = find(m->root, name);
-    if (!e) return make(src, m->root, name, is_param, init, a, type);
+    if (!e) return make(src, m->root, name, is_param, (nn_recipe){init, .a = a}, type);
     base_free(name);
     return e->type == type ? e->t : shape_error(src, e, type);
 }
@@ -314,6 +281,15 @@ static const nn_entry *entry(const xt_module *m, int i) { return m && i >= 0 && 
 const char *xt_module_tensor_name(const xt_module *m, int i) { return entry(m, i) ? entry(m, i)->name : NULL; }
 xt_tensor xt_module_tensor(const xt_module *m, int i) { return entry(m, i) ? entry(m, i)->t : (xt_tensor){0}; }
 bool xt_module_tensor_is_param(const xt_module *m, int i) { return entry(m, i) && entry(m, i)->is_param; }
+
+int xt_module_next(const xt_module *m, const char *pattern, int from) {
+    char *full = m && pattern ? nn_full_name(m, pattern, "") : NULL;
+    int found = -1;
+    for (int i = from < 0 ? 0 : from; full && found < 0 && i < xt_module_tensors(m); i++)
+        if (nn_matches(full, m->root->entries[i].name)) found = i;
+    base_free(full);
+    return found;
+}
 
 xt_tensor xt_module_find(const xt_module *m, const char *name) {
     const nn_entry *e = m && name ? find(m->root, name) : NULL;

@@ -13,6 +13,7 @@ typedef struct nn_entry {
     xt_tensor t;      /* a state; none while only the shape is known (building without data) */
     const ir_type *type;
     bool is_param;
+    src_id src;       /* the call that made it */
 } nn_entry;
 typedef struct nn_root {
     nn_entry *entries;
@@ -21,6 +22,11 @@ typedef struct nn_root {
     map *called;       /* layer name -> src_id of its call in this pass, + 1 */
     map *shared;       /* names xt_share was called for */
     map *loaded;       /* name -> nn_loaded: values read before the tensors exist */
+    char *loaded_path;
+    bool loaded_all;   /* every tensor must come from there */
+    struct nn_wish *wishes;
+    size_t n_wishes, cap_wishes;
+    int depth;         /* forward passes running, one inside the other */
     xt_module *module;
     bool training;
     bool building;     /* xt_module_build is tracing: statistics stay */
@@ -44,7 +50,28 @@ typedef struct nn_loaded {
 
 /* How a tensor begins. The values come from Philox under the run's seed with the name's hash as stream: independent of creation order, rank count
  * and device. */
-typedef enum nn_init { NN_ZEROS, NN_ONES, NN_UNIFORM, NN_NORMAL, NN_CONSTANT, NN_EMBEDDING /* N(0,1), row `a` (none when negative) zeros */ } nn_init;
+typedef enum nn_init { NN_ZEROS, NN_ONES, NN_UNIFORM, NN_NORMAL, NN_CONSTANT, NN_EMBEDDING, NN_TRUNCATED, NN_ORTHOGONAL } nn_init;
+/* a: half the width of a uniform, the deviation of a normal, the constant, an orthogonal matrix's gain; of an embedding, which is N(0,1), the row that
+ * is zeros (negative: none). */
+typedef struct nn_recipe {
+    nn_init kind;
+    double a, mean, low, high; /* low, high: of a truncated normal */
+} nn_recipe;
+/* The bytes a tensor begins with (base_free); NULL: zeros. */
+xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out);
+
+/* What the user said of parameters by pattern, kept for those that come later. */
+typedef struct nn_wish {
+    char *pattern; /* on full names */
+    src_id src;
+    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW } what;
+    xt_init_kind kind;
+    xt_init_opts opts;
+} nn_wish;
+xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
+void nn_wishes_free(struct nn_root *r);
+bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
+void nn_loaded_left(struct nn_root *r);                 /* after a pass: says what a loaded file holds that no layer took */
 /* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape differs from the first call's. */
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
                     const int64_t *dims);
@@ -54,6 +81,7 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);
 void nn_layer_end(void);
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
+void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */
 char *nn_full_name(const xt_module *m, const char *layer, const char *leaf); /* base_free */
 
 /* What layers share: the error for an input that does not fit (or the input's own error), and the dtype of parameters for it. */

@@ -18,7 +18,7 @@ void nn_shard_rules_free(nn_root *r) {
 }
 
 /* '*' and '?', nothing else; backtracks to the last star only, which suffices. */
-static bool matches(const char *p, const char *s) {
+bool nn_matches(const char *p, const char *s) {
     const char *star = NULL, *at = NULL;
     while (*s) {
         if (*p == '*') {
@@ -41,7 +41,7 @@ static xt_status layout_of(const nn_root *r, const nn_entry *e, const lazy_layou
     const nn_shard_rule *rule = NULL;
     *out = NULL;
     for (size_t i = 0; i < r->n_rules; i++)
-        if (lazy_mesh_is(r->rules[i].mesh) && matches(r->rules[i].pattern, e->name)) rule = &r->rules[i];
+        if (lazy_mesh_is(r->rules[i].mesh) && nn_matches(r->rules[i].pattern, e->name)) rule = &r->rules[i];
     if (!rule) return NULL;
     const char *axes[XT_MAX_RANK];
     for (int d = 0; d < rule->n; d++) axes[d] = intern_text(rule->axes[d]);

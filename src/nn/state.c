@@ -22,7 +22,8 @@ static xt_status write_all(xt_module *m, st_writer *w) {
 
 xt_status xt_save(xt_module *m, const char *path) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
-    if (m->root->n == 0) return status_new(XT_FAILED_PRECONDITION, NULL, "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
+    if (m->root->n == 0)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
     if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
     XT_TRY(lazy_gather_states());
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
@@ -39,30 +40,8 @@ xt_status xt_save(xt_module *m, const char *path) {
 }
 
 /* A trainer's checkpoint holds more than the module: "optimizer:NAME", "xtrain:checksum". */
-static bool of_module(const char *name) { return strncmp(name, "optimizer:", 10) != 0 && strncmp(name, "xtrain:", 7) != 0; }
-
-/* The file must hold every tensor of the module with its shape and dtype. */
-static xt_status check(const nn_root *r, const st_file *f, const char *path) {
-    for (size_t i = 0; i < r->n; i++) {
-        const nn_entry *e = &r->entries[i];
-        const st_entry *in = st_find(f, e->name);
-        if (!in) return status_new(XT_NOT_FOUND, NULL, "%s holds no tensor %s, which the module needs", path, e->name);
-        const ir_type *t = ir_tensor(in->dtype, (size_t)in->rank, in->dims);
-        if (t == e->type) continue;
-        str text = STR_INIT;
-        if (t) ir_type_print(t, &text);
-        str_append(&text, " in the file, ");
-        ir_type_print(e->type, &text);
-        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s is %s in the module", path, e->name, str_cstr(&text));
-        str_free(&text);
-        return s;
-    }
-    if (r->n && st_count(f) > r->n)
-        for (size_t i = 0; i < st_count(f); i++) {
-            const char *name = st_at(f, i)->name;
-            if (of_module(name) && !map_get(r->by_name, name, strlen(name))) return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %s, which the module does not have", path, name);
-        }
-    return NULL;
+static bool of_module(const char *name) {
+    return strncmp(name, "optimizer:", 10) != 0 && strncmp(name, "xtrain:", 7) != 0;
 }
 
 static void free_value(void *p) {
@@ -71,23 +50,95 @@ static void free_value(void *p) {
     base_free(l);
 }
 
+/* The name a tensor of the file has in the module; NULL when it is none of the module's. */
+static const char *name_in_module(const char *name, const char *prefix) {
+    size_t n = strlen(prefix);
+    return !of_module(name) || strncmp(name, prefix, n) != 0 ? NULL : name + n;
+}
+
+/* What of the file is wanted, checked before anything is read or changed. */
+typedef struct load {
+    nn_root *r;
+    st_file *f;
+    const char *path, *prefix;
+    bool strict;
+    xt_load_report *report;
+    map *found; /* name in the module -> st_entry */
+    map *values;
+} load;
+
+static void tell(load *l, int *count, char sign, const char *name) {
+    char *names = l->report->names;
+    size_t at = strlen(names), room = sizeof l->report->names - at;
+    ++*count;
+    if ((size_t)snprintf(names + at, room, "%c %s\n", sign, name) >= room) names[at] = 0;
+}
+
+static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *in) {
+    const ir_type *t = ir_tensor(in->dtype, (size_t)in->rank, in->dims);
+    if (t == e->type) return NULL;
+    str text = STR_INIT;
+    if (t) ir_type_print(t, &text);
+    str_append(&text, " in the file, ");
+    ir_type_print(e->type, &text);
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: tensor %s is %s in the module", l->path, e->name, str_cstr(&text));
+    str_free(&text);
+    return s;
+}
+
+/* With strict the file must hold every tensor of the module and no other; shapes and dtypes must agree always. */
+static xt_status check(load *l) {
+    const nn_root *r = l->r;
+    for (size_t i = 0; i < st_count(l->f); i++) {
+        const st_entry *in = st_at(l->f, i);
+        const char *name = name_in_module(in->name, l->prefix);
+        if (!name) continue;
+        if (r->n && !map_get(r->by_name, name, strlen(name)))
+            tell(l, &l->report->unexpected, '+', name);
+        else if (!map_put(l->found, name, strlen(name), (void *)(uintptr_t)in, NULL))
+            return status_oom(sizeof(void *), l->path);
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        const nn_entry *e = &r->entries[i];
+        const st_entry *in = map_get(l->found, e->name, strlen(e->name));
+        if (!in)
+            tell(l, &l->report->missing, '-', e->name);
+        else
+            XT_TRY(type_differs(l, e, in));
+    }
+    if (!l->strict) return NULL;
+    const char *first = l->report->names + 2;
+    int n = (int)strcspn(first, "\n");
+    if (l->report->missing) {
+        const char *dash = l->report->names[0] == '-' ? l->report->names : strstr(l->report->names, "\n- ");
+        first = dash ? dash + (*dash == '\n' ? 3 : 2) : "";
+        return status_new(XT_NOT_FOUND, NULL, "%s holds no tensor %.*s, which the module needs", l->path, (int)strcspn(first, "\n"), first);
+    }
+    if (l->report->unexpected)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds tensor %.*s, which the module does not have", l->path, n, first);
+    return NULL;
+}
+
 /* All values into memory first, so that a read error half way changes nothing. */
-static xt_status read_values(st_file *f, const char *path, map *into) {
-    for (size_t i = 0; i < st_count(f); i++) {
-        const st_entry *e = st_at(f, i);
-        if (!of_module(e->name)) continue;
+static xt_status read_values(load *l) {
+    size_t at = 0, key_size;
+    const void *key;
+    void *v;
+    while (map_next(l->found, &at, &key, &key_size, &v)) {
+        const st_entry *e = v;
         size_t n = (size_t)(e->end - e->begin);
-        nn_loaded *l = base_calloc(1, sizeof *l);
-        if (!l || !(l->data = base_malloc(n ? n : 1)) || !(l->type = ir_tensor(e->dtype, (size_t)e->rank, e->dims))) {
-            free_value(l);
-            return status_oom(n, path);
+        nn_loaded *value = base_calloc(1, sizeof *value);
+        if (!value || !(value->data = base_malloc(n ? n : 1)) || !(value->type = ir_tensor(e->dtype, (size_t)e->rank, e->dims))) {
+            free_value(value);
+            return status_oom(n, l->path);
         }
-        xt_status s = st_read(f, e, l->data, n);
-        if (!s && !map_put(into, e->name, strlen(e->name), l, NULL)) s = status_oom(n, path);
+        xt_status s = st_read(l->f, e, value->data, n);
+        if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(n, l->path);
         if (s) {
-            free_value(l);
+            free_value(value);
             return s;
         }
+        l->report->loaded++;
     }
     return NULL;
 }
@@ -107,29 +158,67 @@ xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const 
     return NULL;
 }
 
-xt_status xt_load(xt_module *m, const char *path) {
+/* The first forward pass takes its tensors from here. */
+static xt_status keep_for_later(load *l) {
+    char *path = base_strdup(l->path);
+    if (!path) return status_oom(strlen(l->path), l->path);
+    base_free(l->r->loaded_path);
+    map_free(l->r->loaded, free_value);
+    l->r->loaded_path = path;
+    l->r->loaded = l->values;
+    l->r->loaded_all = true;
+    l->values = NULL;
+    return NULL;
+}
+
+static xt_status write_values(const load *l) {
+    for (size_t i = 0; i < l->r->n; i++) {
+        const nn_entry *e = &l->r->entries[i];
+        const nn_loaded *v = map_get(l->values, e->name, strlen(e->name));
+        if (v) XT_TRY(lazy_state_write(e->t, v->data, ir_type_bytes(v->type)));
+    }
+    return NULL;
+}
+
+static xt_status run_load(load *l) {
+    if (!l->strict && l->r->n == 0)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "%s: loading without .strict needs to know the module's tensors: call xt_module_build or run a pass first", l->path);
+    XT_TRY(check(l));
+    XT_TRY(read_values(l));
+    if (l->r->n == 0) return keep_for_later(l);
+    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    return write_values(l);
+}
+
+xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
-    st_file *f;
-    XT_TRY(st_open(path, &f));
-    nn_root *r = m->root;
-    map *values = map_new();
-    xt_status s = values ? check(r, f, path) : status_oom(sizeof(void *), path);
-    if (!s) s = read_values(f, path, values);
-    st_close(f);
-    if (!s && r->n && (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain())) s = status_clone(xt_error());
-    if (s) {
-        map_free(values, free_value);
-        return s;
-    }
-    if (r->n == 0) { /* the first forward pass takes its tensors from here */
-        map_free(r->loaded, free_value);
-        r->loaded = values;
-        return NULL;
-    }
-    for (size_t i = 0; i < r->n && !s; i++) {
-        nn_loaded *l = map_get(values, r->entries[i].name, strlen(r->entries[i].name));
-        s = lazy_state_write(r->entries[i].t, l->data, ir_type_bytes(l->type));
-    }
-    map_free(values, free_value);
+    xt_load_report unused, *report = o.report ? o.report : &unused;
+    memset(report, 0, sizeof *report);
+    load l = {.r = m->root, .path = path, .prefix = o.prefix ? o.prefix : "", .strict = o.strict != XT_OFF, .report = report};
+    XT_TRY(st_open(path, &l.f));
+    l.found = map_new();
+    l.values = map_new();
+    xt_status s = l.found && l.values ? run_load(&l) : status_oom(sizeof(void *), path);
+    st_close(l.f);
+    map_free(l.found, NULL);
+    map_free(l.values, free_value);
     return s;
+}
+
+xt_status xt_load(xt_module *m, const char *path) {
+    return xt_load_opt(m, path, (xt_load_opts){0});
+}
+
+void nn_loaded_left(nn_root *r) {
+    if (!r->loaded_all || r->depth || !r->n || xt_error()) return;
+    size_t at = 0, n;
+    const void *key;
+    void *v;
+    if (map_next(r->loaded, &at, &key, &n, &v))
+        log_msg(XT_SEV_WARNING, "%s holds %zu tensors that no layer of the module took, %.*s among them", r->loaded_path, map_count(r->loaded),
+                (int)n, (const char *)key);
+    r->loaded_all = false; /* later passes may make more */
+    map_free(r->loaded, free_value);
+    r->loaded = NULL;
 }

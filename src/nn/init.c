@@ -1,0 +1,269 @@
+/* How parameters begin. Every element depends on the run's seed, the parameter's name and the element's index only, so the values are the same whatever
+ * is made first, on every rank and device, and however many threads draw them. The formulas are those of torch.nn.init. */
+#include <math.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "nn/nn.h"
+
+/* --- drawing ------------------------------------------------------------------------------------------------------------------------------- */
+enum { DRAW_THREADS = 8, DRAW_PIECE = 1 << 18, TRUNCATED_TRIES = 1000 };
+typedef struct draw {
+    float *v;
+    int64_t from, to, width; /* of a row */
+    uint64_t seed, stream;
+    nn_recipe r;
+} draw;
+
+/* A normal number between the bounds: the first of a row of draws that falls there. */
+static float truncated(const draw *d, uint64_t i) {
+    double v = 0;
+    for (uint64_t k = 0; k < TRUNCATED_TRIES; k++) {
+        v = d->r.mean + d->r.a * rng_normal(d->seed, d->stream + k * 0x9E3779B97F4A7C15u, i);
+        if (v >= d->r.low && v <= d->r.high) return (float)v;
+    }
+    return (float)fmin(fmax(v, d->r.low), d->r.high); /* bounds so far out that hardly anything falls between them */
+}
+
+static float element(const draw *d, int64_t at) {
+    uint64_t i = (uint64_t)at;
+    switch (d->r.kind) {
+    case NN_UNIFORM: return (float)(d->r.mean + d->r.a * (2.0 * rng_uniform(d->seed, d->stream, i) - 1.0));
+    case NN_ORTHOGONAL:
+    case NN_NORMAL: return (float)(d->r.mean + d->r.a * rng_normal(d->seed, d->stream, i));
+    case NN_TRUNCATED: return truncated(d, i);
+    case NN_EMBEDDING: return d->r.a >= 0 && at / d->width == (int64_t)d->r.a ? 0 : rng_normal(d->seed, d->stream, i);
+    case NN_CONSTANT: return (float)d->r.a;
+    case NN_ONES: return 1;
+    case NN_ZEROS: break;
+    }
+    return 0;
+}
+
+static void *draw_piece(void *p) {
+    const draw *d = p;
+    for (int64_t i = d->from; i < d->to; i++) d->v[i] = element(d, i);
+    return NULL;
+}
+
+static float *drawn(const char *name, const nn_recipe *r, int64_t n, int64_t width) {
+    float *v = base_malloc((size_t)(n ? n : 1) * sizeof *v);
+    if (!v) return NULL;
+    uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t pieces = n / DRAW_PIECE + 1, most = cores < 1 ? 1 : cores > DRAW_THREADS ? DRAW_THREADS : cores;
+    if (pieces > most) pieces = most;
+    draw d[DRAW_THREADS];
+    pthread_t threads[DRAW_THREADS];
+    bool running[DRAW_THREADS] = {false};
+    for (int64_t k = 0; k < pieces; k++) {
+        d[k] = (draw){v, n * k / pieces, n * (k + 1) / pieces, width, lazy_seed(), stream, *r};
+        running[k] = k > 0 && pthread_create(&threads[k], NULL, draw_piece, &d[k]) == 0;
+    }
+    for (int64_t k = 0; k < pieces; k++)
+        if (!running[k]) draw_piece(&d[k]);
+    for (int64_t k = 0; k < pieces; k++)
+        if (running[k]) pthread_join(threads[k], NULL);
+    return v;
+}
+
+/* Takes from row v what lies along row u (of length 1); gives how much that was. */
+static void remove_part(double *v, const double *u, int64_t n) {
+    double dot = 0;
+    for (int64_t i = 0; i < n; i++) dot += v[i] * u[i];
+    for (int64_t i = 0; i < n; i++) v[i] -= dot * u[i];
+}
+
+/* Rows of normal numbers made orthonormal by Gram and Schmidt's process, done twice for the rounding (Saxe et al. 2014; a QR factorisation with a
+ * positive diagonal gives the same). v: [rows,cols], or its columns when there are more rows than columns. */
+static bool make_orthogonal(float *v, int64_t rows, int64_t cols, double gain) {
+    bool tall = rows > cols;
+    int64_t k = tall ? cols : rows, n = tall ? rows : cols;
+    double *q = base_malloc((size_t)k * (size_t)n * sizeof *q);
+    if (!q) return false;
+    for (int64_t i = 0; i < k; i++) {
+        double *row = q + i * n, length = 0;
+        for (int64_t j = 0; j < n; j++) row[j] = tall ? v[j * cols + i] : v[i * cols + j];
+        for (int pass = 0; pass < 2; pass++)
+            for (int64_t j = 0; j < i; j++) remove_part(row, q + j * n, n);
+        for (int64_t j = 0; j < n; j++) length += row[j] * row[j];
+        for (int64_t j = 0; j < n; j++) row[j] /= sqrt(length);
+        for (int64_t j = 0; j < n; j++) v[tall ? j * cols + i : i * cols + j] = (float)(gain * row[j]);
+    }
+    base_free(q);
+    return true;
+}
+
+xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out) {
+    *out = NULL;
+    if (r->kind == NN_ZEROS) return NULL;
+    nn_recipe plain = *r;
+    if (r->kind == NN_ORTHOGONAL) plain.a = 1;
+    float *v = drawn(name, &plain, type->count, type->rank ? type->dims[type->rank - 1] : 1);
+    bool ok = v != NULL;
+    if (ok && r->kind == NN_ORTHOGONAL && type->count) ok = make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a);
+    array dst = {0}; /* other dtypes convert through the one place that knows them all */
+    xt_status s = ok ? NULL : status_oom((size_t)type->count * sizeof *v, name);
+    if (!s && type->dtype != XT_F32) {
+        s = array_new(type, &dst);
+        for (int64_t i = 0; !s && i < type->count; i++) array_set(&dst, i, v[i]);
+        base_free(v);
+        v = s ? NULL : base_malloc(ir_type_bytes(type) + 1);
+        if (v)
+            memcpy(v, dst.data, ir_type_bytes(type));
+        else if (!s)
+            s = status_oom(ir_type_bytes(type), name);
+        array_free(&dst);
+    }
+    if (s)
+        base_free(v);
+    else
+        *out = v;
+    return s;
+}
+
+/* --- what the user wants ------------------------------------------------------------------------------------------------------------------------ */
+/* Inputs and outputs of one element: dim 1 and dim 0 of the weight times what the kernel covers. */
+static xt_status fans(const char *name, const ir_type *t, double *in, double *out) {
+    if (t->rank < 2)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "%s has %u dims; this initialisation counts inputs and outputs, for which a weight of at least 2 dims is needed", name,
+                          t->rank);
+    double covered = 1;
+    for (uint32_t i = 2; i < t->rank; i++) covered *= (double)t->dims[i];
+    *in = (double)t->dims[1] * covered;
+    *out = (double)t->dims[0] * covered;
+    return NULL;
+}
+
+static xt_status recipe_of(const nn_wish *w, const char *name, const ir_type *t, nn_recipe *out) {
+    const xt_init_opts *o = &w->opts;
+    double gain = o->gain ? o->gain : 1, in = 1, outputs = 1, std = o->std ? o->std : 1;
+    bool bounded = o->low != 0 || o->high != 0;
+    if (w->kind >= XT_INIT_XAVIER_UNIFORM && w->kind <= XT_INIT_KAIMING_NORMAL) XT_TRY(fans(name, t, &in, &outputs));
+    double xavier = gain * sqrt(2 / (in + outputs)), kaiming = sqrt(2 / (1 + o->slope * o->slope)) / sqrt(o->fan_out == XT_ON ? outputs : in);
+    switch (w->kind) {
+    case XT_INIT_CONSTANT: *out = (nn_recipe){NN_CONSTANT, .a = o->value}; break;
+    case XT_INIT_UNIFORM:
+        *out = bounded ? (nn_recipe){NN_UNIFORM, .mean = (o->low + o->high) / 2, .a = (o->high - o->low) / 2}
+                       : (nn_recipe){NN_UNIFORM, .mean = 0.5, .a = 0.5};
+        break;
+    case XT_INIT_NORMAL: *out = (nn_recipe){NN_NORMAL, .mean = o->mean, .a = std}; break;
+    case XT_INIT_TRUNCATED_NORMAL:
+        *out = (nn_recipe){NN_TRUNCATED, .mean = o->mean, .a = std, .low = bounded ? o->low : -2, .high = bounded ? o->high : 2};
+        break;
+    case XT_INIT_XAVIER_UNIFORM: *out = (nn_recipe){NN_UNIFORM, .a = sqrt(3.0) * xavier}; break;
+    case XT_INIT_XAVIER_NORMAL: *out = (nn_recipe){NN_NORMAL, .a = xavier}; break;
+    case XT_INIT_KAIMING_UNIFORM: *out = (nn_recipe){NN_UNIFORM, .a = sqrt(3.0) * kaiming}; break;
+    case XT_INIT_KAIMING_NORMAL: *out = (nn_recipe){NN_NORMAL, .a = kaiming}; break;
+    case XT_INIT_ORTHOGONAL:
+        XT_TRY(fans(name, t, &in, &outputs));
+        *out = (nn_recipe){NN_ORTHOGONAL, .a = gain};
+        break;
+    }
+    return NULL;
+}
+
+/* The last wish that fits the name counts. */
+xt_status nn_wished(const nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen) {
+    *frozen = false;
+    for (size_t i = 0; i < r->n_wishes; i++) {
+        const nn_wish *w = &r->wishes[i];
+        if (!nn_matches(w->pattern, name)) continue;
+        if (w->what == NN_WISH_INIT)
+            XT_TRY(status_at(recipe_of(w, name, type, recipe), src_get(w->src)));
+        else
+            *frozen = w->what == NN_WISH_FREEZE;
+    }
+    return NULL;
+}
+
+void nn_wishes_free(nn_root *r) {
+    for (size_t i = 0; i < r->n_wishes; i++) base_free(r->wishes[i].pattern);
+    base_free(r->wishes);
+}
+
+/* Field by field: the bytes between fields are anybody's. */
+static bool same_opts(const xt_init_opts *a, const xt_init_opts *b) {
+    return a->value == b->value && a->mean == b->mean && a->std == b->std && a->low == b->low && a->high == b->high && a->gain == b->gain &&
+           a->slope == b->slope && a->fan_out == b->fan_out;
+}
+
+/* Keeps a wish for parameters to come; one that a module function repeats in every pass is kept once. */
+static bool keep(nn_root *r, const nn_wish *w) {
+    for (size_t i = 0; i < r->n_wishes; i++) {
+        const nn_wish *o = &r->wishes[i];
+        if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) && strcmp(o->pattern, w->pattern) == 0) return true;
+    }
+    nn_wish mine = *w;
+    if ((mine.pattern = base_strdup(w->pattern)) && VEC_PUSH(r->wishes, r->n_wishes, r->cap_wishes, mine)) return true;
+    base_free(mine.pattern);
+    lazy_fail(status_oom(sizeof mine, "a rule for parameters"));
+    return false;
+}
+
+/* A child's patterns are about its own tensors. */
+static char *full_pattern(const xt_module *m, const char *pattern) {
+    return nn_full_name(m, pattern, "");
+}
+
+static xt_status draw_again(const nn_wish *w, const nn_entry *e) {
+    nn_recipe recipe;
+    void *data;
+    size_t n = ir_type_bytes(e->type);
+    XT_TRY(recipe_of(w, e->name, e->type, &recipe));
+    XT_TRY(nn_first_value(e->name, &recipe, e->type, &data));
+    if (!data && !(data = base_calloc(1, n ? n : 1))) return status_oom(n, e->name);
+    xt_status s = lazy_state_write(e->t, data, n);
+    base_free(data);
+    return s;
+}
+
+static bool init_fits(const xt_src *src, const xt_init_opts *o) {
+    bool fits = o->std >= 0 && o->high >= o->low && isfinite(o->mean) && isfinite(o->value) && isfinite(o->gain) && isfinite(o->slope);
+    if (!fits)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_init: std is %g, low %g, high %g; std is positive, low at most high, all numbers finite",
+                             o->std, o->low, o->high));
+    return fits;
+}
+
+int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *pattern, xt_init_opts o) {
+    if (!m || !pattern || (unsigned)kind > XT_INIT_ORTHOGONAL) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_init: a module, a pattern and a known kind are needed"));
+        return -1;
+    }
+    if (!init_fits(src, &o)) return -1;
+    nn_root *r = m->root;
+    nn_wish w = {.pattern = full_pattern(m, pattern), .src = src_intern(src), .what = NN_WISH_INIT, .kind = kind, .opts = o};
+    int n = 0;
+    bool ok = w.pattern && keep(r, &w);
+    for (size_t i = 0; ok && !r->depth && i < r->n; i++) {
+        const nn_entry *e = &r->entries[i];
+        if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
+        xt_status s = draw_again(&w, e);
+        if (s) lazy_fail(status_at(s, src));
+        ok = !s;
+        n += ok;
+    }
+    base_free(w.pattern);
+    return ok ? n : -1;
+}
+
+int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen) {
+    if (!m || !pattern) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_freeze: a module and a pattern are needed"));
+        return -1;
+    }
+    nn_root *r = m->root;
+    nn_wish w = {.pattern = full_pattern(m, pattern), .src = src_intern(src), .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
+    int n = 0;
+    bool ok = w.pattern && keep(r, &w);
+    for (size_t i = 0; ok && i < r->n; i++) {
+        const nn_entry *e = &r->entries[i];
+        if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
+        xt_requires_grad_at(src, e->t, !frozen);
+        n++;
+    }
+    base_free(w.pattern);
+    return ok ? n : -1;
+}

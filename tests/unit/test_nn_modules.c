@@ -1,0 +1,425 @@
+/* Modules: how parameters begin, patterns, freezing, containers, summaries, dropout's shares, and what wrong calls say. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "nn/nn.h"
+#include <xtrain/xtrain.h>
+
+enum { MANY = 64 * 1024 };
+
+static void ok(xt_status s) {
+    if (s) fail_msg("%s", xt_status_message(s));
+}
+
+static void finish(void) {
+    static const char *const kinds[] = {"tensor", "buffer", "executable", "graph", "module", "optimizer"};
+    assert_int_equal(xt_finish(), 0);
+    for (size_t i = 0; i < sizeof kinds / sizeof kinds[0]; i++)
+        if (xt_live_objects(kinds[i]) != 0) fail_msg("%lld %s objects are alive", (long long)xt_live_objects(kinds[i]), kinds[i]);
+}
+
+/* The pending error holds every one of the texts; forgets it. */
+static void error_says(const char *a, const char *b) {
+    const char *text = xt_error() ? xt_status_message(xt_error()) : "no error";
+    if (!strstr(text, a) || !strstr(text, b)) fail_msg("\"%s\", expected \"%s\" and \"%s\"", text, a, b);
+    xt_clear_error();
+}
+
+typedef struct moments {
+    double mean, std, least, most;
+    int64_t n;
+    float v[MANY];
+} moments;
+
+static moments *read(const xt_module *m, const char *name) {
+    static moments r;
+    xt_tensor t = xt_module_find(m, name);
+    r.n = xt_numel(t);
+    assert_true(r.n > 0 && r.n <= MANY);
+    ok(lazy_state_read(t, r.v, (size_t)r.n * sizeof *r.v));
+    double sum = 0, squares = 0;
+    r.least = INFINITY;
+    r.most = -INFINITY;
+    for (int64_t i = 0; i < r.n; i++) {
+        sum += r.v[i];
+        squares += (double)r.v[i] * r.v[i];
+        r.least = fmin(r.least, r.v[i]);
+        r.most = fmax(r.most, r.v[i]);
+    }
+    r.mean = sum / (double)r.n;
+    r.std = sqrt(squares / (double)r.n - r.mean * r.mean);
+    return &r;
+}
+
+/* Uniform in +-bound: inside, near the ends, and with the deviation bound / sqrt 3. */
+static void is_uniform(const xt_module *m, const char *name, double bound) {
+    const moments *r = read(m, name);
+    bool fits = r->most <= bound && r->least >= -bound;
+    if (r->n > 1000)
+        fits = fits && r->most > 0.97 * bound && r->least < -0.97 * bound && fabs(r->std - bound / sqrt(3)) < 0.05 * bound &&
+               fabs(r->mean) < 0.06 * bound;
+    if (!fits) fail_msg("%s is in [%g,%g] with deviation %g, expected bound %g", name, r->least, r->most, r->std, bound);
+}
+
+static void is_normal(const xt_module *m, const char *name, double mean, double std) {
+    const moments *r = read(m, name);
+    if (fabs(r->mean - mean) > 0.05 * std || fabs(r->std - std) > 0.05 * std)
+        fail_msg("%s has mean %g and deviation %g, expected %g and %g", name, r->mean, r->std, mean, std);
+}
+
+static void is_constant(const xt_module *m, const char *name, double v) {
+    const moments *r = read(m, name);
+    if (r->least != v || r->most != v) fail_msg("%s is in [%g,%g], expected %g", name, r->least, r->most, v);
+}
+
+static xt_tensor zoo(xt_module *m, xt_tensor x, void *user) { /* [1,64] */
+    (void)user;
+    xt_tensor image = xt_reshape(xt_linear(m, "fc", x, 48 * 4), 1, 12, 4, 4), word = xt_arange(2, XT_I64);
+    xt_conv2d(m, "conv", image, 40, 3, .padding = 1, .groups = 2);
+    xt_conv_transpose2d(m, "up", image, 40, 3, .groups = 4);
+    xt_bilinear(m, "both", x, x, 3);
+    xt_batch_norm(m, "bn", image);
+    xt_layer_norm(m, "ln", x);
+    xt_embedding(m, "words", word, 50, 40, .has_padding = XT_ON, .padding_idx = 7);
+    xt_prelu(m, "act", x, 1);
+    xt_lstm(m, "lstm", xt_reshape(x, 2, 2, 16), 25);
+    xt_tensor s = xt_reshape(x, 4, 1, 16);
+    return xt_multihead_attention(m, "attn", s, s, s, .heads = 2);
+}
+
+static xt_module *built(xt_module_fn fn, int64_t width) {
+    xt_module *m = xt_module_new(fn, NULL);
+    ok(xt_module_build(m, (xt_spec){XT_F32, {1, width}}));
+    assert_true(xt_mark_step());
+    return m;
+}
+
+static void layers_begin_as_pytorchs(void **state) {
+    (void)state;
+    xt_seed(5);
+    xt_module *m = built(zoo, 64);
+    is_uniform(m, "fc.weight", 1.0 / 8);
+    is_uniform(m, "fc.bias", 1.0 / 8);
+    is_uniform(m, "conv.weight", 1 / sqrt(6 * 9));
+    is_uniform(m, "conv.bias", 1 / sqrt(6 * 9));
+    is_uniform(m, "up.weight", 1 / sqrt(10 * 9));
+    is_uniform(m, "both.weight", 1.0 / 8);
+    is_uniform(m, "lstm.weight_ih_l0", 1.0 / 5);
+    is_uniform(m, "lstm.bias_hh_l0", 1.0 / 5);
+    is_uniform(m, "attn.in_proj_weight", sqrt(6.0 / 64));
+    is_uniform(m, "attn.out_proj.weight", 1.0 / 4);
+    is_constant(m, "attn.in_proj_bias", 0);
+    is_constant(m, "attn.out_proj.bias", 0);
+    is_constant(m, "bn.weight", 1);
+    is_constant(m, "bn.bias", 0);
+    is_constant(m, "bn.running_mean", 0); /* building has not moved them */
+    is_constant(m, "bn.running_var", 1);
+    is_constant(m, "ln.weight", 1);
+    is_constant(m, "act.weight", 0.25);
+    is_normal(m, "words.weight", 0, sqrt(49.0 / 50));
+    const moments *r = read(m, "words.weight");
+    for (int i = 0; i < 40; i++) assert_true(r->v[7 * 40 + i] == 0);
+    int64_t count;
+    ok(lazy_state_read(xt_module_find(m, "bn.num_batches_tracked"), &count, sizeof count));
+    assert_int_equal(count, 0);
+    finish();
+}
+
+static xt_tensor square(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "b", xt_linear(m, "a", x, 100), 50);
+}
+
+static double row_product(const moments *r, int64_t cols, int64_t i, int64_t j) {
+    double sum = 0;
+    for (int64_t k = 0; k < cols; k++) sum += (double)r->v[i * cols + k] * r->v[j * cols + k];
+    return sum;
+}
+
+static void initialisers(void **state) {
+    (void)state;
+    xt_module *m = built(square, 80);
+    assert_int_equal(xt_init_normal(m, "?.weight", .mean = 1, .std = 0.02), 2);
+    is_normal(m, "a.weight", 1, 0.02);
+    assert_int_equal(xt_init_constant(m, "*.bias", 0.5), 2);
+    is_constant(m, "b.bias", 0.5);
+    xt_init_zeros(m, "b.bias");
+    is_constant(m, "b.bias", 0);
+    xt_init_uniform(m, "a.weight", .low = -2, .high = 2);
+    is_uniform(m, "a.weight", 2);
+    xt_init_xavier_uniform(m, "a.weight", .gain = 2);
+    is_uniform(m, "a.weight", 2 * sqrt(6.0 / 180));
+    xt_init_xavier_normal(m, "a.weight");
+    is_normal(m, "a.weight", 0, sqrt(2.0 / 180));
+    xt_init_kaiming_uniform(m, "a.weight", .slope = sqrt(5));
+    is_uniform(m, "a.weight", 1 / sqrt(80));
+    xt_init_kaiming_normal(m, "a.weight", .fan_out = XT_ON);
+    is_normal(m, "a.weight", 0, sqrt(2.0 / 100));
+    xt_init_truncated_normal(m, "a.weight", .std = 2, .low = -1, .high = 3);
+    const moments *r = read(m, "a.weight");
+    assert_true(r->least >= -1 && r->most <= 3 && r->most > 2.9 && r->least < -0.95);
+    assert_true(fabs(r->mean - 0.7125) < 0.03); /* 2 (phi(-1/2) - phi(3/2)) / (Phi(3/2) - Phi(-1/2)) */
+    xt_init_orthogonal(m, "*.weight", .gain = 3);
+    r = read(m, "b.weight"); /* [50,100]: orthogonal rows */
+    for (int i = 0; i < 50; i += 7)
+        for (int j = 0; j < 50; j += 7) assert_true(fabs(row_product(r, 100, i, j) - (i == j ? 9 : 0)) < 1e-4);
+    r = read(m, "a.weight"); /* [100,80]: orthogonal columns */
+    double same = 0, other = 0;
+    for (int k = 0; k < 100; k++) {
+        same += (double)r->v[k * 80 + 3] * r->v[k * 80 + 3];
+        other += (double)r->v[k * 80 + 3] * r->v[k * 80 + 11];
+    }
+    assert_true(fabs(same - 9) < 1e-4 && fabs(other) < 1e-4);
+    assert_int_equal(xt_init_kaiming_normal(m, "a.bias"), -1);
+    error_says("a.bias has 1 dims", "test_nn_modules.c");
+    assert_int_equal(xt_init_normal(m, "a.bias", .std = -1), -1);
+    error_says("std is -1", "positive");
+    finish();
+}
+
+/* A rule from inside the function: parameters begin so, and are not drawn again by later passes. */
+static xt_tensor ruled(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_init_normal(m, "*.weight", .std = 3);
+    xt_init_ones(xt_sub(m, "inner", -1), "fc.weight");
+    return xt_linear(xt_sub(m, "inner", -1), "fc", xt_linear(m, "fc", x, 100), 5);
+}
+
+static void rules_before_birth(void **state) {
+    (void)state;
+    xt_module *m = built(ruled, 80);
+    is_normal(m, "fc.weight", 0, 3);
+    is_constant(m, "inner.fc.weight", 1);
+    xt_init_constant(m, "fc.weight", 7);
+    float x[80] = {0};
+    xt_forward(m, xt_from_array(x, XT_F32, 1, 80));
+    assert_true(xt_mark_step());
+    is_constant(m, "fc.weight", 7);
+    assert_int_equal(m->root->n_wishes, 3);
+    finish();
+}
+
+static void freezing(void **state) {
+    (void)state;
+    float x[8] = {1, -2, 3, 4, 0.5f, 6, -7, 8};
+    xt_module *m = xt_module_new(square, NULL);
+    assert_int_equal(xt_freeze(m, "a.*"), 0); /* not made yet */
+    xt_optimizer *opt = xt_sgd(m, .lr = 0.1, .weight_decay = 0.1);
+    double before[2] = {0}, after[2] = {0};
+    for (int round = 0; round < 2; round++) {
+        xt_backward(xt_mean(xt_square(xt_forward(m, xt_from_array(x, XT_F32, 1, 8)))));
+        assert_true(xt_is_none(xt_grad(xt_module_find(m, "a.weight"))) == (round == 0));
+        assert_false(xt_is_none(xt_grad(xt_module_find(m, "b.weight"))));
+        if (round == 0) {
+            xt_mark_step();
+            before[0] = read(m, "a.weight")->v[0];
+            before[1] = read(m, "b.weight")->v[0];
+        }
+        xt_optimizer_step(opt);
+        assert_true(xt_mark_step());
+        after[0] = read(m, "a.weight")->v[0];
+        after[1] = read(m, "b.weight")->v[0];
+        assert_true((after[0] == before[0]) == (round == 0));
+        assert_true(after[1] != before[1]);
+        if (round == 0) assert_int_equal(xt_unfreeze(m, "a.*"), 2);
+    }
+    finish();
+}
+
+static xt_tensor one(xt_module *m, xt_tensor x, void *user) {
+    return xt_linear(m, "", x, *(int64_t *)user);
+}
+static xt_tensor relu(xt_module *m, xt_tensor x, void *user) {
+    (void)m;
+    (void)user;
+    return xt_relu(x);
+}
+static xt_tensor chain(xt_module *m, xt_tensor x, void *user) {
+    static int64_t four = 4, two = 2;
+    (void)user;
+    x = xt_sequential(m, "net", x, {one, &four}, {relu, NULL}, {one, &two});
+    return xt_sequential(m, "", x, {one, &two});
+}
+
+static void containers(void **state) {
+    (void)state;
+    static const char *const names[] = {"net.0.weight", "net.0.bias", "net.2.weight", "net.2.bias", "0.weight", "0.bias"};
+    xt_module *m = built(chain, 3);
+    assert_int_equal(xt_module_tensors(m), 6);
+    for (int i = 0; i < 6; i++) assert_string_equal(xt_module_tensor_name(m, i), names[i]);
+    int found = 0;
+    for (int i = -1; (i = xt_module_next(m, "*.bias", i + 1)) >= 0; found++) assert_int_equal(i % 2, 1);
+    assert_int_equal(found, 3);
+    assert_int_equal(xt_module_next(xt_sub(m, "net", -1), "2.*", 0), 2);
+    assert_int_equal(xt_module_next(m, "nothing", 0), -1);
+    char text[1024];
+    size_t n = xt_module_summary(m, text, sizeof text);
+    assert_int_equal(n, strlen(text));
+    assert_non_null(strstr(text, "  net.2                            10  weight [2,4], bias [2]\n"));
+    assert_non_null(strstr(text, "32 parameters"));
+    assert_int_equal(xt_module_summary(m, text, 5), n);
+    assert_int_equal(strlen(text), 4);
+    finish();
+}
+
+/* How many of the elements are zero, and what the others are (all the same). */
+static void shares(xt_tensor y, double p, double kept, int64_t run) {
+    static float v[MANY];
+    int64_t n = xt_numel(y), zeros = 0;
+    assert_true(n <= MANY);
+    if (!xt_read(y, v, (size_t)n * sizeof *v)) fail_msg("%s", xt_status_message(xt_error()));
+    for (int64_t i = 0; i < n; i++) {
+        zeros += v[i] == 0;
+        if (v[i] != 0) assert_true(fabs(v[i] - kept) < 1e-6);
+        if (i % run) assert_true((v[i] == 0) == (v[i - 1] == 0)); /* whole channels */
+    }
+    double share = (double)zeros / (double)n;
+    if (fabs(share - p) > 4 * sqrt(p * (1 - p) * (double)run / (double)n) + 1e-9) fail_msg("%g of the elements are 0, expected %g", share, p);
+}
+
+static xt_tensor none(xt_module *m, xt_tensor x, void *user) {
+    (void)m;
+    (void)user;
+    return x;
+}
+
+static void dropouts(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(none, NULL);
+    xt_tensor x = xt_full(1, XT_F32, 40, 50, 20);
+    shares(xt_dropout(m, x, 0.3), 0.3, 1 / 0.7, 1);
+    shares(xt_dropout1d(m, x, 0.3), 0.3, 1 / 0.7, 20);
+    shares(xt_dropout2d(m, xt_reshape(x, 40, 50, 4, 5), 0.5), 0.5, 2, 20);
+    shares(xt_dropout3d(m, xt_reshape(x, 40, 50, 1, 4, 5), 0.25), 0.25, 4.0 / 3, 20);
+    shares(xt_dropout(m, x, 1), 1, 0, 1);
+    xt_tensor y = xt_alpha_dropout(m, xt_randn(XT_F32, 200, 200), 0.2);
+    double mean = xt_item(xt_mean(y)), var = xt_item(xt_mean(xt_square(y)));
+    assert_true(fabs(mean) < 0.03 && fabs(var - 1) < 0.04);
+    xt_eval(m);
+    assert_true(xt_dropout(m, x, 0.3).slot == x.slot && xt_dropout1d(m, x, 0.3).slot == x.slot && xt_alpha_dropout(m, x, 0.3).slot == x.slot);
+    xt_dropout(m, x, 1.5);
+    error_says("xt_dropout: the probability is 1.5", "[0,1]");
+    xt_dropout2d(m, xt_full(1, XT_F32, 3), 0.5);
+    error_says("xt_dropout2d", "tensor<3xf32>");
+    finish();
+}
+
+/* --- wrong calls ------------------------------------------------------------------------------------------------------------------------------- */
+#define F(...) xt_full(1, XT_F32, __VA_ARGS__)
+typedef struct wrong {
+    const char *a, *b;
+    xt_tensor (*call)(xt_module *m);
+} wrong;
+#define WRONG(name, expr)                                                                                                                            \
+    static xt_tensor w_##name(xt_module *m) {                                                                                                        \
+        (void)m;                                                                                                                                     \
+        return expr;                                                                                                                                 \
+    }
+WRONG(linear, xt_linear(m, "l", xt_arange(3, XT_I32), 2))
+WRONG(bilinear, xt_bilinear(m, "l", F(2, 3), F(3, 3), 2))
+WRONG(conv_rank, xt_conv1d(m, "l", F(2), 2, 3))
+WRONG(conv_groups, xt_conv2d(m, "l", F(1, 4, 5, 5), 6, 3, .groups = 4))
+WRONG(conv_kernel, xt_conv2d(m, "l", F(1, 4, 5, 5), 6, 0))
+WRONG(conv_same, xt_conv2d(m, "l", F(1, 4, 5, 5), 6, 3, .same = XT_ON, .stride = 2))
+WRONG(conv_mode, xt_conv2d(m, "l", F(1, 4, 3, 3), 6, 3, .padding = 3, .padding_mode = XT_PAD_REFLECT))
+WRONG(conv_output_padding, xt_conv_transpose2d(m, "l", F(1, 4, 3, 3), 6, 3, .output_padding = 1))
+WRONG(bn_one, xt_batch_norm(m, "l", F(1, 4)))
+WRONG(bn_eps, xt_batch_norm(m, "l", F(2, 4), .momentum = 2))
+WRONG(gn, xt_group_norm(m, "l", F(2, 4, 3), 3))
+WRONG(ln, xt_layer_norm(m, "l", F(4), .dims = 2))
+WRONG(in, xt_instance_norm(m, "l", F(4, 3)))
+WRONG(embedding, xt_embedding(m, "l", F(4), 3, 2))
+WRONG(embedding_pad, xt_embedding(m, "l", xt_arange(3, XT_I32), 3, 2, .has_padding = XT_ON, .padding_idx = 3))
+WRONG(prelu, xt_prelu(m, "l", F(2, 3), 2))
+WRONG(mha_heads, xt_multihead_attention(m, "l", F(2, 1, 4), F(2, 1, 4), F(2, 1, 4), .heads = 3))
+WRONG(mha_mask, xt_multihead_attention(m, "l", F(2, 1, 4), F(3, 1, 4), F(3, 1, 4), .attn_mask = F(3, 2)))
+WRONG(lstm_state, xt_lstm(m, "l", F(3, 2, 4), 5, .h0 = F(1, 2, 4)).output)
+WRONG(gru_c, xt_gru(m, "l", F(3, 2, 4), 5, .c0 = F(1, 2, 5)).output)
+WRONG(pool_pad, xt_max_pool2d(F(1, 1, 4, 4), 2, .padding = 2))
+WRONG(adaptive, xt_adaptive_avg_pool2d(F(1, 1, 4, 4), -2))
+WRONG(interpolate, xt_interpolate(F(1, 1, 4, 4)))
+WRONG(shuffle, xt_pixel_shuffle(F(6, 4, 4), 2))
+WRONG(rotary, xt_rotary(F(4, 3), 0))
+WRONG(twice, (xt_linear(m, "t", F(2, 3), 4), xt_linear(m, "t", F(2, 3), 4)))
+
+static const wrong wrongs[] = {
+    {"xt_linear l: the input is tensor<3xi32>", "float tensor", w_linear},
+    {"xt_bilinear l: the input is tensor<3x3xf32>", "agree with the first", w_bilinear},
+    {"xt_conv1d l: the input is tensor<2xf32>", "[N,C,L]", w_conv_rank},
+    {"4 input and 6 output channels", "groups, which is 4", w_conv_groups},
+    {"xt_conv2d l", "kernel must be at least 1", w_conv_kernel},
+    {".same keeps the input's size", "it is 2", w_conv_same},
+    {"cannot be padded by 3 and 3 in dim 2 with mode reflect", "0 to 2", w_conv_mode},
+    {"output_padding 1 must be", "stride 1", w_conv_output_padding},
+    {"more than one value per channel", "xt_eval", w_bn_one},
+    {"momentum 2", "[0,1]", w_bn_eps},
+    {"xt_group_norm l: the input is tensor<2x4x3xf32>", "3 groups", w_gn},
+    {"xt_layer_norm l", "at least .dims dims", w_ln},
+    {"xt_instance_norm l", "at least one dim behind C", w_in},
+    {"xt_embedding l", "integer indices", w_embedding},
+    {"padding_idx is 3", "3 rows", w_embedding_pad},
+    {"xt_prelu l", "as many as dim 1", w_prelu},
+    {"query, key and value are tensor<2x1x4xf32>", "heads dividing E", w_mha_heads},
+    {"attn_mask must be [T,S]", "tensor<3x2xf32>", w_mha_mask},
+    {"xt_lstm l: the input is tensor<1x2x4xf32>", ".h0 must be of the shape of tensor<1x2x5xf32>", w_lstm_state},
+    {"only an LSTM has .c0", "xt_gru l", w_gru_c},
+    {"xt_max_pool2d: padding 2", "half the kernel (1)", w_pool_pad},
+    {"to size -2 in dim 2", "-1 to keep", w_adaptive},
+    {"exactly one of .scale", ".sizes", w_interpolate},
+    {"xt_pixel_shuffle: x [6,4,4] with factor 2", "divisible by the factor's square", w_shuffle},
+    {"xt_rotary: the input is tensor<4x3xf32>", "even D", w_rotary},
+    {"layer t is called twice in one forward pass", "first at", w_twice},
+};
+
+static void wrong_calls(void **state) {
+    (void)state;
+    for (size_t i = 0; i < sizeof wrongs / sizeof wrongs[0]; i++) {
+        xt_module *m = xt_module_new(none, NULL);
+        xt_tensor y = wrongs[i].call(m);
+        if (!xt_is_error(y)) fail_msg("row %zu (%s) gave no error", i, wrongs[i].a);
+        if (!strstr(xt_status_message(xt_error()), "test_nn_modules.c:")) fail_msg("\"%s\" names no line", xt_status_message(xt_error()));
+        error_says(wrongs[i].a, wrongs[i].b);
+        xt_module_free(m);
+    }
+    finish();
+}
+
+static int lines[2]; /* of the two calls below */
+
+static xt_tensor two_lines(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    if (xt_dim(x, 1) == 3) return lines[0] = __LINE__, xt_linear(m, "fc", x, 2);
+    return lines[1] = __LINE__, xt_linear(m, "fc", x, 2);
+}
+
+/* A call whose input has other features than the first: the message has both lines. */
+static void another_shape(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(two_lines, NULL);
+    xt_forward(m, F(4, 3));
+    assert_true(xt_mark_step());
+    xt_forward(m, F(4, 5));
+    char made[256], now[256];
+    snprintf(made, sizeof made, "fc.weight was made as tensor<2x3xf32> at %s:%d, but this call needs tensor<2x5xf32>", __FILE__, lines[0]);
+    snprintf(now, sizeof now, "%s:%d: ", __FILE__, lines[1]);
+    error_says(made, now);
+    finish();
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(layers_begin_as_pytorchs),
+        cmocka_unit_test(initialisers),
+        cmocka_unit_test(rules_before_birth),
+        cmocka_unit_test(freezing),
+        cmocka_unit_test(containers),
+        cmocka_unit_test(dropouts),
+        cmocka_unit_test(wrong_calls),
+        cmocka_unit_test(another_shape),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
