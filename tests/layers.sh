@@ -5,7 +5,7 @@ cd "$(dirname "$0")/.."
 declare -A may=(
     [base]="base" [ir]="base ir" [format]="base ir format" [pass]="base ir pass" [grad]="base ir grad" [coll]="base coll"
     [cpu]="base ir pass coll cpu format" [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
-    [lazy]="base ir grad pass format device coll lazy" [nn]="base ir format lazy nn" [optim]="base ir lazy nn optim" [data]="base ir format lazy data"
+    [lazy]="base ir grad pass format device coll lazy" [nn]="base ir format lazy nn" [optim]="base ir format lazy nn optim" [data]="base ir format lazy data"
     [metrics]="base ir coll lazy metrics" [dist]="base coll device lazy dist" [train]="base ir format coll lazy nn optim data metrics dist diag train"
     [diag]="base ir device lazy diag"
 )

@@ -1,77 +1,71 @@
-/* Adam (Kingma and Ba 2015) and AdamW (Loshchilov and Hutter 2019), as torch.optim:
+/* Adam (Kingma and Ba 2015), AMSGrad (Reddi et al. 2018) and AdamW (Loshchilov and Hutter 2019), as torch.optim:
  *   m = b1 m + (1-b1) g;  v = b2 v + (1-b2) g^2;  p -= lr / (1-b1^t) * m / (sqrt(v / (1-b2^t)) + eps)
- * AdamW first shrinks p by lr * wd; Adam adds wd * p to the gradient. t is counted on the device. */
+ * AdamW first shrinks p by lr * wd; Adam adds wd * p to the gradient. AMSGrad divides by the root of the largest v so far. */
+#include <math.h>
+
 #include "optim/optim.h"
 
-static bool uses_state(const xt_optimizer *o, int k) {
-    (void)o;
-    (void)k;
+static bool counts(const optim_hyper *h) {
+    (void)h;
     return true;
 }
-
-/* shared = 1/(1-b1^t), 1/sqrt(1-b2^t) */
-static void begin(ir_builder *b, const xt_optimizer *o, ir_value *step, ir_value *shared[2]) {
-    ir_value *one = ir_splat(b, step->type, 1);
-    ir_value *c1 = ir_subtract(b, one, ir_power(b, ir_splat(b, step->type, o->beta1), step));
-    ir_value *c2 = ir_subtract(b, one, ir_power(b, ir_splat(b, step->type, o->beta2), step));
-    shared[0] = ir_divide(b, one, c1);
-    shared[1] = ir_divide(b, one, ir_sqrt(b, c2));
+static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
+    return k < 2 || h->amsgrad ? param : NULL;
 }
 
-static void moments(optim_update *u, ir_value *g) {
-    const xt_optimizer *o = u->opt;
+/* shared = lr/(1-b1^t), 1/sqrt(1-b2^t) */
+static void begin(optim_update *u) {
     ir_builder *b = u->b;
-    ir_value *m = ir_add(b, optim_times(b, u->state[0], o->beta1), optim_times(b, g, 1 - o->beta1));
-    ir_value *v = ir_add(b, optim_times(b, u->state[1], o->beta2), optim_times(b, ir_multiply(b, g, g), 1 - o->beta2));
+    ir_value *one = ir_splat(b, ir_scalar(XT_F32), 1);
+    u->shared[0] = ir_divide(b, u->lr, optim_bias(b, u->step, u->h->momentum, u->log_m));
+    u->shared[1] = ir_divide(b, one, ir_sqrt(b, optim_bias(b, u->step, u->h->beta2, NULL)));
+}
+
+static void update(optim_update *u) {
+    ir_builder *b = u->b;
+    optim_decay(u, u->h->decoupled);
+    ir_value *m = u->new_state[0] = optim_mean_of(u, u->state[0], u->grad);
+    ir_value *v = u->new_state[1] = optim_mix(b, u->state[1], ir_multiply(b, u->grad, u->grad), u->h->beta2);
+    if (u->h->amsgrad) v = u->new_state[2] = ir_maximum(b, u->state[2], v);
     ir_value *root = optim_scale(b, ir_sqrt(b, v), u->shared[1]);
-    ir_value *denom = root ? ir_add(b, root, ir_splat(b, root->type, o->eps)) : NULL;
-    ir_value *step = ir_divide(b, optim_scale(b, m, u->shared[0]), denom);
-    u->new_state[0] = m;
-    u->new_state[1] = v;
-    u->new_param = ir_subtract(b, u->param, optim_scale(b, step, u->lr));
+    optim_descend(u, ir_divide(b, m, optim_plus(b, root, u->h->eps)), u->shared[0]);
 }
 
-static void update_adam(optim_update *u) {
-    double wd = u->opt->weight_decay;
-    moments(u, wd != 0 ? ir_add(u->b, u->grad, optim_times(u->b, u->param, wd)) : u->grad);
-}
-
-static void update_adamw(optim_update *u) {
-    double wd = u->opt->weight_decay;
-    if (wd != 0) u->param = ir_subtract(u->b, u->param, optim_scale(u->b, optim_times(u->b, u->param, wd), u->lr));
-    moments(u, u->grad);
-}
-
-const optim_kind optim_adam = {"adam", 2, {"exp_avg", "exp_avg_sq"}, true, uses_state, begin, update_adam};
-const optim_kind optim_adamw = {"adamw", 2, {"exp_avg", "exp_avg_sq"}, true, uses_state, begin, update_adamw};
-
-static const option_row rows[] = {
-    {"lr", "learning rate", OPTION_DOUBLE, offsetof(xt_adamw_opts, lr), 1e-3, 0, 1e6, NULL},
-    {"beta1", "decay of the mean of gradients", OPTION_DOUBLE, offsetof(xt_adamw_opts, beta1), 0.9, 0, 1, NULL},
-    {"beta2", "decay of the mean of squared gradients", OPTION_DOUBLE, offsetof(xt_adamw_opts, beta2), 0.999, 0, 1, NULL},
-    {"eps", "added to the root", OPTION_DOUBLE, offsetof(xt_adamw_opts, eps), 1e-8, 0, 1, NULL},
-    {"weight_decay", "shrinks parameters; negative = none", OPTION_DOUBLE, offsetof(xt_adamw_opts, weight_decay), 0, -1, 1e6, NULL},
-    {"clip_norm", "largest norm of all gradients together; 0 = off", OPTION_DOUBLE, offsetof(xt_adamw_opts, clip_norm), 0, 0, 1e30, NULL},
-    {"clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(xt_adamw_opts, clip_value), 0, 0, 1e30, NULL},
-};
+#define ADAM(c_name, py_name)                                                                                                                        \
+    {                                                                                                                                                \
+        .name = c_name, .title = py_name, .momentum = true, .n_states = 3, .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, .counts = counts,               \
+        .state_type = state_type, .begin = begin, .update = update                                                                                   \
+    }
+const optim_kind optim_adam = ADAM("adam", "Adam"), optim_adamw = ADAM("adamw", "AdamW");
 
 static xt_optimizer *make(const optim_kind *k, const char *what, xt_module *net, xt_adamw_opts p, double decay) {
-    xt_status s = options_check(rows, BASE_COUNT(rows), &p, what);
-    if (s) {
-        lazy_fail(s);
-        return NULL;
-    }
-    xt_optimizer *o = optim_new(k, net, what);
+    static const option_row rows[] = {
+        OPTIM_ROW(xt_adamw_opts, lr, 1e-3, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_adamw_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),
+        OPTIM_ROW(xt_adamw_opts, beta2, 0.999, 0, 1, "decay of the mean of squared gradients"),
+        OPTIM_ROW(xt_adamw_opts, eps, 1e-8, 0, 1, "added to the root"),
+        OPTIM_ROW(xt_adamw_opts, weight_decay, 0, -1, 1e6, "shrinks parameters; negative = none"),
+        OPTIM_SWITCH(xt_adamw_opts, amsgrad, "divides by the largest second moment so far"),
+        OPTIM_SWITCH(xt_adamw_opts, maximize, "climbs"),
+        OPTIM_CLIP_ROWS(xt_adamw_opts),
+    };
+    xt_optimizer *o = optim_new(k, net, what, rows, BASE_COUNT(rows), &p);
     if (!o) return NULL;
-    o->lr = p.lr;
-    o->beta1 = p.beta1;
-    o->beta2 = p.beta2;
-    o->eps = p.eps;
-    o->weight_decay = p.weight_decay < 0 ? 0 : p.weight_decay == 0 ? decay : p.weight_decay;
-    o->clip_norm = p.clip_norm;
-    o->clip_value = p.clip_value;
+    o->groups[0].h = (optim_hyper){.lr = p.lr,
+                                   .momentum = p.beta1,
+                                   .beta2 = p.beta2,
+                                   .eps = p.eps,
+                                   .weight_decay = p.weight_decay < 0 ? 0 : p.weight_decay == 0 ? decay : p.weight_decay,
+                                   .decoupled = k == &optim_adamw,
+                                   .amsgrad = p.amsgrad == XT_ON,
+                                   .maximize = p.maximize == XT_ON};
+    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
     return o;
 }
 
-xt_optimizer *xt_adamw_opt(xt_module *net, xt_adamw_opts o) { return make(&optim_adamw, "xt_adamw", net, o, 0.01); }
-xt_optimizer *xt_adam_opt(xt_module *net, xt_adamw_opts o) { return make(&optim_adam, "xt_adam", net, o, 0); }
+xt_optimizer *xt_adamw_opt(xt_module *net, xt_adamw_opts o) {
+    return make(&optim_adamw, "xt_adamw", net, o, 0.01);
+}
+xt_optimizer *xt_adam_opt(xt_module *net, xt_adamw_opts o) {
+    return make(&optim_adam, "xt_adam", net, o, 0);
+}

@@ -1,55 +1,179 @@
-/* Inside the optimizers: one shared driver (average, clip, walk the parameters) and one update function a kind. */
+/* Inside the optimizers: one shared engine (average, unscale, clip, walk the parameters) and one descriptor a kind.
+ *
+ * Invariants
+ *  1. Learning rates, and momenta that a schedule moves, are data: another value never makes another program. All other numbers are constants of it.
+ *  2. A parameter's step count (bias correction) is the number of updates it got, kept on the device: a step that the loss scaler skips is not
+ *     counted, and the host never knows. Parameters that were always updated together share one count (counters.c).
+ *  3. Nothing here reads from the device. */
 #ifndef XT_SRC_OPTIM_H
 #define XT_SRC_OPTIM_H
 
 #include <xtrain/optim.h>
+#include <xtrain/schedule.h>
 
 #include "lazy/lazy.h"
 
-enum { OPTIM_MAX_STATES = 3 };
+enum { OPTIM_MAX_STATES = 4, OPTIM_MAX_SHARED = 4 };
+
+/* The numbers of a group; a kind uses those it knows. */
+typedef struct optim_hyper {
+    double lr, weight_decay;
+    double momentum;  /* SGD's and RMSprop's; the first beta of the Adam family and Lion */
+    double beta2;     /* the second beta */
+    double eps, eps2; /* eps2: Adafactor */
+    double decay;     /* Adagrad: lr_decay; RMSprop: alpha; Adadelta: rho; NAdam: momentum_decay; Adafactor: beta2_decay */
+    double dampening; /* SGD; Adafactor: the clipping threshold d */
+    double initial;   /* Adagrad: initial_accumulator_value */
+    bool nesterov, amsgrad, centered, decoupled, maximize;
+} optim_hyper;
+
+typedef struct optim_group { /* group 0: what no pattern matches */
+    char *pattern;
+    optim_hyper h;
+    double lr_ratio;   /* to group 0's, when it was made: what xt_optimizer_set_lr keeps */
+    double initial_lr; /* what schedules begin from; < 0: there is none yet */
+    bool frozen;
+    size_t members;
+} optim_group;
+
 typedef struct optim_param { /* one parameter with its state, found at the first step that has a gradient for it */
     xt_tensor param;
     char *name;
+    int group, counter; /* counter: -1 before its first step, and for kinds that do not count */
+    bool active;        /* is updated in the step being recorded */
     xt_tensor state[OPTIM_MAX_STATES];
 } optim_param;
 
-/* What an update sees: values of this step's trace, all of the parameter's type; scalars are f32 data. */
+/* What an update sees: values of this step's trace, all of the parameter's type unless said otherwise. */
 typedef struct optim_update {
     ir_builder *b;
-    const xt_optimizer *opt;
-    ir_value *param, *grad, *lr;      /* lr: scalar data, broadcast by optim_scale */
+    const optim_hyper *h;
+    ir_value *lr;                       /* f32 scalar */
+    ir_value *momentum, *rest, *log_m;  /* f32 scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
+    ir_value *step;                     /* f32 scalar: updates of this parameter, counting this one; kinds that count */
+    ir_value *shared[OPTIM_MAX_SHARED]; /* kind->begin's values: f32 scalars, the same for all parameters of a group and counter */
+    ir_value *param, *grad;
     ir_value *state[OPTIM_MAX_STATES];
-    ir_value *shared[2];              /* kind->begin's values, the same for all parameters (bias corrections) */
     ir_value *new_param, *new_state[OPTIM_MAX_STATES];
 } optim_update;
 
 typedef struct optim_kind {
-    const char *name;
+    const char *name, *title; /* "adamw", and PyTorch's class name: "AdamW" */
+    bool momentum;            /* has one that schedules may cycle */
     int n_states;
     const char *state_names[OPTIM_MAX_STATES]; /* PyTorch's: momentum_buffer, exp_avg, exp_avg_sq */
-    bool counts_steps;                         /* keeps the number of steps on the device for bias correction */
-    bool (*uses_state)(const xt_optimizer *o, int k);
-    void (*begin)(ir_builder *b, const xt_optimizer *o, ir_value *step /* f32, after counting this one */, ir_value *shared[2]);
+    bool (*counts)(const optim_hyper *h);      /* needs step counts; NULL: never */
+    /* The type of state k of a parameter, NULL when it is not used; the function NULL: all states, each of the parameter's type. */
+    const ir_type *(*state_type)(const optim_hyper *h, int k, const ir_type *param);
+    double (*initial)(const optim_hyper *h, int k); /* first value of a state; NULL: 0 */
+    void (*begin)(optim_update *u);                 /* fills shared from step; NULL: nothing is shared */
     void (*update)(optim_update *u);
 } optim_kind;
-extern const optim_kind optim_sgd, optim_adamw, optim_adam;
+extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax, optim_nadam, optim_radam, optim_lion,
+    optim_adafactor;
+
+typedef struct optim_counter {
+    xt_tensor count; /* f32 scalar */
+    ir_value *now;   /* in the step being recorded */
+} optim_counter;
 
 struct xt_optimizer {
     const optim_kind *kind;
     xt_module *net;
-    double lr, momentum, dampening, weight_decay, beta1, beta2, eps, clip_norm, clip_value;
-    bool nesterov, reduced; /* reduced: xt_reduce_gradients was called since the last step */
+    optim_group *groups;
+    size_t n_groups, cap_groups;
+    bool momentum_moves; /* a schedule sets it: data */
+    double clip_norm, clip_norm_type, clip_value;
+    bool reduced, unscaled, patterns_checked; /* reduced, unscaled: the gradients are already, since the last step */
+    xt_tensor found;     /* unscaled: bool scalar, whether one was not finite */
     int64_t steps;
-    xt_tensor step_count;   /* f32 scalar state of kinds that count */
     optim_param *params;
     size_t n, cap;
-    map *loaded;            /* state name -> value read before the state exists */
+    optim_counter *counters;
+    size_t n_counters, cap_counters;
+    map *loaded;         /* state name -> value read before the state exists */
+    map *loaded_counter; /* parameter name -> number of its counter + 1 */
+    struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
+    struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
+    size_t n_schedulers, cap_schedulers;
+    ir_value **last;     /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
+    size_t n_last;
+    int64_t last_step;
 };
 
-/* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the first step makes it. */
-xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data);
-xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what);
+/* --- optimizer.c ------------------------------------------------------------------------------------------------------------------------------ */
+/* Checks the options by their rows and makes the optimizer; the caller fills groups[0].h. NULL with a pending error. */
+xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows, void *opts);
+void optim_set_clip(xt_optimizer *o, double norm, double norm_type, double value);
+#define OPTIM_CLIP_ROWS(type)                                                                                                                        \
+    {"clip_norm", "largest norm of all gradients together; 0 = off", OPTION_DOUBLE, offsetof(type, clip_norm), 0, 0, 1e30, NULL},                     \
+        {"clip_norm_type", "which norm", OPTION_DOUBLE, offsetof(type, clip_norm_type), 2, 1e-3, HUGE_VAL, NULL},                                      \
+        {"clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(type, clip_value), 0, 0, 1e30, NULL}
+#define OPTIM_ROW(type, field, def, min, max, help) {#field, help, OPTION_DOUBLE, offsetof(type, field), def, min, max, NULL}
+#define OPTIM_SWITCH(type, field, help) {#field, help, OPTION_SWITCH, offsetof(type, field), 0, 0, 0, NULL}
+int optim_group_of(const xt_optimizer *o, const char *param); /* the last pattern that matches */
+bool optim_counts(const xt_optimizer *o);
+const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param);
+
+/* --- arithmetic for the kinds ------------------------------------------------------------------------------------------------------------------- */
 ir_value *optim_scale(ir_builder *b, ir_value *x, ir_value *scalar); /* x * scalar, the scalar converted and broadcast */
 ir_value *optim_times(ir_builder *b, ir_value *x, double c);
+ir_value *optim_plus(ir_builder *b, ir_value *x, double c);
+ir_value *optim_keep(optim_update *u, ir_value *x); /* momentum * x */
+ir_value *optim_take(optim_update *u, ir_value *x); /* (1 - momentum) * x */
+ir_value *optim_mean_of(optim_update *u, ir_value *old, ir_value *x);                 /* momentum * old + (1 - momentum) * x */
+ir_value *optim_mix(ir_builder *b, ir_value *old, ir_value *x, double keep);          /* keep * old + (1 - keep) * x */
+ir_value *optim_bias(ir_builder *b, ir_value *step, double beta, ir_value *log_beta); /* 1 - beta^step without cancellation; log_beta: data, or NULL */
+void optim_decay(optim_update *u, bool decoupled); /* weight decay: into the gradient, or decoupled: out of the parameter */
+void optim_descend(optim_update *u, ir_value *direction, ir_value *rate); /* new_param = param - rate * direction */
+
+/* --- gradients.c ---------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct gradients {
+    xt_tensor *params, *grads;
+    ir_value **values;
+    int *index; /* in the module */
+    size_t n;
+} gradients;
+/* The parameters of o that have a gradient now and are not frozen, in the module's order. False without memory. Free it in any case of success. */
+bool gradients_get(xt_optimizer *o, gradients *g);
+bool gradients_of_module(const xt_module *m, gradients *g);
+void gradients_free(gradients *g);
+bool gradients_average(ir_builder *b, gradients *g); /* one all-reduce for all; over ranks */
+void gradients_assign(const gradients *g, const char *what); /* the values become the gradients */
+ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p); /* f32 scalar; NULL when a value is */
+void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max);    /* all times min(1, max / (norm + 1e-6)) */
+void gradients_clip_value(ir_builder *b, gradients *g, double max);
+ir_value *gradients_not_finite(ir_builder *b, const gradients *g); /* i1 scalar */
+
+/* --- counters.c --------------------------------------------------------------------------------------------------------------------------------------- */
+/* Counts this step for the active parameters. `skip`: i1 scalar, true = nothing is counted; or NULL. */
+bool optim_count(const xt_src *src, xt_optimizer *o, ir_value *skip);
+
+/* --- loss_scaler.c ------------------------------------------------------------------------------------------------------------------------------------- */
+struct xt_loss_scaler {
+    xt_tensor scale, tracker; /* f32 scalars */
+    double growth, backoff, interval;
+    bool enabled;
+    xt_tensor found; /* bool scalar: a gradient of this step was not finite, in any optimizer */
+    int64_t found_step;
+};
+/* Divides the values by the scale; *out_skip: i1 scalar, true when one is not finite. */
+bool scaler_unscale(const xt_src *src, struct xt_loss_scaler *s, gradients *g, ir_value **out_skip);
+void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s); /* takes loaded state */
+
+/* --- optim_state.c: for checkpoints ------------------------------------------------------------------------------------------------------------------- */
+/* Gives a state tensor (a name of xt_optimizer_tensor_name) its value; one that does not exist yet takes it when the first step makes it. */
+xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data);
+/* A new state tensor, with the value restored for its name if there is one, else filled with `fill`. */
+xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill);
+void optim_state_free(xt_optimizer *o);
+/* What is not a tensor, as JSON: steps, rates of the groups, the scheduler. base_free. NULL without memory. */
+char *optim_state_text(const xt_optimizer *o);
+xt_status optim_state_load(xt_optimizer *o, const char *json);
+
+/* --- schedule.c ------------------------------------------------------------------------------------------------------------------------------------------ */
+void schedule_poll(xt_optimizer *o); /* applies values that have arrived (plateau) */
+void schedule_free(struct xt_scheduler *s);
+char *schedule_text(const struct xt_scheduler *s); /* base_free; NULL without memory */
 
 #endif

@@ -3,15 +3,19 @@
 #include "train/train_int.h"
 
 static void row(xt_trainer *t, void *user) {
-    static const char *const names[][2] = {{"sgd", "lr-SGD"}, {"adam", "lr-Adam"}, {"adamw", "lr-AdamW"}};
-    char other[64];
-    snprintf(other, sizeof other, "lr-%s", t->opt->kind->name);
-    const char *name = other;
-    for (size_t i = 0; i < BASE_COUNT(names); i++)
-        if (strcmp(names[i][0], t->opt->kind->name) == 0) name = names[i][1];
-    double lr = xt_optimizer_lr(t->opt);
+    enum { MOST = 16 }; /* groups, as lr-AdamW/pg1, lr-AdamW/pg2: Lightning's names too */
+    char text[MOST][64];
+    const char *names[MOST];
+    double rates[MOST];
+    int n = xt_optimizer_groups(t->opt) < MOST ? xt_optimizer_groups(t->opt) : MOST;
+    for (int i = 0; i < n; i++) {
+        if (n == 1) snprintf(text[i], sizeof text[i], "lr-%s", t->opt->kind->title);
+        else snprintf(text[i], sizeof text[i], "lr-%s/pg%d", t->opt->kind->title, i + 1);
+        names[i] = text[i];
+        rates[i] = xt_optimizer_group_lr(t->opt, i);
+    }
     (void)user;
-    xt_trainer_log_host(t, 1, &name, &lr);
+    xt_trainer_log_host(t, n, names, rates);
 }
 
 const xt_callback_desc lr_monitor_desc = {.struct_size = sizeof(xt_callback_desc), .name = "lr_monitor", .row = row};

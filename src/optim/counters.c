@@ -1,0 +1,78 @@
+/* Step counts on the device: one f32 scalar for all parameters that have been updated together so far. When some of them get no gradient in a step
+ * (a branch not taken, a layer frozen later) they leave with a copy of the count; parameters that join late begin a count of their own. So every
+ * parameter has exactly the count that PyTorch keeps a parameter, at the price of one scalar in nearly all programs. */
+#include "lazy/ops.h"
+#include "optim/optim.h"
+
+static int new_counter(const xt_src *src, xt_optimizer *o) {
+    char name[64];
+    size_t n = o->n_counters;
+    if (n == 0) snprintf(name, sizeof name, "optimizer.step");
+    else snprintf(name, sizeof name, "optimizer.step.%zu", n);
+    optim_counter c = {.count = optim_new_state(src, o, name, ir_scalar(XT_F32), 0)};
+    if (VEC_PUSH(o->counters, o->n_counters, o->cap_counters, c)) return (int)n;
+    lazy_fail(status_oom(sizeof c, "an optimizer's step count"));
+    return -1;
+}
+
+/* A counter of a checkpoint that this parameter had there, or -1. */
+static int counter_before(const xt_src *src, xt_optimizer *o, const optim_param *p) {
+    uintptr_t number = o->loaded_counter ? (uintptr_t)map_remove(o->loaded_counter, p->name, strlen(p->name)) : 0;
+    if (!number) return -1;
+    while (o->n_counters < number)
+        if (new_counter(src, o) < 0) return -1;
+    return (int)number - 1;
+}
+
+static bool place_new_params(const xt_src *src, xt_optimizer *o) {
+    int fresh = -1;
+    for (size_t i = 0; i < o->n; i++) {
+        optim_param *p = &o->params[i];
+        if (!p->active || p->counter >= 0) continue;
+        p->counter = counter_before(src, o, p);
+        if (p->counter >= 0) continue;
+        if (fresh < 0) fresh = new_counter(src, o);
+        if (fresh < 0) return false;
+        p->counter = fresh;
+    }
+    return true;
+}
+
+/* Those that stay behind get a count of their own, which keeps the value. */
+static bool split(const xt_src *src, xt_optimizer *o, int c) {
+    bool active = false, inactive = false;
+    for (size_t i = 0; i < o->n; i++)
+        if (o->params[i].counter == c) *(o->params[i].active ? &active : &inactive) = true;
+    if (!active || !inactive) return true;
+    int own = new_counter(src, o);
+    if (own < 0) return false;
+    ir_builder *b = lazy_begin(src);
+    lazy_assign(o->counters[own].count, lazy_wrap(ops_copy(b, lazy_value(o->counters[c].count)), "xt_optimizer_step"));
+    for (size_t i = 0; i < o->n; i++)
+        if (o->params[i].counter == c && !o->params[i].active) o->params[i].counter = own;
+    return true;
+}
+
+static bool is_active(const xt_optimizer *o, int c) {
+    for (size_t i = 0; i < o->n; i++)
+        if (o->params[i].counter == c && o->params[i].active) return true;
+    return false;
+}
+
+bool optim_count(const xt_src *src, xt_optimizer *o, ir_value *skip) {
+    if (!optim_counts(o)) return true;
+    if (!place_new_params(src, o)) return false;
+    for (int c = 0, n = (int)o->n_counters; c < n; c++)
+        if (!split(src, o, c)) return false;
+    for (int c = 0; c < (int)o->n_counters; c++) {
+        o->counters[c].now = NULL;
+        if (!is_active(o, c)) continue;
+        ir_builder *b = lazy_begin(src);
+        ir_value *old = lazy_value(o->counters[c].count);
+        ir_value *one = old ? ir_splat(b, old->type, 1) : NULL, *now = ir_add(b, old, one);
+        o->counters[c].now = now;
+        ir_value *kept = skip && old && now ? ir_select(b, skip, old, now) : now;
+        lazy_assign(o->counters[c].count, lazy_wrap(kept, "xt_optimizer_step"));
+    }
+    return true;
+}

@@ -1,0 +1,222 @@
+/* All gradients of a step together: averaged over ranks by one all-reduce, their norm, clipping, and whether all are finite. Nothing is read. */
+#include <math.h>
+
+#include "lazy/mesh.h"
+#include "optim/optim.h"
+
+void gradients_free(gradients *g) {
+    base_free(g->params);
+    base_free(g->grads);
+    base_free(g->values);
+    base_free(g->index);
+    *g = (gradients){0};
+}
+
+bool gradients_of_module(const xt_module *m, gradients *g) {
+    size_t room = (size_t)xt_module_tensors(m) + 1;
+    *g = (gradients){base_calloc(room, sizeof *g->params), base_calloc(room, sizeof *g->grads), base_calloc(room, sizeof *g->values),
+                     base_calloc(room, sizeof *g->index), 0};
+    if (!g->params || !g->grads || !g->values || !g->index) {
+        gradients_free(g);
+        lazy_fail(status_oom(room * sizeof *g->params, "the gradients of a step"));
+        return false;
+    }
+    for (int i = 0; i < xt_module_tensors(m); i++) {
+        if (!xt_module_tensor_is_param(m, i)) continue;
+        xt_tensor p = xt_module_tensor(m, i), grad = lazy_grad(p);
+        if (!grad.slot) continue;
+        g->params[g->n] = p;
+        g->grads[g->n] = grad;
+        g->values[g->n] = lazy_value(grad);
+        g->index[g->n++] = i;
+    }
+    return true;
+}
+
+bool gradients_get(xt_optimizer *o, gradients *g) {
+    if (!gradients_of_module(o->net, g)) return false;
+    size_t kept = 0;
+    for (size_t i = 0; i < g->n; i++) {
+        if (o->groups[optim_group_of(o, xt_module_tensor_name(o->net, g->index[i]))].frozen) {
+            lazy_set_grad(g->params[i], (xt_tensor){0}); /* never computed: nothing asks for it any more */
+            continue;
+        }
+        g->params[kept] = g->params[i];
+        g->grads[kept] = g->grads[i];
+        g->values[kept] = g->values[i];
+        g->index[kept++] = g->index[i];
+    }
+    g->n = kept;
+    return true;
+}
+
+bool gradients_average(ir_builder *b, gradients *g) {
+    int ranks = lazy_spmd() ? 1 : world_get()->size; /* with a mesh, gradients are those of the whole batch */
+    if (ranks <= 1 || g->n == 0) return true;
+    ir_value **sum = base_calloc(g->n, sizeof *sum);
+    bool ok = sum && ir_all_reduce(b, OP_add, g->n, g->values, ranks, 1, sum);
+    for (size_t i = 0; ok && i < g->n; i++) g->values[i] = optim_times(b, sum[i], 1.0 / ranks);
+    base_free(sum);
+    return ok;
+}
+
+void gradients_assign(const gradients *g, const char *what) {
+    for (size_t i = 0; i < g->n; i++)
+        if (g->values[i]) lazy_assign(g->grads[i], lazy_wrap(g->values[i], what));
+}
+
+/* --- norms ------------------------------------------------------------------------------------------------------------------------------------ */
+static ir_value *reduced(ir_builder *b, ir_opcode op, ir_value *x) {
+    int64_t dims[32];
+    if (!x) return NULL;
+    size_t rank = x->type->rank < 32 ? x->type->rank : 32;
+    for (size_t i = 0; i < rank; i++) dims[i] = (int64_t)i;
+    return rank ? ir_reduce(b, op, x, rank, dims) : x;
+}
+
+/* What is added (or, for p = infinity, compared) over all gradients; its p-th root is the norm. */
+static ir_value *norm_part(ir_builder *b, ir_value *x, double p) {
+    if (!x) return NULL;
+    if (p == 2) return reduced(b, OP_add, ir_multiply(b, x, x));
+    ir_value *a = ir_abs(b, x);
+    if (isinf(p)) return reduced(b, OP_maximum, a);
+    return reduced(b, OP_add, p == 1 || !a ? a : ir_power(b, a, ir_splat(b, a->type, p)));
+}
+
+ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p) {
+    ir_value *total = NULL;
+    for (size_t i = 0; i < n; i++) {
+        ir_value *s = norm_part(b, values[i] && xt_dtype_size(values[i]->type->dtype) < 4 ? ir_convert(b, values[i], XT_F32) : values[i], p);
+        if (!s) return NULL;
+        s = ir_convert(b, s, XT_F32);
+        total = !total ? s : isinf(p) ? ir_maximum(b, total, s) : ir_add(b, total, s);
+    }
+    if (!total) return ir_splat(b, ir_scalar(XT_F32), 0);
+    if (p == 1 || isinf(p)) return total;
+    return p == 2 ? ir_sqrt(b, total) : ir_power(b, total, ir_splat(b, total->type, 1 / p));
+}
+
+void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max) {
+    if (!norm) return;
+    ir_value *factor = ir_minimum(b, ir_divide(b, ir_splat(b, norm->type, max), optim_plus(b, norm, 1e-6)), ir_splat(b, norm->type, 1));
+    for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], factor);
+}
+
+void gradients_clip_value(ir_builder *b, gradients *g, double max) {
+    for (size_t i = 0; i < g->n; i++)
+        if (g->values[i]) {
+            const ir_type *s = ir_scalar(g->values[i]->type->dtype);
+            g->values[i] = ir_clamp(b, ir_splat(b, s, -max), g->values[i], ir_splat(b, s, max));
+        }
+}
+
+ir_value *gradients_not_finite(ir_builder *b, const gradients *g) {
+    ir_value *bad = NULL;
+    for (size_t i = 0; i < g->n; i++) {
+        ir_value *x = g->values[i];
+        ir_value *finite = x ? reduced(b, OP_and, ir_is_finite(b, x)) : NULL;
+        if (!finite) return NULL;
+        bad = bad ? ir_and(b, bad, finite) : finite;
+    }
+    return bad ? ir_not(b, bad) : ir_splat(b, ir_scalar(XT_BOOL), 0);
+}
+
+/* --- calls of their own -------------------------------------------------------------------------------------------------------------------------- */
+void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
+    gradients g;
+    if (!o) return;
+    ir_builder *b = lazy_begin(src);
+    if (!gradients_get(o, &g)) return;
+    xt_no_grad_begin();
+    if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g)) gradients_assign(&g, "xt_reduce_gradients");
+    xt_no_grad_end();
+    o->reduced = true;
+    gradients_free(&g);
+}
+
+void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
+    if (!o) return;
+    lazy_begin(src);
+    for (int i = 0; i < xt_module_tensors(o->net); i++) lazy_set_grad(xt_module_tensor(o->net, i), (xt_tensor){0});
+    o->reduced = o->unscaled = false;
+}
+
+static bool clip_options(const xt_src *src, const char *what, double max, xt_clip_opts *p) {
+    static const option_row rows[] = {OPTIM_ROW(xt_clip_opts, norm_type, 2, 1e-3, HUGE_VAL, "which norm")};
+    xt_status s = options_check(rows, BASE_COUNT(rows), p, what);
+    if (!s && !(max > 0)) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the largest norm is %g; a number above 0 is needed (HUGE_VAL: the norm alone)", what, max);
+    if (s) lazy_fail(status_at(s, src));
+    return !s;
+}
+
+/* Clips what g holds and gives the norm before. */
+static xt_tensor clip(ir_builder *b, gradients *g, const char *what, double max, double p) {
+    xt_no_grad_begin();
+    ir_value *norm = gradients_norm(b, g->values, g->n, p);
+    if (isfinite(max)) {
+        gradients_clip_norm(b, g, norm, max);
+        gradients_assign(g, what);
+    }
+    xt_tensor out = lazy_wrap(norm, what);
+    xt_no_grad_end();
+    gradients_free(g);
+    return out;
+}
+
+xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *o, double max, xt_clip_opts p) {
+    gradients g;
+    lazy_begin(src);
+    if (!o || !clip_options(src, "xt_clip_grad_norm", max, &p)) return lazy_wrap(NULL, "xt_clip_grad_norm");
+    xt_reduce_gradients_at(src, o);
+    ir_builder *b = lazy_begin(src);
+    return gradients_get(o, &g) ? clip(b, &g, "xt_clip_grad_norm", max, p.norm_type) : lazy_wrap(NULL, "xt_clip_grad_norm");
+}
+
+xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts p) {
+    gradients g;
+    ir_builder *b = lazy_begin(src);
+    if (!m || !clip_options(src, "xt_module_clip_grad_norm", max, &p) || !gradients_of_module(m, &g)) return lazy_wrap(NULL, "xt_module_clip_grad_norm");
+    return clip(b, &g, "xt_module_clip_grad_norm", max, p.norm_type);
+}
+
+static void clip_values(const xt_src *src, const char *what, gradients *g, double max) {
+    if (max > 0) {
+        xt_no_grad_begin();
+        gradients_clip_value(lazy_begin(src), g, max);
+        gradients_assign(g, what);
+        xt_no_grad_end();
+    } else
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the largest value is %g; a number above 0 is needed", what, max));
+    gradients_free(g);
+}
+
+void xt_clip_grad_value_at(const xt_src *src, xt_optimizer *o, double max) {
+    gradients g;
+    if (!o) return;
+    xt_reduce_gradients_at(src, o);
+    if (gradients_get(o, &g)) clip_values(src, "xt_clip_grad_value", &g, max);
+}
+
+void xt_module_clip_grad_value_at(const xt_src *src, xt_module *m, double max) {
+    gradients g;
+    if (m && gradients_of_module(m, &g)) clip_values(src, "xt_module_clip_grad_value", &g, max);
+}
+
+/* The gradients of the step just recorded are values of the trace still: the norm is made of them only when asked for. */
+xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
+    gradients g;
+    ir_builder *b = lazy_begin(src);
+    if (!o || !clip_options(src, "xt_grad_norm", 1, &p)) return lazy_wrap(NULL, "xt_grad_norm");
+    if (o->last && o->last_step == lazy_step()) {
+        xt_no_grad_begin();
+        xt_tensor t = lazy_wrap(gradients_norm(b, o->last, o->n_last, p.norm_type), "xt_grad_norm");
+        xt_no_grad_end();
+        return t;
+    }
+    if (!gradients_get(o, &g)) return lazy_wrap(NULL, "xt_grad_norm");
+    if (g.n == 0) {
+        gradients_free(&g);
+        return lazy_error(src, XT_FAILED_PRECONDITION, "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step in the same step");
+    }
+    return clip(b, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
+}

@@ -1,0 +1,130 @@
+/* Dynamic loss scaling (Micikevicius et al. 2018), with torch.amp.GradScaler's numbers. The scale, the count of good steps and the decision to skip
+ * are data on the device; the program is the same whether a step is skipped or not. */
+#include <math.h>
+
+#include "lazy/ops.h"
+#include "optim/optim.h"
+
+static void free_scaler(void *s) {
+    xt_loss_scaler_free(s);
+}
+
+static xt_tensor number(const xt_src *src, const char *name, float v) {
+    return lazy_state_new(src, LAZY_OPTIMIZER, name, XT_F32, 0, NULL, &v);
+}
+
+xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts p) {
+    static const option_row rows[] = {
+        OPTIM_ROW(xt_loss_scaler_opts, init_scale, 65536, 1e-30, 1e30, "scale at the beginning"),
+        OPTIM_ROW(xt_loss_scaler_opts, growth_factor, 2, 1.0000001, 1e6, "factor after growth_interval good steps"),
+        OPTIM_ROW(xt_loss_scaler_opts, backoff_factor, 0.5, 1e-6, 0.9999999, "factor after a step with infinities"),
+        {"growth_interval", "good steps in a row", OPTION_I64, offsetof(xt_loss_scaler_opts, growth_interval), 2000, 1, 1e7, NULL},
+        OPTIM_SWITCH(xt_loss_scaler_opts, enabled, "off: passes everything through"),
+    };
+    xt_status e = options_check(rows, BASE_COUNT(rows), &p, "xt_loss_scaler_new");
+    xt_loss_scaler *s = e ? NULL : base_calloc(1, sizeof *s);
+    if (!e && (!s || !lazy_own(s, free_scaler))) e = status_oom(sizeof *s, "a loss scaler");
+    if (e) {
+        base_free(s);
+        lazy_fail(status_at(e, src));
+        return NULL;
+    }
+    live_add(LIVE_optimizer, 1);
+    s->growth = p.growth_factor;
+    s->backoff = p.backoff_factor;
+    s->interval = (double)p.growth_interval;
+    s->enabled = p.enabled != XT_OFF;
+    s->found_step = -1;
+    s->scale = number(src, "loss_scaler.scale", (float)(s->enabled ? p.init_scale : 1));
+    s->tracker = number(src, "loss_scaler.growth_tracker", 0);
+    return s;
+}
+
+void xt_loss_scaler_free(xt_loss_scaler *s) {
+    if (!s) return;
+    lazy_disown(s);
+    if (lazy_type(s->scale)) xt_drop_at(XT_HERE, s->scale);
+    if (lazy_type(s->tracker)) xt_drop_at(XT_HERE, s->tracker);
+    base_free(s);
+    live_add(LIVE_optimizer, -1);
+}
+
+xt_tensor xt_loss_scale(const xt_loss_scaler *s) {
+    return s ? s->scale : (xt_tensor){0};
+}
+
+/* In the loss's own type, which must not be narrower than f32: 65536 is infinite in f16. */
+xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss) {
+    const ir_type *t = lazy_type(loss);
+    if (!s) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scale_loss: the scaler is NULL");
+    if (!s->enabled) return loss;
+    if (t && ir_dtype_is_float(t->dtype) && xt_dtype_size(t->dtype) < 4) loss = xt_cast_at(src, loss, XT_F32);
+    return xt_mul_at(src, loss, s->scale);
+}
+
+bool scaler_unscale(const xt_src *src, xt_loss_scaler *s, gradients *g, ir_value **out_skip) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *scale = lazy_value(s->scale);
+    if (!scale) return false;
+    ir_value *inverse = ir_divide(b, ir_splat(b, scale->type, 1), scale);
+    *out_skip = gradients_not_finite(b, g); /* before unscaling: the smallest could become 0, none finite becomes infinite */
+    for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], inverse);
+    ir_value *found = *out_skip;
+    bool again = s->found_step == lazy_step();
+    if (again) found = ir_or(b, found, lazy_value(s->found)); /* of another optimizer */
+    else found = ops_copy(b, found);
+    s->found = lazy_wrap(found, "xt_scaler_step");
+    s->found_step = lazy_step();
+    return *out_skip != NULL;
+}
+
+void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o) {
+    gradients g;
+    if (!s || !o || !s->enabled) return;
+    if (o->scaler != s) scaler_attach(o, s);
+    if (o->unscaled) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_scaler_unscale: the gradients of this step are unscaled already"));
+        return;
+    }
+    xt_reduce_gradients_at(src, o);
+    if (!gradients_get(o, &g)) return;
+    xt_no_grad_begin();
+    ir_value *skip;
+    if (g.n && scaler_unscale(src, s, &g, &skip)) {
+        ir_builder *b = lazy_begin(src);
+        o->found = lazy_wrap(ops_copy(b, skip), "xt_scaler_unscale");
+        gradients_assign(&g, "xt_scaler_unscale");
+        o->unscaled = true;
+    }
+    xt_no_grad_end();
+    gradients_free(&g);
+}
+
+/* As PyTorch's _amp_update_scale_: a scale that would become infinite does not grow. */
+static void next_scale(ir_builder *b, const xt_loss_scaler *s, ir_value *found, ir_value *scale, ir_value *tracker, ir_value *out[2]) {
+    const ir_type *f = scale->type;
+    ir_value *count = ir_add(b, tracker, ir_splat(b, f, 1)), *zero = ir_splat(b, f, 0);
+    ir_value *full = ir_compare(b, IR_GE, count, ir_splat(b, f, s->interval));
+    ir_value *grown = optim_times(b, scale, s->growth);
+    ir_value *after_good = ir_select(b, ir_and(b, full, ir_is_finite(b, grown)), grown, scale);
+    out[0] = ir_select(b, found, optim_times(b, scale, s->backoff), after_good);
+    out[1] = ir_select(b, ir_or(b, found, full), zero, count);
+}
+
+void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
+    if (!s || !s->enabled) return;
+    ir_builder *b = lazy_begin(src);
+    if (s->found_step != lazy_step()) {
+        if (!xt_error()) lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale in this step"));
+        return;
+    }
+    xt_no_grad_begin();
+    ir_value *found = lazy_value(s->found), *scale = lazy_value(s->scale), *tracker = lazy_value(s->tracker), *next[2];
+    if (found && scale && tracker) {
+        next_scale(b, s, found, scale, tracker, next);
+        lazy_assign(s->scale, lazy_wrap(next[0], "xt_scaler_update"));
+        lazy_assign(s->tracker, lazy_wrap(next[1], "xt_scaler_update"));
+    }
+    s->found_step = -1;
+    xt_no_grad_end();
+}

@@ -1,0 +1,244 @@
+/* An optimizer's state for checkpoints: tensors by PyTorch's names ("conv1.weight.exp_avg", "optimizer.step"), and the rest as one JSON text.
+ * Values may be restored before the states exist: they wait by name for the first step. */
+#include <cjson/cJSON.h>
+#include <math.h>
+
+#include "format/safetensors.h"
+#include "ir/interp.h"
+#include "optim/optim.h"
+
+typedef struct loaded {
+    const ir_type *type;
+    max_align_t data[];
+} loaded;
+
+xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data) {
+    for (int i = 0; i < xt_optimizer_tensors(o); i++) {
+        if (strcmp(xt_optimizer_tensor_name(o, i), name) != 0) continue;
+        if (lazy_type(xt_optimizer_tensor(o, i)) != type) return status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer state %s has another shape or dtype now", name);
+        return lazy_state_write(xt_optimizer_tensor(o, i), data, ir_type_bytes(type));
+    }
+    if (!o->loaded) o->loaded = map_new();
+    loaded *l = base_malloc(sizeof *l + ir_type_bytes(type)), *old = NULL;
+    if (!l) return status_oom(ir_type_bytes(type), name);
+    l->type = type;
+    memcpy(l->data, data, ir_type_bytes(type));
+    if (o->loaded && map_put(o->loaded, name, strlen(name), l, (void **)&old)) {
+        base_free(old);
+        return NULL;
+    }
+    base_free(l);
+    return status_oom(ir_type_bytes(type), name);
+}
+
+xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, const ir_type *type, double fill) {
+    loaded *l = o->loaded ? map_remove(o->loaded, name, strlen(name)) : NULL;
+    if (l && l->type != type)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "the checkpoint's optimizer state %s has another shape than the parameter now", name));
+    array init = {0};
+    xt_status s = !l && fill != 0 ? array_new(type, &init) : NULL;
+    if (s) lazy_fail(s);
+    for (int64_t i = 0; init.data && i < type->count; i++) array_set(&init, i, fill);
+    xt_tensor t = lazy_state_new(src, LAZY_OPTIMIZER, name, type->dtype, (int)type->rank, type->dims, l && l->type == type ? (void *)l->data : init.data);
+    if (init.data) array_free(&init);
+    base_free(l);
+    return t;
+}
+
+void scaler_attach(xt_optimizer *o, struct xt_loss_scaler *s) {
+    static const char *const names[] = {"loss_scaler.scale", "loss_scaler.growth_tracker"};
+    xt_tensor states[] = {s->scale, s->tracker};
+    o->scaler = s;
+    for (size_t i = 0; i < BASE_COUNT(states) && o->loaded; i++) {
+        loaded *l = map_remove(o->loaded, names[i], strlen(names[i]));
+        xt_status e = l && l->type == lazy_type(states[i]) ? lazy_state_write(states[i], l->data, ir_type_bytes(l->type)) : NULL;
+        if (e) lazy_fail(e);
+        base_free(l);
+    }
+}
+
+void optim_state_free(xt_optimizer *o) {
+    for (size_t i = 0; i < o->n; i++) {
+        for (int k = 0; k < o->kind->n_states; k++)
+            if (lazy_type(o->params[i].state[k])) xt_drop_at(XT_HERE, o->params[i].state[k]);
+        base_free(o->params[i].name);
+    }
+    for (size_t i = 0; i < o->n_counters; i++)
+        if (lazy_type(o->counters[i].count)) xt_drop_at(XT_HERE, o->counters[i].count);
+    base_free(o->params);
+    base_free(o->counters);
+    map_free(o->loaded, base_free);
+    map_free(o->loaded_counter, NULL);
+}
+
+/* --- the tensors, in a fixed order: scaler, counts, states by parameter ---------------------------------------------------------------------------- */
+static xt_tensor nth(const xt_optimizer *o, int i, char *name, size_t n) {
+    if (o->scaler && lazy_type(o->scaler->scale)) {
+        if (i == 0 || i == 1) {
+            snprintf(name, n, "%s", i ? "loss_scaler.growth_tracker" : "loss_scaler.scale");
+            return i ? o->scaler->tracker : o->scaler->scale;
+        }
+        i -= 2;
+    }
+    if (i < (int)o->n_counters) {
+        snprintf(name, n, i ? "optimizer.step.%d" : "optimizer.step", i);
+        return o->counters[i].count;
+    }
+    i -= (int)o->n_counters;
+    for (size_t p = 0; p < o->n; p++)
+        for (int k = 0; k < o->kind->n_states; k++)
+            if (o->params[p].state[k].slot && i-- == 0) {
+                snprintf(name, n, "%s.%s", o->params[p].name, o->kind->state_names[k]);
+                return o->params[p].state[k];
+            }
+    return (xt_tensor){0};
+}
+
+int xt_optimizer_tensors(const xt_optimizer *o) {
+    if (!o) return 0;
+    int n = (int)o->n_counters + (o->scaler && lazy_type(o->scaler->scale) ? 2 : 0);
+    for (size_t p = 0; p < o->n; p++)
+        for (int k = 0; k < o->kind->n_states; k++) n += o->params[p].state[k].slot != 0;
+    return n;
+}
+
+xt_tensor xt_optimizer_tensor(const xt_optimizer *o, int i) {
+    char name[1100];
+    return o && i >= 0 ? nth(o, i, name, sizeof name) : (xt_tensor){0};
+}
+
+const char *xt_optimizer_tensor_name(const xt_optimizer *o, int i) {
+    char name[1100];
+    if (!o || i < 0 || !nth(o, i, name, sizeof name).slot) return NULL;
+    return intern_text(intern(name));
+}
+
+/* --- the rest -------------------------------------------------------------------------------------------------------------------------------------- */
+char *optim_state_text(const xt_optimizer *o) {
+    cJSON *all = cJSON_CreateObject(), *groups = cJSON_AddArrayToObject(all, "groups"), *counters = cJSON_AddObjectToObject(all, "counters");
+    cJSON *schedules = cJSON_AddArrayToObject(all, "schedules");
+    cJSON_AddStringToObject(all, "kind", o->kind->name);
+    cJSON_AddNumberToObject(all, "steps", (double)o->steps);
+    for (size_t i = 0; i < o->n_groups; i++) {
+        cJSON *g = cJSON_CreateObject();
+        cJSON_AddNumberToObject(g, "lr", o->groups[i].h.lr);
+        cJSON_AddNumberToObject(g, "momentum", o->groups[i].h.momentum);
+        cJSON_AddItemToArray(groups, g);
+    }
+    for (size_t i = 0; i < o->n; i++)
+        if (o->n_counters > 1 && o->params[i].counter >= 0) cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
+    for (size_t i = 0; i < o->n_schedulers; i++) {
+        char *s = schedule_text(o->schedulers[i]);
+        cJSON *state = s ? cJSON_Parse(s) : NULL;
+        if (state) cJSON_AddItemToArray(schedules, state);
+        base_free(s);
+    }
+    char *text = cJSON_PrintUnformatted(all), *out = text ? base_strdup(text) : NULL;
+    cJSON_free(text);
+    cJSON_Delete(all);
+    return out;
+}
+
+static xt_status load_counters(xt_optimizer *o, const cJSON *counters) {
+    const cJSON *c;
+    map_free(o->loaded_counter, NULL);
+    o->loaded_counter = NULL;
+    cJSON_ArrayForEach(c, counters) {
+        uintptr_t number = (uintptr_t)(c->valuedouble >= 0 && c->valuedouble < 1e6 ? c->valuedouble : 0) + 1;
+        bool known = false;
+        for (size_t i = 0; i < o->n; i++)
+            if (strcmp(o->params[i].name, c->string) == 0 && number <= o->n_counters) {
+                o->params[i].counter = (int)number - 1;
+                known = true;
+            }
+        if (known) continue;
+        if (!o->loaded_counter) o->loaded_counter = map_new();
+        if (!o->loaded_counter || !map_put(o->loaded_counter, c->string, strlen(c->string), (void *)number, NULL))
+            return status_oom(64, "an optimizer's step counts");
+    }
+    return NULL;
+}
+
+xt_status optim_state_load(xt_optimizer *o, const char *json) {
+    cJSON *all = cJSON_Parse(json), *groups = cJSON_GetObjectItemCaseSensitive(all, "groups"), *g;
+    const cJSON *steps = cJSON_GetObjectItemCaseSensitive(all, "steps"), *schedules = cJSON_GetObjectItemCaseSensitive(all, "schedules");
+    xt_status s = NULL;
+    size_t i = 0;
+    if (!cJSON_IsArray(groups) || !cJSON_IsNumber(steps))
+        s = status_new(XT_DATA_LOSS, NULL, "the optimizer's state is no JSON of an optimizer");
+    else if (cJSON_GetArraySize(groups) != (int)o->n_groups)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d groups and has %zu now", cJSON_GetArraySize(groups), o->n_groups);
+    if (!s) s = load_counters(o, cJSON_GetObjectItemCaseSensitive(all, "counters"));
+    if (!s && cJSON_GetArraySize(schedules) != (int)o->n_schedulers)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d learning rate schedules and has %zu now", cJSON_GetArraySize(schedules), o->n_schedulers);
+    for (size_t k = 0; k < o->n_schedulers && !s; k++) {
+        char *text = cJSON_PrintUnformatted(cJSON_GetArrayItem(schedules, (int)k));
+        s = text ? xt_schedule_load(o->schedulers[k], text) : status_oom(64, "a schedule's state");
+        cJSON_free(text);
+    }
+    if (!s) {
+        o->steps = (int64_t)steps->valuedouble;
+        cJSON_ArrayForEach(g, groups) {
+            const cJSON *lr = cJSON_GetObjectItemCaseSensitive(g, "lr"), *m = cJSON_GetObjectItemCaseSensitive(g, "momentum");
+            if (cJSON_IsNumber(lr)) o->groups[i].h.lr = lr->valuedouble;
+            if (cJSON_IsNumber(m)) o->groups[i].h.momentum = m->valuedouble;
+            i++;
+        }
+    }
+    cJSON_Delete(all);
+    return s;
+}
+
+/* --- files ------------------------------------------------------------------------------------------------------------------------------------------ */
+static xt_status write_all(const xt_optimizer *o, st_writer *w) {
+    char *text = optim_state_text(o);
+    xt_status s = text ? st_meta(w, "optimizer_state", text) : status_oom(64, "an optimizer's state");
+    base_free(text);
+    XT_TRY(s);
+    int n = xt_optimizer_tensors(o);
+    for (int i = 0; i < n; i++) {
+        const ir_type *t = lazy_type(xt_optimizer_tensor(o, i));
+        if (!t) return status_new(XT_FAILED_PRECONDITION, NULL, "the state %s is gone", xt_optimizer_tensor_name(o, i));
+        XT_TRY(st_declare(w, xt_optimizer_tensor_name(o, i), t->dtype, (int)t->rank, t->dims));
+    }
+    for (int i = 0; i < n; i++) {
+        size_t bytes = ir_type_bytes(lazy_type(xt_optimizer_tensor(o, i)));
+        void *data = base_malloc(bytes + 1);
+        s = data ? lazy_state_read(xt_optimizer_tensor(o, i), data, bytes) : status_oom(bytes, xt_optimizer_tensor_name(o, i));
+        if (!s) s = st_data(w, data, bytes);
+        base_free(data);
+        XT_TRY(s);
+    }
+    return NULL;
+}
+
+xt_status xt_optimizer_save(xt_optimizer *o, const char *path) {
+    if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
+    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    st_writer *w;
+    XT_TRY(st_create(path, &w));
+    xt_status s = write_all(o, w);
+    if (!s) return st_commit(w);
+    st_abandon(w);
+    return status_context(s, "saving %s", path);
+}
+
+xt_status xt_optimizer_load(xt_optimizer *o, const char *path) {
+    if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
+    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    st_file *f;
+    XT_TRY(st_open(path, &f));
+    const char *text = st_get_meta(f, "optimizer_state");
+    xt_status s = text ? optim_state_load(o, text) : status_new(XT_DATA_LOSS, NULL, "it holds no optimizer's state");
+    for (size_t i = 0; i < st_count(f) && !s; i++) {
+        const st_entry *e = st_at(f, i);
+        size_t n = (size_t)(e->end - e->begin);
+        const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
+        void *data = base_malloc(n + 1);
+        s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
+        if (!s) s = optim_restore(o, e->name, type, data);
+        base_free(data);
+    }
+    st_close(f);
+    return status_context(s, "loading %s", path);
+}

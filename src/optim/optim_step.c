@@ -1,0 +1,249 @@
+/* The optimizer step: gradients averaged over ranks by one all-reduce of all of them, unscaled and clipped if asked, one update a parameter, gradients
+ * consumed. With a loss scaler each new value is selected on the device: the old one stays when a gradient was not finite. */
+#include <math.h>
+
+#include "lazy/mesh.h"
+#include "optim/optim.h"
+
+static void step_error(const xt_src *src, const char *what) {
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s: no parameter has a gradient; call xt_backward(loss) before it, on a loss made with this module", what));
+}
+
+/* --- parameters ----------------------------------------------------------------------------------------------------------------------------------- */
+static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
+    const char *name = xt_module_tensor_name(o->net, i);
+    for (size_t k = 0; k < o->n; k++)
+        if (strcmp(o->params[k].name, name) == 0) return &o->params[k];
+    optim_param p = {.param = xt_module_tensor(o->net, i), .name = base_strdup(name), .group = optim_group_of(o, name), .counter = -1};
+    const ir_type *t = lazy_type(p.param);
+    for (int k = 0; p.name && t && k < o->kind->n_states; k++) {
+        const ir_type *st = optim_state_type(o, &p, k, t);
+        if (!st) continue;
+        char full[1024];
+        snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
+        p.state[k] = optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p.group].h, k) : 0);
+        xt_status s = st == t ? lazy_state_lay_out(p.state[k], lazy_layout_of(p.param)) : NULL;
+        if (s) lazy_fail(status_at(s, src));
+    }
+    if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) return &o->params[o->n - 1];
+    base_free(p.name);
+    return NULL;
+}
+
+/* The parameters of this step, in g's order; all others are inactive. */
+static bool activate(xt_optimizer *o, const xt_src *src, const gradients *g) {
+    for (size_t i = 0; i < o->n; i++) o->params[i].active = false;
+    for (size_t i = 0; i < g->n; i++) {
+        optim_param *p = param_of(o, src, g->index[i]);
+        if (!p) {
+            lazy_fail(status_oom(sizeof *p, "an optimizer's state"));
+            return false;
+        }
+        p->active = true;
+    }
+    return true;
+}
+
+/* A pattern that names nothing is a mistake that would otherwise show only in the result. */
+static void check_patterns(xt_optimizer *o) {
+    if (o->patterns_checked || o->n_groups == 1) return;
+    o->patterns_checked = true;
+    for (size_t i = 0; i < o->n_groups; i++) o->groups[i].members = 0;
+    for (int i = 0; i < xt_module_tensors(o->net); i++)
+        if (xt_module_tensor_is_param(o->net, i)) o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].members++;
+    for (size_t i = 1; i < o->n_groups; i++)
+        if (o->groups[i].members == 0)
+            log_msg(XT_SEV_WARNING, "xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later groups take them all; names are as %s",
+                    o->groups[i].pattern, xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
+}
+
+/* --- one parameter -------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct group_data { /* a group's numbers that are data */
+    ir_value *lr, *momentum, *rest, *log_m;
+} group_data;
+typedef struct shared_values { /* of a group and a counter */
+    bool made;
+    ir_value *v[OPTIM_MAX_SHARED];
+} shared_values;
+typedef struct step {
+    const xt_src *src;
+    xt_optimizer *o;
+    ir_value *skip; /* i1 scalar or NULL */
+    group_data *groups;
+    shared_values *shared; /* [groups, counters] */
+} step;
+
+static double lr_of(void *group) {
+    return ((const optim_group *)group)->h.lr;
+}
+static double momentum_of(void *group) {
+    return ((const optim_group *)group)->h.momentum;
+}
+static double rest_of(void *group) {
+    return 1 - momentum_of(group);
+}
+static double log_m_of(void *group) {
+    return momentum_of(group) > 0 ? log(momentum_of(group)) : -200; /* exp(-200) is 0 in f32 */
+}
+
+static ir_value *number(const step *s, double (*value)(void *), optim_group *g) {
+    xt_tensor t = lazy_scalar_from(s->src, XT_F32, value, g);
+    return lazy_value(t);
+}
+
+static bool step_open(step *s) {
+    xt_optimizer *o = s->o;
+    s->groups = base_calloc(o->n_groups, sizeof *s->groups);
+    s->shared = base_calloc(o->n_groups * (o->n_counters + 1), sizeof *s->shared);
+    if (!s->groups || !s->shared) {
+        lazy_fail(status_oom(o->n_groups * sizeof *s->groups, "an optimizer's step"));
+        return false;
+    }
+    for (size_t i = 0; i < o->n_groups; i++) {
+        optim_group *g = &o->groups[i];
+        s->groups[i].lr = number(s, lr_of, g);
+        if (!o->momentum_moves) continue;
+        s->groups[i].momentum = number(s, momentum_of, g);
+        s->groups[i].rest = number(s, rest_of, g);
+        s->groups[i].log_m = number(s, log_m_of, g);
+    }
+    return true;
+}
+
+static void step_close(step *s) {
+    base_free(s->groups);
+    base_free(s->shared);
+}
+
+/* new where the step counts, old where it is skipped. */
+static ir_value *unless_skipped(const step *s, ir_builder *b, ir_value *old, ir_value *new_value) {
+    if (!s->skip || !old || !new_value) return new_value;
+    return ir_select(b, ir_broadcast_scalar(b, s->skip, ir_with_dtype(old->type, XT_BOOL)), old, new_value);
+}
+
+static void set(const step *s, ir_builder *b, xt_tensor state, ir_value *old, ir_value *new_value) {
+    lazy_assign(state, lazy_wrap(unless_skipped(s, b, old, new_value), "xt_optimizer_step"));
+}
+
+static void share(step *s, optim_update *u, const optim_param *p) {
+    const xt_optimizer *o = s->o;
+    if (!o->kind->begin) return;
+    shared_values *v = &s->shared[(size_t)p->group * (o->n_counters + 1) + (size_t)(p->counter + 1)];
+    if (!v->made) {
+        o->kind->begin(u);
+        memcpy(v->v, u->shared, sizeof v->v);
+        v->made = true;
+    }
+    memcpy(u->shared, v->v, sizeof v->v);
+}
+
+static void update_one(step *s, optim_param *p, ir_value *grad) {
+    const xt_optimizer *o = s->o;
+    const group_data *g = &s->groups[p->group];
+    const optim_hyper *h = &o->groups[p->group].h;
+    optim_update u = {.b = lazy_begin(s->src), .h = h, .lr = g->lr, .momentum = g->momentum, .rest = g->rest, .log_m = g->log_m};
+    u.step = p->counter >= 0 ? o->counters[p->counter].now : NULL;
+    share(s, &u, p);
+    lazy_path_push(p->name);
+    u.b = lazy_begin(s->src);
+    ir_value *old = u.param = lazy_value(p->param), *old_state[OPTIM_MAX_STATES];
+    for (int k = 0; k < o->kind->n_states; k++) old_state[k] = u.state[k] = p->state[k].slot ? lazy_value(p->state[k]) : NULL;
+    if (u.param && grad) {
+        u.grad = ir_convert(u.b, grad, u.param->type->dtype);
+        if (h->maximize) u.grad = ir_negate(u.b, u.grad);
+        o->kind->update(&u);
+        set(s, u.b, p->param, old, u.new_param);
+        for (int k = 0; k < o->kind->n_states; k++)
+            if (p->state[k].slot && u.new_state[k]) set(s, u.b, p->state[k], old_state[k], u.new_state[k]);
+    }
+    lazy_path_pop();
+}
+
+/* --- the step --------------------------------------------------------------------------------------------------------------------------------------- */
+/* The gradients as they are before clipping, for xt_grad_norm. */
+static void remember(xt_optimizer *o, const gradients *g) {
+    ir_value **last = base_realloc(o->last, (g->n + 1) * sizeof *last);
+    o->n_last = 0;
+    o->last_step = -1;
+    if (!last) return; /* xt_grad_norm says that there are none */
+    o->last = last;
+    memcpy(last, g->values, g->n * sizeof *last);
+    o->n_last = g->n;
+    o->last_step = lazy_step();
+}
+
+static void update_all(const xt_src *src, xt_optimizer *o, gradients *g, ir_value *skip) {
+    step s = {.src = src, .o = o, .skip = skip};
+    if (activate(o, src, g) && optim_count(src, o, skip) && step_open(&s))
+        for (size_t i = 0; i < g->n; i++) {
+            optim_param *p = param_of(o, src, g->index[i]);
+            if (p) update_one(&s, p, g->values[i]);
+        }
+    step_close(&s);
+}
+
+static void consume(const gradients *g) {
+    for (size_t i = 0; i < g->n; i++) lazy_set_grad(g->params[i], (xt_tensor){0});
+}
+
+/* What a step is to the host; compiled step functions do it again at each call. */
+static void count_step(void *user) {
+    xt_optimizer *o = user;
+    o->reduced = o->unscaled = false;
+    o->steps++;
+    counter_add(COUNTER_optimizer_steps, 1);
+}
+static void poll_again(void *user) {
+    schedule_poll(user);
+}
+
+/* s NULL: no loss scaler. */
+static void take_step(const xt_src *src, const char *what, xt_optimizer *o, struct xt_loss_scaler *s) {
+    gradients g;
+    if (!o) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the optimizer is NULL", what));
+        return;
+    }
+    schedule_poll(o);
+    lazy_on_replay(&(lazy_replay){.before = poll_again, .user = o});
+    lazy_begin(src);
+    if (!gradients_get(o, &g)) return;
+    if (g.n == 0) {
+        if (!xt_error()) step_error(src, what);
+        gradients_free(&g);
+        return;
+    }
+    check_patterns(o);
+    xt_no_grad_begin();
+    ir_builder *b = lazy_begin(src);
+    ir_value *skip = NULL;
+    bool ok = o->reduced || gradients_average(b, &g);
+    if (ok && s && s->enabled && o->unscaled)
+        skip = lazy_value(o->found);
+    else if (ok && s && s->enabled)
+        ok = scaler_unscale(src, s, &g, &skip);
+    remember(o, &g);
+    b = lazy_begin(src);
+    if (ok && o->clip_norm > 0) gradients_clip_norm(b, &g, gradients_norm(b, g.values, g.n, o->clip_norm_type), o->clip_norm);
+    if (ok && o->clip_value > 0) gradients_clip_value(b, &g, o->clip_value);
+    if (ok) update_all(src, o, &g, skip);
+    consume(&g);
+    lazy_begin(src);
+    xt_no_grad_end();
+    count_step(o);
+    lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
+    gradients_free(&g);
+}
+
+void xt_optimizer_step_at(const xt_src *src, xt_optimizer *o) {
+    take_step(src, "xt_optimizer_step", o, NULL);
+}
+
+void xt_scaler_step_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o) {
+    if (!s)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_scaler_step: the scaler is NULL"));
+    else {
+        if (o && o->scaler != s) scaler_attach(o, s);
+        take_step(src, "xt_scaler_step", o, s);
+    }
+}

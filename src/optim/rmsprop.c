@@ -1,0 +1,56 @@
+/* RMSprop (Tieleman and Hinton 2012), centred as in Graves 2013, as torch.optim:
+ *   v = a v + (1-a) g^2;  centred: m = a m + (1-a) g, n = v - m^2, else n = v;  d = g / (sqrt(n) + eps);  buf = mu buf + d;  p -= lr buf (or d) */
+#include <math.h>
+
+#include "optim/optim.h"
+
+enum { SQUARES, BUFFER, MEANS };
+
+static const ir_type *state_type(const optim_hyper *h, int k, const ir_type *param) {
+    return k == SQUARES || (k == BUFFER && h->momentum != 0) || (k == MEANS && h->centered) ? param : NULL;
+}
+
+static void update(optim_update *u) {
+    ir_builder *b = u->b;
+    double a = u->h->decay;
+    optim_decay(u, false);
+    ir_value *v = u->new_state[SQUARES] = optim_mix(b, u->state[SQUARES], ir_multiply(b, u->grad, u->grad), a);
+    if (u->h->centered) {
+        ir_value *m = u->new_state[MEANS] = optim_mix(b, u->state[MEANS], u->grad, a);
+        v = ir_subtract(b, v, ir_multiply(b, m, m));
+    }
+    ir_value *d = ir_divide(b, u->grad, optim_plus(b, ir_sqrt(b, v), u->h->eps));
+    if (u->h->momentum != 0) d = u->new_state[BUFFER] = ir_add(b, optim_keep(u, u->state[BUFFER]), d);
+    optim_descend(u, d, u->lr);
+}
+
+const optim_kind optim_rmsprop = {.name = "rmsprop",
+                                  .title = "RMSprop", .momentum = true,
+                                  .n_states = 3,
+                                  .state_names = {"square_avg", "momentum_buffer", "grad_avg"},
+                                  .state_type = state_type,
+                                  .update = update};
+
+xt_optimizer *xt_rmsprop_opt(xt_module *net, xt_rmsprop_opts p) {
+    static const option_row rows[] = {
+        OPTIM_ROW(xt_rmsprop_opts, lr, 1e-2, 0, 1e6, "learning rate"),
+        OPTIM_ROW(xt_rmsprop_opts, alpha, 0.99, 0, 1, "decay of the mean of squared gradients"),
+        OPTIM_ROW(xt_rmsprop_opts, eps, 1e-8, 0, 1, "added to the root"),
+        OPTIM_ROW(xt_rmsprop_opts, weight_decay, 0, 0, 1e6, "L2 penalty"),
+        OPTIM_ROW(xt_rmsprop_opts, momentum, 0, 0, 1, "factor of the running sum"),
+        OPTIM_SWITCH(xt_rmsprop_opts, centered, "divides by the standard deviation"),
+        OPTIM_SWITCH(xt_rmsprop_opts, maximize, "climbs"),
+        OPTIM_CLIP_ROWS(xt_rmsprop_opts),
+    };
+    xt_optimizer *o = optim_new(&optim_rmsprop, net, "xt_rmsprop", rows, BASE_COUNT(rows), &p);
+    if (!o) return NULL;
+    o->groups[0].h = (optim_hyper){.lr = p.lr,
+                                   .decay = p.alpha,
+                                   .eps = p.eps,
+                                   .weight_decay = p.weight_decay,
+                                   .momentum = p.momentum,
+                                   .centered = p.centered == XT_ON,
+                                   .maximize = p.maximize == XT_ON};
+    optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
+    return o;
+}
