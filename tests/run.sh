@@ -26,6 +26,8 @@ run() {
         echo "skip $name: $(tail -n 1 "$out")"
         return
     fi
+    grep '^skip ' "$out" | sed "s|^skip |skip $name: |" # parts of a script, each with its reason
+    skipped=$((skipped + $(grep -c '^skip ' "$out")))
     if grep -q '^\[==========\]' "$out"; then
         p=$(sed -n 's/^\[  PASSED  \] \([0-9]*\) test(s)\..*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')
         f=$(sed -n 's/^\[  FAILED  \] \([0-9]*\) test(s), listed.*/\1/p' "$out" | awk '{n += $1} END {print n + 0}')

@@ -31,6 +31,8 @@ static xt_status check_inputs(const cpu_exec *e, const array *in) {
     return NULL;
 }
 
+static double mib(int64_t bytes) { return (double)bytes / 1048576; }
+
 /* Adds what was wanted, and what else is alive then, to an allocator's refusal. */
 static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const char *what) {
     if (!s || xt_status_code(s) != XT_RESOURCE_EXHAUSTED) return s;
@@ -40,10 +42,9 @@ static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const
     if (e->plan.n_thunks) cpu_thunk_name(&e->plan.thunks[e->plan.peak_thunk], where, sizeof where);
     xt_status told =
         status_new(XT_RESOURCE_EXHAUSTED, status_where(s),
-                   "%s: program %s wanted %zu bytes for %s (arguments %lld, results %lld, temporaries %lld bytes); largest buffers at its "
-                   "peak, %s:%s",
-                   status_text(s), e->name, bytes, what, (long long)e->stats.argument_bytes, (long long)e->stats.output_bytes,
-                   (long long)e->stats.temp_bytes, where, str_cstr(&live));
+                   "%s: program %s wanted %.2f MiB for %s (arguments %.2f, results %.2f, temporaries %.2f MiB); largest buffers at its peak, %s:%s",
+                   status_text(s), e->name, mib((int64_t)bytes), what, mib(e->stats.argument_bytes), mib(e->stats.output_bytes),
+                   mib(e->stats.temp_bytes), where, str_cstr(&live));
     xt_status_free(s);
     str_free(&live);
     return told;

@@ -59,7 +59,7 @@ void cpu_report_live(const cpu_exec *e, uint32_t thunk, str *out) {
             snprintf(name, sizeof name, "argument %u", s->index);
         else if (w)
             cpu_thunk_name(w, name, sizeof name);
-        str_printf(out, "\n  %zu bytes  %s  %s%s", s->bytes, str_cstr(&type), name, s->kind == CPU_SLOT_OUT ? "  (result)" : "");
+        str_printf(out, "\n  %10.2f MiB  %s  %s%s", (double)s->bytes / 1048576, str_cstr(&type), name, s->kind == CPU_SLOT_OUT ? "  (result)" : "");
         str_free(&type);
     }
     if (n > 10) str_printf(out, "\n  and %zu smaller ones", n - 10);

@@ -202,24 +202,11 @@ xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir
     return NULL;
 }
 
-static int dtype_bits(xt_dtype t) {
-    switch (t) {
-    case XT_I2:
-    case XT_U2: return 2;
-    case XT_I4:
-    case XT_U4:
-    case XT_F4E2M1FN: return 4;
-    case XT_F6E2M3FN:
-    case XT_F6E3M2FN: return 6;
-    default: return (int)xt_dtype_size(t) * 8;
-    }
-}
-
 bool infer_promotable(xt_dtype from, xt_dtype to) {
     if (from == to) return true;
     bool alike = (ir_dtype_is_int(from) && ir_dtype_is_int(to)) || (ir_dtype_is_float(from) && ir_dtype_is_float(to)) ||
                  (ir_dtype_is_complex(from) && ir_dtype_is_complex(to));
-    return alike && dtype_bits(from) <= dtype_bits(to);
+    return alike && ir_dtype_bits(from) <= ir_dtype_bits(to);
 }
 
 xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first, xt_dtype *out_types) {

@@ -18,29 +18,13 @@ RULE(iota) {
     return infer_one(out, n_out, t);
 }
 
-static int bit_width(xt_dtype t) {
-    switch (t) {
-    case XT_BOOL:
-    case XT_I1:
-    case XT_U1: return 1;
-    case XT_I2:
-    case XT_U2: return 2;
-    case XT_I4:
-    case XT_U4:
-    case XT_F4E2M1FN: return 4;
-    case XT_F6E2M3FN:
-    case XT_F6E3M2FN: return 6;
-    default: return (int)xt_dtype_size(t) * 8;
-    }
-}
-
 /* Equal widths keep the shape; a narrower result gains a last dim, a wider one loses it. */
 RULE(bitcast_convert) {
     XT_TRY(infer_need_stated(op, 1));
     const ir_type *x = infer_in(op, 0), *t = infer_stated(op, 0);
     if (t->kind != IR_TENSOR) return infer_fail(op, 1, "the result must be a tensor");
     if (ir_dtype_is_complex(x->dtype) != ir_dtype_is_complex(t->dtype)) return infer_fail(op, 2, "complex converts to complex only");
-    int from = bit_width(x->dtype), to = bit_width(t->dtype);
+    int from = ir_dtype_bits(x->dtype), to = ir_dtype_bits(t->dtype);
     const ir_type *narrow = to < from ? t : x, *wide = to < from ? x : t;
     int ratio = to < from ? from / to : to / from;
     bool fits = narrow->rank == wide->rank + (ratio > 1) && (to < from ? from % to : to % from) == 0;

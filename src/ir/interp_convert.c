@@ -155,28 +155,12 @@ double round_to_precision(double v, int exponent_bits, int mantissa_bits) {
 }
 
 /* --- Integers of less than a byte ----------------------------------------------------------------------------------------------- */
-int dtype_bits(xt_dtype t) {
-    switch (t) {
-    case XT_BOOL:
-    case XT_I1:
-    case XT_U1: return 1;
-    case XT_I2:
-    case XT_U2: return 2;
-    case XT_I4:
-    case XT_U4:
-    case XT_F4E2M1FN: return 4;
-    case XT_F6E2M3FN:
-    case XT_F6E3M2FN: return 6;
-    default: return 8 * (int)xt_dtype_size(t);
-    }
-}
-
 bool dtype_is_subbyte(xt_dtype t) {
     return t == XT_I4 || t == XT_U4 || t == XT_I2 || t == XT_U2 || t == XT_I1 || t == XT_U1;
 }
 
 int8_t wrap_subbyte(xt_dtype t, int v) {
-    int bits = dtype_bits(t), mask = (1 << bits) - 1;
+    int bits = ir_dtype_bits(t), mask = (1 << bits) - 1;
     v &= mask;
     if (ir_dtype_is_signed(t) && v >> (bits - 1)) v -= mask + 1;
     return (int8_t)v;
@@ -311,7 +295,7 @@ static void store_subbyte(int64_t n, xt_dtype from, const void *src, xt_dtype to
         return;
     }
     int32_t whole[INTERP_CHUNK];
-    int bits = dtype_bits(to);
+    int bits = ir_dtype_bits(to);
     bool is_signed = ir_dtype_is_signed(to);
     int low = is_signed ? -(1 << (bits - 1)) : 0, high = is_signed ? (1 << (bits - 1)) - 1 : (1 << bits) - 1;
     native_convert(from, XT_I32)(n, src, whole);

@@ -26,7 +26,7 @@ static void through_float(const ew *e, int64_t n, const void *const *in, void *o
 static void through_byte(const ew *e, int64_t n, const void *const *in, void *out) {
     int8_t rows[3][INTERP_CHUNK];
     const void *row_ptrs[3] = {rows[0], rows[1], rows[2]};
-    int bits = dtype_bits(e->in[0]), mask = (1 << bits) - 1;
+    int bits = ir_dtype_bits(e->in[0]), mask = (1 << bits) - 1;
     bool clear = e->code == OP_shift_right_logical || e->code == OP_count_leading_zeros || e->code == OP_popcnt;
     for (int64_t at = 0; at < n; at += INTERP_CHUNK) {
         int64_t k = n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK;
@@ -113,7 +113,7 @@ static bool choose(ew *e, xt_dtype t, int cmp, bool total_order) {
 }
 
 static bool same_bits(xt_dtype a, xt_dtype b) {
-    return xt_dtype_size(a) == xt_dtype_size(b) && dtype_bits(a) == 8 * (int)xt_dtype_size(a) && dtype_bits(b) == 8 * (int)xt_dtype_size(b);
+    return xt_dtype_size(a) == xt_dtype_size(b) && ir_dtype_bits(a) == 8 * (int)xt_dtype_size(a) && ir_dtype_bits(b) == 8 * (int)xt_dtype_size(b);
 }
 
 bool ew_init(ew *e, const ir_op *op) {
@@ -204,7 +204,7 @@ xt_status interp_bitcast_convert(interp *c, const ir_op *op, const array *in, ar
     (void)c;
     (void)op;
     xt_dtype from = in[0].type->dtype, to = out->type->dtype;
-    int from_bits = dtype_bits(from), to_bits = dtype_bits(to);
+    int from_bits = ir_dtype_bits(from), to_bits = ir_dtype_bits(to);
     bool from_packed = from_bits == 8 * (int)xt_dtype_size(from), to_packed = to_bits == 8 * (int)xt_dtype_size(to);
     const uint8_t *src = in[0].data;
     uint8_t *dst = out->data;

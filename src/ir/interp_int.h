@@ -48,8 +48,6 @@ xt_status array_copy(const array *src, array *out); /* allocates; tuples deep */
 void convert_elems(int64_t n, xt_dtype from, const void *src, xt_dtype to, void *dst);
 /* Rounds to a float of the given exponent and mantissa width (reduce_precision); NaN stays NaN where there is a mantissa to say so. */
 double round_to_precision(double v, int exponent_bits, int mantissa_bits);
-/* Bits of a sub-byte or ordinary integer type; bool is 1. */
-int dtype_bits(xt_dtype t);
 bool dtype_is_subbyte(xt_dtype t); /* integers of less than 8 bits: one byte each in memory, sign- or zero-extended */
 int8_t wrap_subbyte(xt_dtype t, int v);
 /* What arithmetic on t happens in: f32 for the small floats, t itself otherwise. */

@@ -54,6 +54,7 @@ bool ir_dtype_is_float(xt_dtype t); /* bf16, f16, f32, f64, f8 kinds */
 bool ir_dtype_is_int(xt_dtype t);   /* signed or unsigned, not bool */
 bool ir_dtype_is_signed(xt_dtype t);
 bool ir_dtype_is_complex(xt_dtype t);
+int ir_dtype_bits(xt_dtype t);      /* of one element's value: bool 1, i4 4 (xt_dtype_size: what it takes in memory) */
 const char *ir_dtype_mlir(xt_dtype t);                     /* "i1", "ui8", "f8E4M3FN", "complex<f32>" */
 bool ir_dtype_from_mlir(const char *s, size_t n, xt_dtype *out);
 

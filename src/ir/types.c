@@ -238,6 +238,22 @@ bool ir_dtype_is_complex(xt_dtype t) {
     return dtype_flags(t) & COMPLEX;
 }
 
+int ir_dtype_bits(xt_dtype t) {
+    switch (t) {
+    case XT_BOOL:
+    case XT_I1:
+    case XT_U1: return 1;
+    case XT_I2:
+    case XT_U2: return 2;
+    case XT_I4:
+    case XT_U4:
+    case XT_F4E2M1FN: return 4;
+    case XT_F6E2M3FN:
+    case XT_F6E3M2FN: return 6;
+    default: return (int)xt_dtype_size(t) * 8;
+    }
+}
+
 const char *ir_dtype_mlir(xt_dtype t) {
     return t > XT_DTYPE_NONE && t < XT_DTYPE_COUNT && dtypes[t].mlir ? dtypes[t].mlir : "none";
 }

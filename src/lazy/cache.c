@@ -17,8 +17,7 @@ void lazy_program_release(lazy_program *g) {
     base_free(g->inputs);
     base_free(g->donates);
     base_free(g->nodes);
-    base_free(g->ordinals);
-    base_free(g->ordinal_paths);
+    lazy_origins_release(g->origins);
     base_free(g);
 }
 
@@ -87,7 +86,33 @@ static xt_status set_shardings(const lazy_ctx *c, const lazy_roots *r, ir_module
     return ok ? NULL : status_oom(sizeof(ir_attr), "a program");
 }
 
-/* Sets inputs, aliases and ordinals of p from the extracted module. */
+lazy_origins *lazy_origins_retain(lazy_origins *o) {
+    if (o) atomic_fetch_add_explicit(&o->refs, 1, memory_order_relaxed);
+    return o;
+}
+
+void lazy_origins_release(lazy_origins *o) {
+    if (!o || atomic_fetch_sub_explicit(&o->refs, 1, memory_order_acq_rel) != 1) return;
+    base_free(o->ordinals);
+    base_free(o->ordinal_paths);
+    base_free(o->inputs);
+    base_free(o);
+}
+
+static lazy_origins *origins_new(size_t n_ops, size_t n_inputs) {
+    lazy_origins *o = base_calloc(1, sizeof *o);
+    if (!o) return NULL;
+    atomic_init(&o->refs, 1);
+    o->n_inputs = n_inputs;
+    o->ordinals = base_malloc((n_ops + 1) * sizeof *o->ordinals);
+    o->ordinal_paths = base_malloc((n_ops + 1) * sizeof *o->ordinal_paths);
+    o->inputs = base_calloc(n_inputs + 1, sizeof *o->inputs);
+    if (o->ordinals && o->ordinal_paths && o->inputs) return o;
+    lazy_origins_release(o);
+    return NULL;
+}
+
+/* Sets inputs, aliases and origins of p from the extracted module. */
 static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m, ir_value *const *leaves, size_t n_leaves, lazy_program *p) {
     ir_func *main_func = ir_func_find(m, "main");
     p->n_inputs = n_leaves;
@@ -95,16 +120,17 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
     p->donates = base_calloc(n_leaves + 1, sizeof *p->donates);
     size_t n_ops = 0;
     for (ir_op *op = main_func->body->first; op; op = op->next) n_ops++;
-    p->ordinals = base_malloc((n_ops + 1) * sizeof *p->ordinals);
-    p->ordinal_paths = base_malloc((n_ops + 1) * sizeof *p->ordinal_paths);
-    if (!p->inputs || !p->donates || !p->ordinals || !p->ordinal_paths) return status_oom(n_ops * 8, "a program");
+    lazy_origins *o = p->origins = origins_new(n_ops, n_leaves);
+    if (!p->inputs || !p->donates || !o) return status_oom(n_ops * 8, "a program");
     for (ir_op *op = main_func->body->first; op; op = op->next) {
-        p->ordinals[p->n_ordinals] = op->src;
-        p->ordinal_paths[p->n_ordinals++] = op->path;
+        o->ordinals[o->n_ordinals] = op->src;
+        o->ordinal_paths[o->n_ordinals++] = op->path;
         if (is_collective(op->code)) p->uses_collectives = true;
     }
     for (size_t k = 0; k < n_leaves; k++) {
         p->inputs[k] = leaves[k]->index;
+        const lazy_buf *buf = c->leaves[leaves[k]->index].buf;
+        if (buf) o->inputs[k] = buf->info;
         for (size_t j = 0; j < r->n; j++) {
             if (r->alias_leaf[j] != (int32_t)leaves[k]->index) continue;
             ir_attr a = ir_attr_named_int("tf.aliasing_output", XT_I32, (int64_t)j);

@@ -162,6 +162,17 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     const ir_type *type;
     uint64_t hash; /* of attributes and structure */
 } lazy_node;
+/* Who is behind a program's ops and inputs, for messages. Counted: a step in flight may outlive its program. */
+typedef struct lazy_origins {
+    atomic_int refs;
+    src_id *ordinals; /* loc("nK") -> source */
+    uint32_t *ordinal_paths;
+    size_t n_ordinals;
+    lazy_live *inputs; /* as of the program's first run; zeros for scalars */
+    size_t n_inputs;
+} lazy_origins;
+lazy_origins *lazy_origins_retain(lazy_origins *o);
+void lazy_origins_release(lazy_origins *o);
 typedef struct lazy_program {
     atomic_int refs;
     hash128 key;
@@ -172,9 +183,7 @@ typedef struct lazy_program {
     size_t n_outputs;
     lazy_node *nodes;       /* the ops in order, arguments first (code OP_COUNT) */
     size_t n_nodes;
-    src_id *ordinals;       /* loc("nK") -> source */
-    uint32_t *ordinal_paths;
-    size_t n_ordinals;
+    lazy_origins *origins;
     int64_t number;         /* of the compile, from 1 */
     int64_t last_used, uses;
     device_exec_stats stats;

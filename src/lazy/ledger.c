@@ -110,7 +110,7 @@ void lazy_append_ledger(str *out, int rows) {
     size_t n = grouped(&g);
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) total += g[i].bytes;
-    str_printf(out, "\nlive device buffers: %.1f MiB, the largest by line:", (double)total / 1048576);
+    str_printf(out, "\nlive device buffers: %.2f MiB, the largest by line:", (double)total / 1048576);
     for (size_t i = 0; i < n && (int)i < rows; i++) {
         char at[256];
         str_printf(out, "\n  %10.2f MiB  %4lld x  %-10s %s  ", (double)g[i].bytes / 1048576, (long long)g[i].count, lazy_role_name(g[i].role),

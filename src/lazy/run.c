@@ -1,5 +1,8 @@
 /* Running a program: arguments from the leaves, outputs for the roots, at most XT_IN_FLIGHT steps started and not finished.
  * A program that fails after it was started (out of memory on the device, a dead rank) is remembered and surfaces at the next boundary. */
+#include <ctype.h>
+#include <stdlib.h>
+
 #include "lazy/step.h"
 
 static struct {
@@ -47,31 +50,47 @@ typedef struct flight { /* what a completion needs to know */
     int64_t step, started_ns;
     double flops;
     src_id src;
-    src_id *ordinals;
-    uint32_t *paths;
-    size_t n_ordinals;
+    lazy_origins *origins;
     lazy_done_fn *fns;
     void **users;
     size_t n_fns;
 } flight;
 
-/* A device's out-of-memory text names ops as n17: the user's lines are put beside them, and the largest live buffers below. */
-static void explain_memory(str *out, const flight *f, const char *text) {
+/* The number after `word` at p, when it stands there as a word of its own: "n17", "argument 3". Gives what follows it, or NULL. */
+static const char *numbered(const char *text, const char *p, const char *word, size_t *out) {
+    size_t n = strlen(word);
+    if (strncmp(p, word, n) != 0 || !isdigit((unsigned char)p[n])) return NULL;
+    if (p > text && (isalnum((unsigned char)p[-1]) || p[-1] == '_')) return NULL;
+    char *end;
+    *out = strtoul(p + n, &end, 10);
+    return isalpha((unsigned char)*end) || *end == '_' ? NULL : end;
+}
+
+static void append_input(str *out, const lazy_live *b) {
     char at[256];
-    for (const char *p = text; *p;) {
-        size_t k = 0;
-        const char *q = p + 1;
-        bool word_start = p == text || !((p[-1] >= 'a' && p[-1] <= 'z') || (p[-1] >= '0' && p[-1] <= '9') || p[-1] == '_');
-        if (*p == 'n' && word_start && *q >= '0' && *q <= '9') {
-            for (; *q >= '0' && *q <= '9' && k < f->n_ordinals; q++) k = k * 10 + (size_t)(*q - '0');
-            if (k < f->n_ordinals && !(*q >= 'a' && *q <= 'z') && *q != '_') {
-                str_printf(out, "%s", src_text(f->ordinals[k], at, sizeof at));
-                if (f->paths[k]) str_printf(out, " (%s)", intern_text(f->paths[k]));
-                p = q;
-                continue;
-            }
-        }
-        str_putc(out, *p++);
+    if (!b->type) {
+        str_append(out, "the step's scalars");
+        return;
+    }
+    str_printf(out, "%s  %s", lazy_role_name(b->role), src_text(b->src, at, sizeof at));
+    if (b->path) str_printf(out, " (%s)", intern_text(b->path));
+}
+
+/* A device's text names ops as n17 and inputs by number: the user's lines take their places. */
+static void explain_memory(str *out, const flight *f, const char *text) {
+    const lazy_origins *o = f->origins;
+    char at[256];
+    size_t k;
+    for (const char *p = text, *after; *p;) {
+        if ((after = numbered(text, p, "n", &k)) && k < o->n_ordinals) {
+            str_append(out, src_text(o->ordinals[k], at, sizeof at));
+            if (o->ordinal_paths[k]) str_printf(out, " (%s)", intern_text(o->ordinal_paths[k]));
+            p = after;
+        } else if ((after = numbered(text, p, "argument ", &k)) && k < o->n_inputs) {
+            append_input(out, &o->inputs[k]);
+            p = after;
+        } else
+            str_putc(out, *p++);
     }
 }
 
@@ -92,8 +111,7 @@ static xt_status enrich(const flight *f, xt_status s) {
 
 static void flight_free(flight *f) {
     if (!f) return;
-    base_free(f->ordinals);
-    base_free(f->paths);
+    lazy_origins_release(f->origins);
     base_free(f->fns);
     base_free(f->users);
     base_free(f);
@@ -151,13 +169,7 @@ static flight *flight_new(lazy_ctx *c, const lazy_program *p, src_id src, bool f
     f->step = c->step;
     f->src = src;
     f->flops = p->stats.flops;
-    f->ordinals = base_malloc((p->n_ordinals + 1) * sizeof *f->ordinals);
-    f->paths = base_malloc((p->n_ordinals + 1) * sizeof *f->paths);
-    if (f->ordinals && f->paths) {
-        memcpy(f->ordinals, p->ordinals, p->n_ordinals * sizeof *f->ordinals);
-        memcpy(f->paths, p->ordinal_paths, p->n_ordinals * sizeof *f->paths);
-        f->n_ordinals = p->n_ordinals;
-    }
+    f->origins = lazy_origins_retain(p->origins);
     if (!forced && c->n_done) {
         f->fns = c->done_fns;
         f->users = c->done_users;

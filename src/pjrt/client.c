@@ -237,16 +237,19 @@ FACE(Client_Destroy, client) {
     return NULL;
 }
 
+void face_tell(const char *text, const char **out, size_t *out_size) {
+    *out = text;
+    *out_size = strlen(text);
+}
+
 /* --- what it is ------------------------------------------------------------------------------------------------------------------------------------- */
 FACE(Client_PlatformName, client) {
-    a->platform_name = face_platform;
-    a->platform_name_size = strlen(face_platform);
+    face_tell(face_platform, &a->platform_name, &a->platform_name_size);
     return NULL;
 }
 
 FACE(Client_PlatformVersion, client) {
-    a->platform_version = face_version;
-    a->platform_version_size = strlen(face_version);
+    face_tell(face_version, &a->platform_version, &a->platform_version_size);
     return NULL;
 }
 

@@ -63,14 +63,12 @@ FACE(DeviceDescription_Kind, device_description) {
 }
 
 FACE(DeviceDescription_DebugString, device_description) {
-    a->debug_string = a->device_description->text;
-    a->debug_string_size = strlen(a->device_description->text);
+    face_tell(a->device_description->text, &a->debug_string, &a->debug_string_size);
     return NULL;
 }
 
 FACE(DeviceDescription_ToString, device_description) {
-    a->to_string = a->device_description->text;
-    a->to_string_size = strlen(a->device_description->text);
+    face_tell(a->device_description->text, &a->to_string, &a->to_string_size);
     return NULL;
 }
 
@@ -158,14 +156,12 @@ FACE(Memory_Kind_Id, memory) {
 }
 
 FACE(Memory_DebugString, memory) {
-    a->debug_string = a->memory->text;
-    a->debug_string_size = strlen(a->memory->text);
+    face_tell(a->memory->text, &a->debug_string, &a->debug_string_size);
     return NULL;
 }
 
 FACE(Memory_ToString, memory) {
-    a->to_string = a->memory->text;
-    a->to_string_size = strlen(a->memory->text);
+    face_tell(a->memory->text, &a->to_string, &a->to_string_size);
     return NULL;
 }
 

@@ -124,8 +124,7 @@ FACE(Executable_Destroy, executable) {
 }
 
 FACE(Executable_Name, executable) {
-    a->executable_name = cpu_exec_name(a->executable->program->exec);
-    a->executable_name_size = strlen(a->executable_name);
+    face_tell(cpu_exec_name(a->executable->program->exec), &a->executable_name, &a->executable_name_size);
     return NULL;
 }
 
@@ -183,8 +182,7 @@ FACE(Executable_GetCostAnalysis, executable) {
 }
 
 FACE(Executable_Fingerprint, executable) {
-    a->executable_fingerprint = a->executable->program->fingerprint;
-    a->executable_fingerprint_size = strlen(a->executable->program->fingerprint);
+    face_tell(a->executable->program->fingerprint, &a->executable_fingerprint, &a->executable_fingerprint_size);
     return NULL;
 }
 
@@ -301,7 +299,6 @@ FACE(LoadedExecutable_IsDeleted, executable) {
 }
 
 FACE(LoadedExecutable_Fingerprint, executable) {
-    a->executable_fingerprint = a->executable->program->fingerprint;
-    a->executable_fingerprint_size = strlen(a->executable->program->fingerprint);
+    face_tell(a->executable->program->fingerprint, &a->executable_fingerprint, &a->executable_fingerprint_size);
     return NULL;
 }

@@ -146,6 +146,7 @@ struct PJRT_Client {
 void face_client_retain(PJRT_Client *c);
 void face_client_release(PJRT_Client *c);
 extern const char face_platform[], face_version[];
+void face_tell(const char *text, const char **out, size_t *out_size);
 xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription **descriptions, size_t n);
 
 /* --- value.c, buffer.c ------------------------------------------------------------------------------------------------------------------------------- */

@@ -16,7 +16,7 @@ static_assert(sizeof(face_block) <= ALIGN, "the header fits before the data");
 
 static xt_status over_limit(const PJRT_Device *d, size_t n) {
     return status_new(XT_RESOURCE_EXHAUSTED, NULL,
-                      "out of device memory: %.1f MiB are needed, %.1f of the %.1f MiB allowed by XT_MEMORY_LIMIT are in use", (double)n / 1048576,
+                      "out of device memory: %.2f MiB are needed, %.2f of the %.2f MiB allowed by XT_MEMORY_LIMIT are in use", (double)n / 1048576,
                       (double)d->in_use / 1048576, (double)d->limit / 1048576);
 }
 

@@ -63,14 +63,12 @@ FACE(TopologyDescription_Destroy, topology) {
 }
 
 FACE(TopologyDescription_PlatformName, topology) {
-    a->platform_name = face_platform;
-    a->platform_name_size = strlen(face_platform);
+    face_tell(face_platform, &a->platform_name, &a->platform_name_size);
     return NULL;
 }
 
 FACE(TopologyDescription_PlatformVersion, topology) {
-    a->platform_version = face_version;
-    a->platform_version_size = strlen(face_version);
+    face_tell(face_version, &a->platform_version, &a->platform_version_size);
     return NULL;
 }
 

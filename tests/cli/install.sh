@@ -3,7 +3,7 @@
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
-[ -n "${ASAN_BUILD:-}" ] && exit 77
+[ -n "${ASAN_BUILD:-}" ] && { echo "a sanitizer build is not what is installed"; exit 77; }
 DESTDIR=$tmp/first meson install -C "$BUILD" --no-rebuild >"$tmp/out" 2>&1
 check "make install" [ $? = 0 ]
 mv "$tmp/first" "$tmp/inst"
@@ -21,7 +21,7 @@ cc -std=c11 -Wall -Wextra -Wpedantic -Werror "$tmp/p.c" $flags -Wl,-rpath,"$lib"
 check "a C program against the installed tree" [ $? = 0 ]
 cp "$tmp/p.c" "$tmp/p.cc"
 for cxx in g++ clang++; do
-    command -v $cxx >/dev/null || continue
+    command -v $cxx >/dev/null || { echo "skip a C++ program by $cxx: $cxx is not installed"; continue; }
     # shellcheck disable=SC2086
     $cxx -std=c++20 -Wall -Wpedantic -Werror "$tmp/p.cc" $flags -Wl,-rpath,"$lib" -o "$tmp/pp" >"$tmp/out" 2>&1 && "$tmp/pp" >"$tmp/out" 2>&1
     check "a C++ program by $cxx" [ $? = 0 ]
@@ -37,5 +37,7 @@ target_link_libraries(p xtrain::xtrain)
 CM
     (cmake -S "$tmp/cm" -B "$tmp/cm/b" -DCMAKE_PREFIX_PATH="$prefix" && cmake --build "$tmp/cm/b" && "$tmp/cm/b/p") >"$tmp/out" 2>&1
     check "a CMake project" [ $? = 0 ]
+else
+    echo "skip a CMake project: cmake is not installed"
 fi
 finish

@@ -210,6 +210,8 @@ static void memory_runs_out(void **state) {
     assert_int_equal(xt_status_code(xt_error()), XT_RESOURCE_EXHAUSTED);
     const char *text = xt_status_message(xt_error());
     if (!strstr(text, "test_lazy_steps.c") || !strstr(text, "what helps")) fail_msg("no line or no advice in: %s", text);
+    if (strstr(text, " bytes") || strstr(text, "argument ")) fail_msg("sizes are in MiB, inputs have names: %s", text);
+    if (!strstr(text, "0.50 MiB  tensor<512x256xf32>  value  ")) fail_msg("the input is not named: %s", text);
     xt_clear_error();
     xt_drop(y);
     float v[2] = {3, 4};
