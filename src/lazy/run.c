@@ -211,6 +211,7 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
         flight_free(f);
     } else {
         counter_add(COUNTER_executions, 1);
+        counter_max(COUNTER_device_peak_bytes, counter_get(COUNTER_device_bytes) + (p->stats.temp_bytes > 0 ? p->stats.temp_bytes : 0));
         if (forced) counter_add(COUNTER_forced_executions, 1);
     }
     (void)cause;
