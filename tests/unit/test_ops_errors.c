@@ -1,23 +1,7 @@
 /* What the user gets wrong in a tensor op: the result is an error tensor, the message names function, shapes, what was expected and the user's line,
  * and nothing else is recorded for what is fed by it. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "error_rows.h"
 
-#include "lazy/ctx.h"
-#include <xtrain/losses.h>
-
-typedef xt_tensor T;
-#define F(...) xt_full(1, XT_F32, __VA_ARGS__)
-#define LABELS(...) xt_full(1, XT_I64, __VA_ARGS__)
-#define TRUTH xt_ge(F(2), F(2))
-#define CASE(name, expr)                                                                                                                             \
-    static T e_##name(void) {                                                                                                                        \
-        return expr;                                                                                                                                 \
-    }
 CASE(add, xt_add(F(128, 320), F(50, 320)))
 CASE(add_bool, xt_minus(TRUTH, TRUTH))
 CASE(neg_bool, xt_neg(TRUTH))
@@ -70,13 +54,6 @@ CASE(full, xt_full(1, XT_F32, 2, -3))
 CASE(arange, xt_arange(-1, XT_F32))
 CASE(rand, xt_rand(XT_I32, 2))
 
-typedef struct row {
-    const char *name;
-    T (*build)(void);
-    const char *text;
-} row;
-#define ROW(name, text)                                                                                                                              \
-    { #name, e_##name, text }
 static const row rows[] = {
     ROW(add, "xt_add: x [128,320] and y [50,320] do not broadcast: 128 and 50 differ in dim -2"),
     ROW(add_bool, "xt_minus: x and y are bool"),
@@ -128,29 +105,4 @@ static const row rows[] = {
     ROW(rand, "random numbers are floats"),
 };
 
-static void check_row(void **state) {
-    const row *r = *state;
-    T t = r->build();
-    assert_true(xt_is_error(t));
-    const char *message = xt_status_message(xt_error());
-    if (!strstr(message, r->text)) fail_msg("%s: message is \"%s\", expected to hold \"%s\"", r->name, message, r->text);
-    if (!strstr(message, "test_ops_errors.c:")) fail_msg("%s: \"%s\" names no line", r->name, message);
-    /* The first error stays; what it feeds is an error too and adds nothing. */
-    char first[1024];
-    snprintf(first, sizeof first, "%s", message);
-    const ir_op *last = lazy_ctx_get()->b.block->last;
-    assert_true(xt_is_error(xt_sum(xt_exp(xt_add(t, t)))));
-    assert_string_equal(xt_status_message(xt_error()), first);
-    assert_ptr_equal(lazy_ctx_get()->b.block->last, last);
-    xt_clear_error();
-    lazy_reset_thread();
-}
-
-int main(int argc, char **argv) {
-    struct CMUnitTest tests[BASE_COUNT(rows)];
-    size_t n = 0;
-    for (size_t i = 0; i < BASE_COUNT(rows); i++)
-        if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
-            tests[n++] = (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)&rows[i]};
-    return n ? _cmocka_run_group_tests("ops_errors", tests, n, NULL, NULL) : 1;
-}
+ERROR_MAIN("ops_errors")
