@@ -14,6 +14,10 @@ typedef struct grad_call {
     ir_value *const *d_out;
     const bool *want;
     ir_value **d_in;
+    const struct grad_walk *walk; /* the walk that came here */
+    /* Set by rules of ops whose regions read values from outside: those, and what flows to them. Arrays of the arena. */
+    size_t n_captured;
+    ir_value **captured, **d_captured;
 } grad_call;
 typedef struct grad_rule {
     xt_status (*fn)(grad_call *c); /* NULL: `why` says the reason */

@@ -30,9 +30,30 @@ xt_status grad_refuse(const grad_call *c, const char *why);
 bool grad_is_constant(const ir_value *v, double *out);
 /* The opcode of region r when it is one binary op of its two arguments (the body of a plain reduction), OP_COUNT otherwise. */
 ir_opcode grad_region_op(const ir_op *op, size_t r);
-/* A copy of c->op with other operands. Its regions (of one level) are copied, each with the extra block arguments `extra` appended; NULL after a
+/* A copy of c->op with other operands. Its regions are copied, each with the extra block arguments `extra` appended; NULL after a
  * failure. Result types are inferred. */
 ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra, const ir_type *const *extra);
+
+/* True when v is defined in this block, or in a region inside it. */
+bool grad_within(const ir_value *v, const ir_block *block);
+const ir_op *grad_last_op(const ir_builder *b); /* the op before the place where b builds, NULL when there is none */
+/* Whether, and which, values from outside that want a gradient are read by the regions of an op. */
+bool grad_reads_wanted(const ir_op *op, const grad_walk *w);
+xt_status grad_captured(grad_call *c, ir_value ***out, size_t *out_n);
+/* The ops of a region's block where b stands, its arguments replaced; out_results: what its return would return. */
+xt_status grad_copy_body(ir_builder *b, const ir_block *from, ir_value *const *args, ir_value **out_results);
+/* A walk inside a new block that is to become a region. Values made there depend on something wanted if an operand does. */
+typedef struct grad_inner {
+    const ir_block *block;
+    const grad_walk *outer;
+} grad_inner;
+void grad_set_depends(ir_value *v);               /* for arguments of the block */
+void grad_mark_dependence(grad_inner *in);
+bool grad_depends(const ir_value *v, const grad_inner *in);
+xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
+                           ir_value *const *leaves, ir_value **out);
+/* Differentiates what was appended after `stop` in place of c->op: parts[i] is the same value as its result i. */
+xt_status grad_through(grad_call *c, const ir_op *stop, ir_value *const *parts);
 
 /* recompute.c: the region w->regions[k] computed again behind a barrier with the cotangents of its values, and differentiated there. What it gives:
  * cotangents for the values that the region reads, and those of w's leaves that are made inside (NULL: nothing flows). Arrays of the arena. */
@@ -85,12 +106,24 @@ xt_status grad_sort(grad_call *c);
 xt_status grad_cholesky(grad_call *c);
 xt_status grad_triangular_solve(grad_call *c);
 xt_status grad_fft(grad_call *c);
-/* rules_chlo.c */
-xt_status grad_chlo_unary(grad_call *c);
-xt_status grad_chlo_polygamma(grad_call *c);
-xt_status grad_chlo_next_after(grad_call *c);
 /* rules_collective.c */
 xt_status grad_custom_call(grad_call *c);
 xt_status grad_all_reduce(grad_call *c);
+xt_status grad_all_gather(grad_call *c);
+xt_status grad_reduce_scatter(grad_call *c);
+xt_status grad_all_to_all(grad_call *c);
+xt_status grad_collective_permute(grad_call *c);
+xt_status grad_collective_broadcast(grad_call *c);
+xt_status grad_collective_reduce(grad_call *c);
+/* rules_control.c */
+xt_status grad_branches(grad_call *c);
+xt_status grad_while(grad_call *c);
+xt_status grad_call_op(grad_call *c);
+/* rules_chlo.c */
+xt_status grad_chlo_unary(grad_call *c);
+xt_status grad_chlo_binary(grad_call *c);
+xt_status grad_chlo_next_after(grad_call *c);
+xt_status grad_chlo_broadcast(grad_call *c);
+xt_status grad_chlo_top_k(grad_call *c);
 
 #endif

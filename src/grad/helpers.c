@@ -108,54 +108,17 @@ static void *no_memory(ir_builder *b) {
     return NULL;
 }
 
-/* Copies the ops of `from` into a new block; values from outside stay as they are. NULL: a nested region, or no memory (then the builder says so). */
+/* Copies `from` into a new block with `extra` arguments more; values from outside stay as they are. NULL: no memory, and the builder says so. */
 static ir_block *copy_block(ir_builder *b, const ir_block *from, size_t n_extra, const ir_type *const *extra) {
     ir_block *to = ir_block_new(b->m);
     if (!to) return no_memory(b);
-    struct pair {
-        const ir_value *old;
-        ir_value *now;
-    } *pairs = NULL;
-    size_t n = 0, cap = 0;
-    bool ok = true;
-    for (size_t i = 0; ok && i < from->n_args; i++) {
-        struct pair p = {from->args[i], ir_block_arg(b->m, to, from->args[i]->type)};
-        ok = p.now && VEC_PUSH(pairs, n, cap, p);
-    }
-    for (size_t i = 0; ok && i < n_extra; i++) ok = ir_block_arg(b->m, to, extra[i]) != NULL;
+    for (size_t i = 0; i < from->n_args; i++)
+        if (!ir_block_arg(b->m, to, from->args[i]->type)) return no_memory(b);
+    for (size_t i = 0; i < n_extra; i++)
+        if (!ir_block_arg(b->m, to, extra[i])) return no_memory(b);
     ir_builder inner = ir_at_end(b->m, to);
-    inner.src = b->src;
-    inner.path = b->path;
-    for (const ir_op *op = from->first; ok && op; op = op->next) {
-        ir_value **in = arena_alloc(b->m->mem, (op->n_in + 1) * sizeof *in);
-        const ir_type **types = arena_alloc(b->m->mem, (op->n_out + 1) * sizeof *types);
-        if (op->n_regions) {
-            base_free(pairs);
-            return NULL;
-        }
-        if (!in || !types) {
-            ok = false;
-            break;
-        }
-        for (size_t i = 0; i < op->n_in; i++) {
-            in[i] = op->in[i];
-            for (size_t k = 0; k < n; k++)
-                if (pairs[k].old == op->in[i]) in[i] = pairs[k].now;
-        }
-        for (size_t i = 0; i < op->n_out; i++) types[i] = op->out[i].type;
-        ir_op *copy = ir_build(&inner, op->code, op->n_in, in, op->n_attrs, op->attrs, 0, NULL, op->n_out, types);
-        ok = copy != NULL;
-        for (size_t i = 0; ok && i < op->n_out; i++) {
-            struct pair p = {&op->out[i], &copy->out[i]};
-            ok = VEC_PUSH(pairs, n, cap, p);
-        }
-    }
-    base_free(pairs);
-    if (inner.status && !b->status)
-        b->status = inner.status;
-    else
-        xt_status_free(inner.status);
-    return ok ? to : no_memory(b);
+    if (!b->status) b->status = ir_copy_range(&inner, from->first, NULL, from->n_args, from->args, to->args);
+    return b->status ? NULL : to;
 }
 
 ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra, const ir_type *const *extra) {
@@ -165,4 +128,144 @@ ir_op *grad_clone(grad_call *c, size_t n_in, ir_value *const *in, size_t n_extra
     for (size_t r = 0; r < op->n_regions; r++)
         if (!(blocks[r] = copy_block(c->b, op->regions[r].block, n_extra, extra))) return NULL;
     return ir_build(c->b, op->code, n_in, in, op->n_attrs, op->attrs, op->n_regions, blocks, 0, NULL);
+}
+
+const ir_op *grad_last_op(const ir_builder *b) {
+    return b->before ? b->before->prev : b->block->last;
+}
+
+/* --- computations with regions ------------------------------------------------------------------------------------------------------------- */
+bool grad_within(const ir_value *v, const ir_block *block) {
+    for (const ir_block *b = v->block; b; b = b->owner ? b->owner->block : NULL)
+        if (b == block) return true;
+    return false;
+}
+
+static bool any_operand(const ir_block *b, bool (*is)(const ir_value *v, void *user), void *user) {
+    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
+        for (size_t i = 0; i < op->n_in; i++)
+            if (is(op->in[i], user)) return true;
+        for (size_t r = 0; r < op->n_regions; r++)
+            if (any_operand(op->regions[r].block, is, user)) return true;
+    }
+    return false;
+}
+
+typedef struct outside {
+    const ir_op *op;
+    const grad_walk *w;
+    ir_value **list;
+    size_t n, cap;
+    bool failed;
+} outside;
+
+static bool wanted_from_outside(const ir_value *v, const outside *o) {
+    for (const ir_block *b = v->block; b; b = b->owner ? b->owner->block : NULL)
+        if (b->owner == o->op) return false;
+    return grad_differentiable(v->type) && o->w->needs(v, o->w->user);
+}
+
+static bool is_wanted(const ir_value *v, void *user) {
+    return wanted_from_outside(v, user);
+}
+
+bool grad_reads_wanted(const ir_op *op, const grad_walk *w) {
+    outside o = {.op = op, .w = w};
+    for (size_t r = 0; r < op->n_regions; r++)
+        if (any_operand(op->regions[r].block, is_wanted, &o)) return true;
+    return false;
+}
+
+static bool collect(const ir_value *v, void *user) {
+    outside *o = user;
+    if (!wanted_from_outside(v, o)) return false;
+    for (size_t i = 0; i < o->n; i++)
+        if (o->list[i] == v) return false;
+    o->failed = !VEC_PUSH(o->list, o->n, o->cap, (ir_value *)(uintptr_t)v);
+    return o->failed;
+}
+
+xt_status grad_captured(grad_call *c, ir_value ***out, size_t *out_n) {
+    outside o = {.op = c->op, .w = c->walk};
+    for (size_t r = 0; r < c->op->n_regions; r++) any_operand(c->op->regions[r].block, collect, &o);
+    *out = o.failed ? NULL : arena_alloc(c->b->m->mem, (o.n + 1) * sizeof **out);
+    *out_n = o.n;
+    if (*out && o.n) memcpy(*out, o.list, o.n * sizeof **out);
+    base_free(o.list);
+    return *out ? NULL : status_oom(o.n * sizeof **out, "gradients");
+}
+
+xt_status grad_copy_body(ir_builder *b, const ir_block *from, ir_value *const *args, ir_value **out_results) {
+    const ir_op *ret = ir_block_return(from), *before = grad_last_op(b);
+    if (b->status) return NULL;
+    for (size_t i = 0; i < ret->n_in; i++) {
+        ir_value *v = ret->in[i];
+        out_results[i] = !v->def && v->block == from ? args[v->index] : v;
+    }
+    if (from->first == ret) return NULL;
+    XT_TRY(ir_copy_range(b, from->first, ret->prev, from->n_args, from->args, args));
+    const ir_op *copy = before ? before->next : b->block->first;
+    for (const ir_op *op = from->first; op != ret; op = op->next, copy = copy->next)
+        for (size_t i = 0; i < ret->n_in; i++)
+            if (ret->in[i]->def == op) out_results[i] = &((ir_op *)(uintptr_t)copy)->out[ret->in[i]->index];
+    return NULL;
+}
+
+/* The value words of ops made here are this file's: the copy belongs to nobody yet. */
+static const uint64_t DEPENDS = (uint64_t)1 << 40;
+
+static bool inner_needs(const ir_value *v, void *user) {
+    const grad_inner *in = user;
+    return grad_within(v, in->block) ? (v->user & DEPENDS) != 0 : in->outer->needs(v, in->outer->user);
+}
+
+bool grad_depends(const ir_value *v, const grad_inner *in) {
+    return inner_needs(v, (void *)(uintptr_t)in);
+}
+
+void grad_set_depends(ir_value *v) {
+    v->user |= DEPENDS;
+}
+
+void grad_mark_dependence(grad_inner *in) {
+    for (ir_op *op = in->block->first; op; op = op->next) {
+        bool any = false;
+        for (size_t i = 0; i < op->n_in && !any; i++) any = inner_needs(op->in[i], in);
+        for (size_t r = 0; r < op->n_regions && !any; r++) any = any_operand(op->regions[r].block, inner_needs, in);
+        for (size_t i = 0; any && i < op->n_out; i++)
+            if (grad_differentiable(op->out[i].type)) grad_set_depends(&op->out[i]);
+    }
+}
+
+xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
+                           ir_value *const *leaves, ir_value **out) {
+    grad_walk w = {.n_roots = n_roots, .roots = roots, .seeds = seeds, .n_leaves = n, .leaves = leaves, .needs = inner_needs, .user = in};
+    grad_mark_dependence(in);
+    return grad_sweep(b, &w, out);
+}
+
+/* --- decompositions ---------------------------------------------------------------------------------------------------------------------------- */
+static bool everything(const ir_value *v, void *user) {
+    (void)v, (void)user;
+    return true;
+}
+
+xt_status grad_through(grad_call *c, const ir_op *stop, ir_value *const *parts) {
+    ir_value **roots, **seeds;
+    size_t n = 0;
+    XT_TRY(grad_values(c, c->op->n_out, &roots));
+    XT_TRY(grad_values(c, c->op->n_out, &seeds));
+    for (size_t i = 0; i < c->op->n_out; i++) {
+        if (!c->d_out[i]) continue;
+        if (!parts[i]) return NULL; /* the builder has the status */
+        roots[n] = parts[i];
+        seeds[n++] = c->d_out[i];
+    }
+    grad_walk w = {.stop = stop, .n_roots = n, .roots = roots, .seeds = seeds, .n_leaves = c->op->n_in, .leaves = c->op->in, .needs = everything};
+    if (!c->b->status) XT_TRY(grad_sweep(c->b, &w, c->d_in));
+    /* A value that stands in two operands would be counted twice. */
+    for (size_t i = 1; i < c->op->n_in; i++)
+        for (size_t k = 0; k < i; k++)
+            if (c->op->in[i] == c->op->in[k] && c->want[k]) c->d_in[i] = NULL;
+    return NULL;
 }

@@ -87,8 +87,9 @@ static xt_status step(sweep *s, const ir_op *op, const grad_walk *w) {
     if (!any_out) return NULL;
     for (size_t i = 0; i < op->n_in; i++) any_want |= want[i] = grad_differentiable(op->in[i]->type) && w->needs(op->in[i], w->user);
     const grad_rule *rule = &grad_rules[op->code];
+    if (op->n_regions && !any_want) any_want = grad_reads_wanted(op, w);
     if (!any_want || rule->zero) return NULL;
-    grad_call call = {s->b, op, d_out, want, d_in};
+    grad_call call = {.b = s->b, .op = op, .d_out = d_out, .want = want, .d_in = d_in, .walk = w};
     if (!rule->fn) return grad_refuse(&call, rule->why ? rule->why : "it has no rule");
 
     s->b->src = op->src;
@@ -98,6 +99,8 @@ static xt_status step(sweep *s, const ir_op *op, const grad_walk *w) {
     XT_TRY(check_types(op, d_in));
     for (size_t i = 0; i < op->n_in; i++)
         if (want[i] && d_in[i]) XT_TRY(contribute(s, op->in[i], d_in[i]));
+    for (size_t i = 0; i < call.n_captured; i++)
+        if (call.d_captured[i]) XT_TRY(contribute(s, call.captured[i], call.d_captured[i]));
     return take_status(s->b);
 }
 

@@ -1,106 +1,116 @@
-/* Derivatives of the chlo ops that the front end records: closed formulas, where those of their decompositions would be less exact and much longer.
- * x is the operand, r the result, d its cotangent. */
-#include <math.h>
-
+/* Derivatives of chlo ops, which recorded programs may hold until pass lower_chlo takes them apart. A formula is smaller than the derivative of a
+ * decomposition into polynomials, and more exact. x, y are operands, r the result, d its cotangent. */
 #include "grad/grad_int.h"
 
-typedef ir_value *(*chlo_fn)(ir_builder *b, ir_value *x, ir_value *r, ir_value *d);
+#include <math.h>
 
+static ir_value *op1(ir_builder *b, ir_opcode code, ir_value *x) {
+    return x ? ir_unary(b, code, x) : NULL;
+}
+static ir_value *op2(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
+    return x && y ? ir_binary(b, code, x, y) : NULL;
+}
 static ir_value *square(ir_builder *b, ir_value *x) {
     return ir_multiply(b, x, x);
 }
-/* sqrt(sign x^2 + add) */
-static ir_value *root_of(ir_builder *b, ir_value *x, double sign, double add) {
-    ir_value *s = square(b, x);
-    return ir_sqrt(b, grad_plus(b, sign < 0 ? ir_negate(b, s) : s, add));
+/* 1 - x^2 */
+static ir_value *below_one(ir_builder *b, ir_value *x) {
+    return grad_plus(b, ir_negate(b, square(b, x)), 1);
 }
-
-static ir_value *d_acos(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_negate(b, ir_divide(b, d, root_of(b, x, -1, 1)));
-}
-/* The product of two roots stays right for complex numbers, where sqrt(x^2 - 1) would change branches. */
-static ir_value *d_acosh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_divide(b, d, ir_multiply(b, ir_sqrt(b, grad_plus(b, x, -1)), ir_sqrt(b, grad_plus(b, x, 1))));
-}
-static ir_value *d_asin(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_divide(b, d, root_of(b, x, -1, 1));
-}
-static ir_value *d_asinh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_divide(b, d, root_of(b, x, 1, 1));
-}
-static ir_value *d_atan(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_divide(b, d, grad_plus(b, square(b, x), 1));
-}
-static ir_value *d_atanh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_divide(b, d, grad_plus(b, ir_negate(b, square(b, x)), 1));
-}
-static ir_value *d_conj(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)x, (void)r;
-    return ir_unary(b, OP_chlo_conj, d);
-}
-static ir_value *d_cosh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_multiply(b, d, ir_unary(b, OP_chlo_sinh, x));
-}
-static ir_value *d_sinh(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_multiply(b, d, ir_unary(b, OP_chlo_cosh, x));
-}
-static ir_value *d_erf(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), M_2_SQRTPI));
-}
-static ir_value *d_erfc(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    return ir_negate(b, d_erf(b, x, r, d));
-}
-static ir_value *d_erf_inv(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)x;
-    return ir_multiply(b, d, grad_times(b, ir_exponential(b, square(b, r)), 1 / M_2_SQRTPI));
-}
-static ir_value *d_lgamma(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_multiply(b, d, ir_unary(b, OP_chlo_digamma, x));
-}
-static ir_value *d_digamma(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_multiply(b, d, ir_binary(b, OP_chlo_polygamma, ir_splat(b, x->type, 1), x));
-}
-static ir_value *d_square(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)r;
-    return ir_multiply(b, d, grad_times(b, x, 2));
-}
-static ir_value *d_tan(ir_builder *b, ir_value *x, ir_value *r, ir_value *d) {
-    (void)x;
-    return ir_multiply(b, d, grad_plus(b, square(b, r), 1));
-}
-
-static const chlo_fn rules[OP_COUNT] = {
-    [OP_chlo_acos] = d_acos, [OP_chlo_acosh] = d_acosh,     [OP_chlo_asin] = d_asin,       [OP_chlo_asinh] = d_asinh,
-    [OP_chlo_atan] = d_atan, [OP_chlo_atanh] = d_atanh,     [OP_chlo_conj] = d_conj,       [OP_chlo_cosh] = d_cosh,
-    [OP_chlo_erf] = d_erf,   [OP_chlo_digamma] = d_digamma, [OP_chlo_erf_inv] = d_erf_inv, [OP_chlo_erfc] = d_erfc,
-    [OP_chlo_sinh] = d_sinh, [OP_chlo_lgamma] = d_lgamma,   [OP_chlo_square] = d_square,   [OP_chlo_tan] = d_tan,
-};
 
 xt_status grad_chlo_unary(grad_call *c) {
-    const ir_op *op = c->op;
-    ir_value *r = &((ir_op *)op)->out[0];
-    if (c->want[0]) c->d_in[0] = rules[op->code](c->b, op->in[0], r, c->d_out[0]);
+    ir_builder *b = c->b;
+    ir_value *x = c->op->in[0], *r = &((ir_op *)(uintptr_t)c->op)->out[0], *d = c->d_out[0], *g = NULL;
+    if (!c->want[0]) return NULL;
+    switch (c->op->code) {
+    case OP_chlo_acos: g = ir_negate(b, ir_multiply(b, d, ir_rsqrt(b, below_one(b, x)))); break;
+    case OP_chlo_acosh: g = ir_multiply(b, d, ir_multiply(b, ir_rsqrt(b, grad_plus(b, x, -1)), ir_rsqrt(b, grad_plus(b, x, 1)))); break;
+    case OP_chlo_asin: g = ir_multiply(b, d, ir_rsqrt(b, below_one(b, x))); break;
+    case OP_chlo_asinh: g = ir_multiply(b, d, ir_rsqrt(b, grad_plus(b, square(b, x), 1))); break;
+    case OP_chlo_atan: g = ir_divide(b, d, grad_plus(b, square(b, x), 1)); break;
+    case OP_chlo_atanh: g = ir_divide(b, d, below_one(b, x)); break;
+    case OP_chlo_conj: g = op1(b, OP_chlo_conj, d); break;
+    case OP_chlo_cosh: g = ir_multiply(b, d, op1(b, OP_chlo_sinh, x)); break;
+    case OP_chlo_sinh: g = ir_multiply(b, d, op1(b, OP_chlo_cosh, x)); break;
+    case OP_chlo_tan: g = ir_multiply(b, d, grad_plus(b, square(b, r), 1)); break;
+    case OP_chlo_square: g = ir_multiply(b, d, grad_times(b, x, 2)); break;
+    case OP_chlo_erf: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), M_2_SQRTPI)); break;
+    case OP_chlo_erfc: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, ir_negate(b, square(b, x))), -M_2_SQRTPI)); break;
+    case OP_chlo_erf_inv: g = ir_multiply(b, d, grad_times(b, ir_exponential(b, square(b, r)), 1 / M_2_SQRTPI)); break;
+    case OP_chlo_lgamma: g = ir_multiply(b, d, op1(b, OP_chlo_digamma, x)); break;
+    case OP_chlo_digamma: g = ir_multiply(b, d, op2(b, OP_chlo_polygamma, ir_splat(b, x->type, 1), x)); break;
+    default: return grad_refuse(c, "its formula is missing");
+    }
+    c->d_in[0] = g;
     return NULL;
 }
 
-xt_status grad_chlo_polygamma(grad_call *c) {
-    ir_value *n = c->op->in[0], *x = c->op->in[1];
-    if (c->want[1]) c->d_in[1] = ir_multiply(c->b, c->d_out[0], ir_binary(c->b, OP_chlo_polygamma, grad_plus(c->b, n, 1), x));
+/* polygamma(n, x)' by x = polygamma(n + 1, x); zeta(s, q)' by q = -s zeta(s + 1, q). The first arguments are orders. */
+xt_status grad_chlo_binary(grad_call *c) {
+    ir_builder *b = c->b;
+    ir_value *n = c->op->in[0], *x = c->op->in[1], *next = grad_plus(b, n, 1);
+    if (c->want[0] && !grad_is_constant(n, NULL)) return grad_refuse(c, "the order is not differentiated, only the second operand is");
+    if (!c->want[1]) return NULL;
+    ir_value *g = op2(b, c->op->code, next, x);
+    if (c->op->code == OP_chlo_zeta) g = ir_negate(b, ir_multiply(b, n, g));
+    c->d_in[1] = ir_multiply(b, c->d_out[0], g);
     return NULL;
 }
 
+/* A step of one bit is as good as none. */
 xt_status grad_chlo_next_after(grad_call *c) {
     if (c->want[0]) c->d_in[0] = c->d_out[0];
+    return NULL;
+}
+
+/* The op with equal shapes that a broadcasting one stands for. */
+static const ir_opcode plain[OP_COUNT] = {
+    [OP_chlo_broadcast_add] = OP_add,         [OP_chlo_broadcast_atan2] = OP_atan2,       [OP_chlo_broadcast_complex] = OP_complex,
+    [OP_chlo_broadcast_divide] = OP_divide,   [OP_chlo_broadcast_maximum] = OP_maximum,   [OP_chlo_broadcast_minimum] = OP_minimum,
+    [OP_chlo_broadcast_multiply] = OP_multiply, [OP_chlo_broadcast_polygamma] = OP_chlo_polygamma, [OP_chlo_broadcast_power] = OP_power,
+    [OP_chlo_broadcast_remainder] = OP_remainder, [OP_chlo_broadcast_select] = OP_select, [OP_chlo_broadcast_subtract] = OP_subtract,
+    [OP_chlo_broadcast_zeta] = OP_chlo_zeta, [OP_chlo_broadcast_next_after] = OP_chlo_next_after,
+};
+
+/* x in the result's shape: dims aligned at the end, or placed by broadcast_dimensions for the operand of lower rank. */
+static ir_value *spread(grad_call *c, ir_value *x) {
+    const ir_type *like = c->op->out[0].type, *to = ir_with_dtype(like, x->type->dtype);
+    int64_t dims[IR_MAX_RANK];
+    size_t n;
+    const int64_t *axes = ir_get_ints(c->op, IR_A_broadcast_dimensions, &n);
+    if (x->type == to) return x;
+    for (uint32_t i = 0; i < x->type->rank; i++) dims[i] = axes && n == x->type->rank ? axes[i] : (int64_t)(like->rank - x->type->rank + i);
+    return ir_broadcast_in_dim(c->b, x, to, x->type->rank, dims);
+}
+
+xt_status grad_chlo_broadcast(grad_call *c) {
+    ir_value *in[3], *y;
+    const ir_op *stop = grad_last_op(c->b);
+    if (c->op->out[0].type->count < 0) return grad_refuse(c, "shapes are known only when running");
+    for (size_t i = 0; i < c->op->n_in; i++) in[i] = spread(c, c->op->in[i]);
+    ir_op *op = ir_build(c->b, plain[c->op->code], c->op->n_in, in, 0, NULL, 0, NULL, 0, NULL);
+    y = op ? &op->out[0] : NULL;
+    return grad_through(c, stop, &y);
+}
+
+/* The k largest go back to where they were. */
+xt_status grad_chlo_top_k(grad_call *c) {
+    const ir_op *op = c->op;
+    const ir_type *t = op->in[0]->type;
+    int64_t *dims;
+    if (!c->want[0] || !c->d_out[0]) return NULL;
+    XT_TRY(grad_ints(c, t->rank, &dims));
+    for (uint32_t i = 0; i < t->rank; i++) dims[i] = i;
+    size_t before = t->rank - 1;
+    ir_scatter_dims s = {.n_inserted = 1,
+                         .inserted = dims + before,
+                         .n_input_batching = before,
+                         .input_batching = dims,
+                         .n_indices_batching = before,
+                         .indices_batching = dims,
+                         .n_scatter_to_operand = 1,
+                         .scatter_to_operand = dims + before,
+                         .index_vector_dim = t->rank};
+    c->d_in[0] = ir_scatter(c->b, OP_add, grad_zeros(c->b, t), &((ir_op *)(uintptr_t)op)->out[1], c->d_out[0], &s, false, true);
     return NULL;
 }

@@ -60,41 +60,13 @@ xt_status grad_batch_norm_training(grad_call *c) {
     return NULL;
 }
 
-static bool everything(const ir_value *v, void *user) {
-    (void)v, (void)user;
-    return true;
-}
-
-/* Differentiates what was appended after `stop`: parts[i] is the same value as result i of the op. */
-static xt_status through_parts(grad_call *c, const ir_op *stop, size_t n_parts, ir_value *const *parts) {
-    ir_value *roots[3], *seeds[3];
-    size_t n = 0;
-    for (size_t i = 0; i < n_parts; i++) {
-        if (!c->d_out[i]) continue;
-        if (!parts[i]) return NULL; /* the builder has the status */
-        roots[n] = parts[i];
-        seeds[n++] = c->d_out[i];
-    }
-    grad_walk w = {.stop = stop, .n_roots = n, .roots = roots, .seeds = seeds, .n_leaves = c->op->n_in, .leaves = c->op->in, .needs = everything};
-    XT_TRY(grad_sweep(c->b, &w, c->d_in));
-    /* A value that stands in two operands would be counted twice. */
-    for (size_t i = 1; i < c->op->n_in; i++)
-        for (size_t k = 0; k < i; k++)
-            if (c->op->in[i] == c->op->in[k] && c->want[k]) c->d_in[i] = NULL;
-    return NULL;
-}
-
-static const ir_op *last_op(const ir_builder *b) {
-    return b->before ? b->before->prev : b->block->last;
-}
-
 /* operands: x, scale, mean, variance, d; results: d_x, d_scale, d_offset, by StableHLO's formulas. */
 xt_status grad_batch_norm_grad(grad_call *c) {
     norm n;
     XT_TRY(read_norm(c, &n));
     if (n.full->count == 0) return NULL;
     ir_builder *b = c->b;
-    const ir_op *stop = last_op(b);
+    const ir_op *stop = grad_last_op(b);
     ir_value *x = c->op->in[0], *scale = c->op->in[1], *mean = c->op->in[2], *d = c->op->in[4];
     ir_value *inverse = ir_rsqrt(b, grad_plus(b, c->op->in[3], n.epsilon));
     ir_value *centred = ir_subtract(b, x, per_element(&n, mean));
@@ -105,7 +77,7 @@ xt_status grad_batch_norm_grad(grad_call *c) {
     ir_value *parts[3] = {ir_multiply(b, per_element(&n, gain), around), ir_multiply(b, moment, inverse), NULL};
     /* d_offset is a sum of d: as a result of its own, even where it is the same value as sum_d. */
     parts[2] = sum_d;
-    return through_parts(c, stop, 3, parts);
+    return grad_through(c, stop, parts);
 }
 
 /* operands: x, scale, offset, mean, variance. */
@@ -113,10 +85,10 @@ xt_status grad_batch_norm_inference(grad_call *c) {
     norm n;
     XT_TRY(read_norm(c, &n));
     ir_builder *b = c->b;
-    const ir_op *stop = last_op(b);
+    const ir_op *stop = grad_last_op(b);
     ir_value *x = c->op->in[0], *scale = c->op->in[1], *offset = c->op->in[2], *mean = c->op->in[3];
     ir_value *gain = ir_multiply(b, scale, ir_rsqrt(b, grad_plus(b, c->op->in[4], n.epsilon)));
     ir_value *centred = ir_subtract(b, x, per_element(&n, mean));
     ir_value *y = ir_add(b, ir_multiply(b, centred, per_element(&n, gain)), per_element(&n, offset));
-    return through_parts(c, stop, 1, &y);
+    return grad_through(c, stop, &y);
 }

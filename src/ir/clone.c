@@ -12,6 +12,7 @@ typedef struct copier {
     uint64_t epoch;
     ir_value **values;
     size_t n_values, cap_values;
+    bool outside_stays; /* an operand that was not copied is read as it is */
     bool (*is_leaf)(const ir_value *, void *);
     void *user;
     ir_func *main;
@@ -108,6 +109,7 @@ static bool copy_op(copier *c, ir_block *into, const ir_op *op) {
     if (!copy) return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
         ir_value *v = copied(c, op->in[i]);
+        if (!v && c->outside_stays) v = op->in[i];
         if (!v) return false;
         copy->in[i] = v;
         v->uses++;
@@ -292,10 +294,10 @@ xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_val
 }
 
 xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *last, size_t n, ir_value *const *from, ir_value *const *to) {
-    copier c = {.to = b->m, .before = b->before, .epoch = ir_new_epoch()};
+    copier c = {.to = b->m, .before = b->before, .epoch = ir_new_epoch(), .outside_stays = true};
     bool good = true;
     for (size_t i = 0; good && i < n; i++) good = remember(&c, from[i], to[i]);
-    for (const ir_op *op = first; good; op = op->next) {
+    for (const ir_op *op = first; good && op; op = op->next) {
         good = copy_op(&c, b->block, op);
         if (op == last) break;
     }

@@ -346,8 +346,8 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out);
 /* Copies the ops of a function's body before `call`, the arguments replaced by its operands; out_results: what the body returns, one for each
  * operand of its return. `call` itself stays. */
 xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_value **out_results);
-/* Copies the ops first..last of one block to where b stands, from[i] replaced by to[i]. `from` must name every value from outside that they read
- * (to[i] may be from[i] itself). The marks of from and of what is copied are lost. */
+/* Copies the ops first..last of one block to where b stands, from[i] replaced by to[i]; other values from outside are read as they are. The marks
+ * of from and of what is copied are lost. */
 xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *last, size_t n, ir_value *const *from, ir_value *const *to);
 
 #endif

@@ -1,17 +1,9 @@
 /* Every derivative rule against central differences in f64 through the reference interpreter; second derivatives too where a row says so.
  * A row builds f from its inputs; the scalar that is differentiated is sum(f * w) with fixed, irregular weights w, so that every element counts
  * differently. Run one row: test_grad_rules NAME. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <cmocka.h>
+#include "grad_numeric.h"
 
-#include "grad/grad.h"
-#include "ir/interp.h"
-
-#define MAX_IN 5
+enum { MAX_IN = 5 };
 typedef struct dims {
     size_t rank;
     int64_t d[5];
@@ -531,74 +523,14 @@ static const row rows[] = {
 };
 
 /* --- the check ---------------------------------------------------------------------------------------------------------------------------------- */
-static double noise(uint64_t i) { /* irregular, in (0, 1) */
-    i = (i + 1) * UINT64_C(0x9E3779B97F4A7C15);
-    i = (i ^ (i >> 29)) * UINT64_C(0xBF58476D1CE4E5B9);
-    return ((double)(i >> 40) + 0.5) / (double)(1 << 24);
-}
-
-/* sum(v * w), with w in [0.5, 1.5]. */
-static V weighted(B b, V v, uint64_t seed) {
-    if (!v) return NULL;
-    double *w = base_malloc(((size_t)v->type->count + 1) * sizeof *w);
-    assert_non_null(w);
-    for (int64_t i = 0; i < v->type->count; i++) w[i] = 0.5 + noise(seed * 1000 + (uint64_t)i);
-    V p = ir_multiply(b, v, ir_constant(b, v->type, w));
-    base_free(w);
-    int64_t all[8] = {0, 1, 2, 3, 4, 5, 6, 7};
-    return !p || v->type->rank == 0 ? p : ir_reduce(b, OP_add, p, v->type->rank, all);
-}
-
-static bool depends(const ir_value *v, void *user) {
-    (void)user;
-    return v->user != 0;
-}
-
-static void mark_dependence(ir_block *block) {
-    for (ir_op *op = block->first; op; op = op->next) {
-        bool any = false;
-        for (uint32_t i = 0; i < op->n_in; i++) any |= op->in[i]->user != 0;
-        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user = any;
-    }
-}
-
-static void ok(xt_status s) {
-    if (s) print_error("%s\n", xt_status_message(s));
-    assert_null(s);
-}
-
 /* main returns the scalar and its gradients by all inputs; with `second` the scalar is made of the first gradients. */
 static ir_module *program(const row *r, bool second) {
     ir_module *m = ir_module_new();
     ir_func *f = ir_func_new(m, "main", true);
-    V x[MAX_IN], out[MAX_IN + 1] = {0};
-    for (size_t i = 0; i < r->n; i++) {
-        x[i] = ir_func_arg(f, ir_tensor(XT_F64, r->in[i].rank, r->in[i].d));
-        x[i]->user = 1;
-    }
-    ir_block *block = ir_func_block(f);
-    ir_builder b = ir_at_end(m, block);
-    V loss = weighted(&b, r->build(&b, x), 1);
-    for (int round = 0; round < 1 + second; round++) {
-        ok(b.status);
-        mark_dependence(block);
-        if (round) {
-            loss = NULL;
-            for (size_t i = 0; i < r->n; i++) {
-                V part = weighted(&b, out[1 + i], 2 + i);
-                loss = part && loss ? ir_add(&b, loss, part) : part ? part : loss;
-            }
-            assert_non_null(loss);
-            mark_dependence(block);
-        }
-        ok(grad_reverse(&b, loss, NULL, r->n, x, depends, NULL, out + 1));
-    }
-    out[0] = loss;
-    for (size_t i = 0; i < r->n; i++)
-        if (!out[1 + i]) out[1 + i] = ir_splat(&b, x[i]->type, 0);
-    ir_return(&b, r->n + 1, out);
-    ok(b.status);
-    ok(ir_verify(m));
+    V x[MAX_IN];
+    for (size_t i = 0; i < r->n; i++) x[i] = ir_func_arg(f, ir_tensor(XT_F64, r->in[i].rank, r->in[i].d));
+    ir_builder b = ir_at_end(m, ir_func_block(f));
+    finish_program(&b, r->n, x, weighted(&b, r->build(&b, x), 1), second);
     return m;
 }
 
@@ -612,45 +544,15 @@ static xt_status twins(void *user, const ir_op *op, const array *in, array *out)
 }
 static const interp_hooks hooks = {.collective = twins};
 
-static double value(const ir_module *m, const row *r, const array *x) {
-    array out[MAX_IN + 1] = {0};
-    ok(interp_run(m, "main", &hooks, r->n, x, r->n + 1, out));
-    double v = array_get(&out[0], 0);
-    for (size_t i = 0; i <= r->n; i++) array_free(&out[i]);
-    return v;
-}
-
-static void compare(const row *r, const ir_module *m, array *x, const char *which) {
-    array out[MAX_IN + 1] = {0};
-    ok(interp_run(m, "main", &hooks, r->n, x, r->n + 1, out));
-    const double h = 1e-5;
-    for (size_t k = 0; k < r->n; k++)
-        for (int64_t i = 0; i < x[k].type->count; i++) {
-            double at = array_get(&x[k], i), got = array_get(&out[1 + k], i);
-            array_set(&x[k], i, at + h);
-            double up = value(m, r, x);
-            array_set(&x[k], i, at - h);
-            double down = value(m, r, x);
-            array_set(&x[k], i, at);
-            double want = (up - down) / (2 * h);
-            /* Truncation is about h^2 times the third derivative, rounding 1e-16 / h times the value. */
-            if (!(fabs(got - want) <= 2e-7 + 2e-6 * fabs(want)))
-                fail_msg("%s: %s derivative by input %zu element %lld is %.10g, differences give %.10g", r->name, which, k, (long long)i, got, want);
-        }
-    for (size_t i = 0; i <= r->n; i++) array_free(&out[i]);
-}
-
 static void check_row(void **state) {
     const row *r = *state;
     array x[MAX_IN] = {0};
-    double lo = r->lo == r->hi ? -1.5 : r->lo, hi = r->lo == r->hi ? 1.5 : r->hi;
-    for (size_t k = 0; k < r->n; k++) {
-        ok(array_new(ir_tensor(XT_F64, r->in[k].rank, r->in[k].d), &x[k]));
-        for (int64_t i = 0; i < x[k].type->count; i++) array_set(&x[k], i, lo + (hi - lo) * noise(77 + 100 * k + (uint64_t)i));
-    }
+    const ir_type *types[MAX_IN];
+    for (size_t k = 0; k < r->n; k++) types[k] = ir_tensor(XT_F64, r->in[k].rank, r->in[k].d);
+    fill_inputs(r->n, types, r->lo == r->hi ? -1.5 : r->lo, r->lo == r->hi ? 1.5 : r->hi, x);
     for (int second = 0; second <= (r->flags & SECOND ? 1 : 0); second++) {
         ir_module *m = program(r, second);
-        compare(r, m, x, second ? "second" : "first");
+        compare_numeric(&(numeric){r->name, m, "main", 1, r->n, &hooks}, x, second ? "second" : "first");
         ir_module_free(m);
     }
     for (size_t k = 0; k < r->n; k++) array_free(&x[k]);
