@@ -89,6 +89,7 @@ xt_status grad_dot_general(grad_call *c);
 xt_status grad_convolution(grad_call *c);
 /* rules_reduce.c */
 xt_status grad_reduce(grad_call *c);
+xt_status grad_map(grad_call *c);
 /* rules_window.c */
 xt_status grad_reduce_window(grad_call *c);
 xt_status grad_select_and_scatter(grad_call *c);

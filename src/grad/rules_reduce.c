@@ -1,5 +1,6 @@
 /* Derivatives of reductions. Several equal extremes share the cotangent evenly (PyTorch's amax); products are differentiated without dividing,
- * so zeros among the factors are no exception. */
+ * so zeros among the factors are no exception. Several tensors may be reduced at once: each for itself, or one deciding which position of all is
+ * taken (argmax with its value). */
 #include "grad/grad_int.h"
 
 typedef struct reduction {
@@ -60,9 +61,8 @@ static xt_status d_product(grad_call *c, const reduction *r, ir_value **out) {
 }
 
 /* The scalar the fold begins with (and, as StableHLO has it, folds in once per result element). */
-static xt_status d_init(grad_call *c, ir_opcode code, const reduction *r, ir_value *init, ir_value **out) {
+static xt_status d_init(grad_call *c, ir_opcode code, const reduction *r, ir_value *y, ir_value *init, ir_value **out) {
     ir_builder *b = c->b;
-    ir_value *y = &((ir_op *)c->op)->out[0];
     if (code == OP_add) {
         *out = grad_sum_all(b, r->d);
         return NULL;
@@ -78,23 +78,144 @@ static xt_status d_init(grad_call *c, ir_opcode code, const reduction *r, ir_val
     return NULL;
 }
 
+/* Result i = `code`(argument i of the left, argument i of the right), whatever else the body does. */
+static ir_opcode folded_by(const ir_op *op, size_t i) {
+    const ir_block *body = op->regions[0].block;
+    const ir_op *end = ir_block_return(body), *only = end->in[i]->def;
+    if (!only || only->n_in != 2) return OP_COUNT;
+    const ir_value *left = body->args[i], *right = body->args[op->n_out + i];
+    bool both = (only->in[0] == left && only->in[1] == right) || (only->in[0] == right && only->in[1] == left);
+    bool known = only->code == OP_add || only->code == OP_multiply || only->code == OP_maximum || only->code == OP_minimum;
+    return both && known ? only->code : OP_COUNT;
+}
+
+static xt_status independent(grad_call *c, size_t i, ir_opcode code) {
+    const ir_op *op = c->op;
+    size_t init = op->n_out + i;
+    reduction r = {.x = op->in[i], .d = c->d_out[i]};
+    ir_value *y = &((ir_op *)(uintptr_t)op)->out[i];
+    r.dims = ir_get_ints(op, IR_A_dimensions, &r.n);
+    if (c->want[i]) {
+        if (r.n == 0)
+            c->d_in[i] = r.d;
+        else if (code == OP_add)
+            c->d_in[i] = grad_spread(c->b, r.d, r.x->type, r.n, r.dims);
+        else if (code == OP_multiply) {
+            reduction scaled = r; /* the initial value is one more factor */
+            double factor;
+            if (!grad_is_constant(op->in[init], &factor) || factor != 1)
+                scaled.d = ir_multiply(c->b, r.d, ir_broadcast_scalar(c->b, op->in[init], y->type));
+            XT_TRY(d_product(c, &scaled, &c->d_in[i]));
+        } else
+            c->d_in[i] = d_extreme(c, &r, y);
+    }
+    return c->want[init] ? d_init(c, code, &r, y, op->in[init], &c->d_in[init]) : NULL;
+}
+
+/* True when every result is one of its two arguments, by some choice that is a select. */
+static bool selects(const ir_op *op) {
+    const ir_block *body = op->regions[0].block;
+    const ir_op *end = ir_block_return(body);
+    for (size_t i = 0; i < op->n_out; i++) {
+        const ir_op *choice = end->in[i]->def;
+        if (!choice || choice->code != OP_select || choice->in[1] != body->args[i] || choice->in[2] != body->args[op->n_out + i]) return false;
+    }
+    return true;
+}
+
+/* The same reduction with the positions of the elements carried along by result i's choice; *out is the position that was taken, -1 for the
+ * initial value. */
+static xt_status taken_position(grad_call *c, size_t i, ir_value *position, ir_value **out) {
+    const ir_op *op = c->op;
+    ir_builder *b = c->b;
+    size_t n = op->n_out;
+    const ir_block *from = op->regions[0].block;
+    ir_block *body = ir_block_new(b->m);
+    ir_value **in, **args, **results;
+    XT_TRY(grad_values(c, 2 * n + 2, &in));
+    XT_TRY(grad_values(c, 2 * n + 2, &args));
+    XT_TRY(grad_values(c, n + 1, &results));
+    if (!body || !position) return body ? NULL : status_oom(sizeof *body, "gradients");
+    for (size_t side = 0; side < 2; side++)
+        for (size_t k = 0; k <= n; k++) {
+            ir_value *arg = ir_block_arg(b->m, body, k < n ? from->args[side * n + k]->type : ir_scalar(XT_I64));
+            if (!arg) return status_oom(sizeof *arg, "gradients");
+            in[side * (n + 1) + k] = k < n ? op->in[side * n + k] : side ? ir_splat(b, ir_scalar(XT_I64), -1) : position;
+            args[k < n ? side * n + k : 2 * n + side] = arg;
+        }
+    ir_builder inner = ir_at_end(b->m, body);
+    XT_TRY(grad_copy_body(&inner, from, args, results));
+    results[n] = ir_select(&inner, results[i]->def->in[0], args[2 * n], args[2 * n + 1]);
+    ir_return(&inner, n + 1, results);
+    if (inner.status) return inner.status;
+    ir_op *again = ir_build(b, OP_reduce, 2 * n + 2, in, op->n_attrs, op->attrs, 1, &body, 0, NULL);
+    *out = again ? &again->out[n] : NULL;
+    return NULL;
+}
+
+static xt_status selected(grad_call *c, size_t i) {
+    ir_builder *b = c->b;
+    const ir_op *op = c->op;
+    const ir_type *t = op->in[i]->type, *flat = ir_tensor(XT_I64, 1, &t->count);
+    size_t n;
+    const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n);
+    ir_value *position = flat ? grad_reshape_to(b, ir_iota(b, flat, 0), t) : NULL, *taken = NULL;
+    XT_TRY(taken_position(c, i, position, &taken));
+    ir_value *d = c->d_out[i], *hit = ir_compare(b, IR_EQ, position, grad_spread(b, taken, t, n, dims));
+    if (c->want[i]) c->d_in[i] = ir_select(b, hit, grad_spread(b, d, t, n, dims), grad_zeros(b, t));
+    ir_value *none = taken ? ir_compare(b, IR_LT, taken, grad_zeros(b, taken->type)) : NULL;
+    if (c->want[op->n_out + i]) c->d_in[op->n_out + i] = grad_sum_all(b, ir_select(b, none, d, grad_zeros(b, d->type)));
+    return NULL;
+}
+
 xt_status grad_reduce(grad_call *c) {
     const ir_op *op = c->op;
-    ir_opcode code = op->n_in == 2 ? grad_region_op(op, 0) : OP_COUNT;
-    if (code != OP_add && code != OP_maximum && code != OP_minimum && code != OP_multiply)
-        return grad_refuse(c, "only sums, products, maxima and minima of one tensor have one");
-    reduction r = {.x = op->in[0], .d = c->d_out[0]};
-    r.dims = ir_get_ints(op, IR_A_dimensions, &r.n);
-    if (c->want[0]) {
-        if (r.n == 0)
-            c->d_in[0] = r.d;
-        else if (code == OP_add)
-            c->d_in[0] = grad_spread(c->b, r.d, r.x->type, r.n, r.dims);
-        else if (code == OP_multiply)
-            XT_TRY(d_product(c, &r, &c->d_in[0]));
+    for (size_t i = 0; i < op->n_out; i++) {
+        if (!c->d_out[i] || !(c->want[i] || c->want[op->n_out + i])) continue;
+        ir_opcode code = folded_by(op, i);
+        if (code != OP_COUNT)
+            XT_TRY(independent(c, i, code));
+        else if (selects(op))
+            XT_TRY(selected(c, i));
         else
-            c->d_in[0] = d_extreme(c, &r, &((ir_op *)op)->out[0]);
+            return grad_refuse(c, "its computation is no sum, product, maximum or minimum, nor does it select one of its arguments; record a loop (while) over the dim");
     }
-    if (c->want[1]) XT_TRY(d_init(c, code, &r, op->in[1], &c->d_in[1]));
+    return NULL;
+}
+
+/* The computation works on scalars; its elementwise ops mean the same on whole tensors. */
+xt_status grad_map(grad_call *c) {
+    const ir_op *op = c->op;
+    ir_builder *b = c->b;
+    const ir_block *body = op->regions[0].block;
+    const ir_type *like = op->out[0].type;
+    const ir_op *stop = grad_last_op(b), *end = ir_block_return(body);
+    size_t n = 0;
+    for (const ir_op *o = body->first; o; o = o->next) n++;
+    ir_value **made, **in;
+    XT_TRY(grad_values(c, n, &made));
+    n = 0;
+    for (const ir_op *o = body->first; o; o = o->next, n++) {
+        bool plain = o->n_out == 1 && !o->n_regions && ((ir_op_infos[o->code].flags & IR_ELEMENTWISE) || o->code == OP_constant);
+        if (o != end && !plain) return grad_refuse(c, "its computation has more than elementwise ops");
+        XT_TRY(grad_values(c, o->n_in, &in));
+        for (size_t i = 0; i < o->n_in; i++) {
+            ir_value *v = o->in[i];
+            size_t at = 0;
+            if (!v->def && v->block == body)
+                in[i] = op->in[v->index];
+            else if (!grad_within(v, body))
+                in[i] = ir_broadcast_scalar(b, v, ir_with_dtype(like, v->type->dtype));
+            else {
+                for (const ir_op *p = body->first; p != v->def; p = p->next) at++;
+                in[i] = made[at];
+            }
+        }
+        if (o == end) return grad_through(c, stop, in);
+        const ir_type *full = ir_with_dtype(like, o->out[0].type->dtype); /* convert's result type is not in its operands */
+        ir_op *copy = ir_build(b, o->code, o->n_in, in, o->n_attrs, o->attrs, 0, NULL, o->code != OP_constant, &full);
+        made[n] = copy ? &copy->out[0] : NULL;
+        if (o->code == OP_constant) made[n] = ir_broadcast_scalar(b, made[n], ir_with_dtype(like, o->out[0].type->dtype));
+    }
     return NULL;
 }

@@ -185,11 +185,12 @@ xt_status grad_select_and_scatter(grad_call *c) {
     const ir_op *op = c->op;
     ir_builder *b = c->b;
     const ir_op *choose = op->regions[0].block ? op->regions[0].block->first : NULL;
-    bool by_ge = choose && choose->code == OP_compare && ir_get_int(choose, IR_A_comparison_direction, -1) == IR_GE;
-    if (!by_ge || grad_region_op(op, 1) != OP_add) return grad_refuse(c, "only the gradient of max pooling (select by GE, scatter by add) has one");
+    int64_t dir = choose && choose->code == OP_compare && choose->in[0] == op->regions[0].block->args[0] ? ir_get_int(choose, IR_A_comparison_direction, -1) : -1;
+    if ((dir != IR_GE && dir != IR_LE) || grad_region_op(op, 1) != OP_add)
+        return grad_refuse(c, "only the gradients of max and min pooling (select by GE or LE, scatter by add) have one");
     window w = {0};
     XT_TRY(read_window(c, &w));
-    ir_value *x = op->in[0], *d = c->d_out[0];
+    ir_value *x = dir == IR_GE ? op->in[0] : ir_negate(b, op->in[0]), *d = c->d_out[0];
     if (c->want[2]) c->d_in[2] = grad_sum_all(b, d);
     if (!c->want[1]) return NULL;
     const ir_type *s = ir_scalar(x->type->dtype);

@@ -105,6 +105,25 @@ static const row rows[] = {
     {"collective_permute", "%x: " V3, "%r = \"stablehlo.collective_permute\"(%x) {source_target_pairs = dense<[[0, 1]]> : tensor<1x2xi64>} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.add %s, %x : " V3 "\n %u = stablehlo.multiply %s, %t : " V3 "\n return %u : " V3,
      V3, 0, 0, 2, NULL},
     {"collective_broadcast", "%x: " V3, "%r = \"stablehlo.collective_broadcast\"(%x) {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.sine %r : " V3 "\n %t = stablehlo.multiply %s, %x : " V3 "\n return %t : " V3, V3, 0, 0, 2, NULL},
+    /* --- computations --- */
+    {"reduce_two_sums", "%x: " M23 ", %y: " M23 ", %z: " F, S("zero", "0.0")
+     "%r:2 = stablehlo.reduce(%x init: %zero), (%y init: %z) across dimensions = [1] : (" M23 ", " M23 ", " F ", " F ") -> (tensor<2xf64>, tensor<2xf64>)\n"
+     " reducer(%a: " F ", %c: " F ") (%b: " F ", %d: " F ") {\n %s = stablehlo.add %a, %c : " F "\n %p = stablehlo.multiply %b, %d : " F "\n stablehlo.return %s, %p : " F ", " F "\n}\n"
+     " %w = stablehlo.multiply %r#0, %r#1 : tensor<2xf64>\n return %w : tensor<2xf64>", "tensor<2xf64>", 0, 0, 0, NULL},
+    {"reduce_argmax", "%x: tensor<2x5xf64>, %z: " F, /* with its value, over everything, and an initial value that may win */
+     I("none", "-1") "%i = stablehlo.iota dim = 1 : tensor<2x5xi64>\n"
+     "%r:2 = stablehlo.reduce(%x init: %z), (%i init: %none) across dimensions = [0, 1] : (tensor<2x5xf64>, tensor<2x5xi64>, " F ", tensor<i64>) -> (" F ", tensor<i64>)\n"
+     " reducer(%a: " F ", %c: " F ") (%b: tensor<i64>, %d: tensor<i64>) {\n %p = stablehlo.compare GE, %a, %c : (" F ", " F ") -> tensor<i1>\n"
+     " %s = stablehlo.select %p, %a, %c : tensor<i1>, " F "\n %t = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i64>\n stablehlo.return %s, %t : " F ", tensor<i64>\n}\n"
+     " %w = stablehlo.multiply %r#0, %r#0 : " F "\n return %w : " F, F, 0, 0, 0, NULL},
+    {"map", "%x: " M23 ", %y: " M23,
+     "%r = \"stablehlo.map\"(%x, %y) ({ ^bb0(%a: " F ", %b: " F "): %k = stablehlo.constant dense<2.0> : " F " %c = stablehlo.multiply %a, %b : " F " %d = stablehlo.sine %c : " F
+     " %e = stablehlo.power %a, %k : " F " %f = stablehlo.add %d, %e : " F " stablehlo.return %f : " F " }) {dimensions = array<i64: 0, 1>} : (" M23 ", " M23 ") -> " M23 "\n return %r : " M23, M23, 0.2, 2, 0, NULL},
+    {"select_and_scatter_min", "%x: tensor<4x5xf64>, %s: " M23, S("z", "0.0")
+     "%r = \"stablehlo.select_and_scatter\"(%x, %s, %z) ({ ^bb0(%a: " F ", %b: " F "): %c = stablehlo.compare LE, %a, %b : (" F ", " F ") -> tensor<i1> stablehlo.return %c : tensor<i1> }, "
+     "{ ^bb0(%a: " F ", %b: " F "): %c = stablehlo.add %a, %b : " F " stablehlo.return %c : " F " }) {window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>, "
+     "padding = dense<[[0, 0], [0, 1]]> : tensor<2x2xi64>} : (tensor<4x5xf64>, " M23 ", " F ") -> tensor<4x5xf64>\n"
+     "%t = stablehlo.multiply %r, %r : tensor<4x5xf64>\n return %t : tensor<4x5xf64>", "tensor<4x5xf64>", 0, 0, 0, NULL},
     /* --- chlo --- */
     {"chlo_acos", "%x: " M23, CHLO("acos") "return %r : " M23, M23, -0.8, 0.8, 0, NULL},
     {"chlo_acosh", "%x: " M23, CHLO("acosh") "return %r : " M23, M23, 1.3, 3, 0, NULL},
