@@ -23,7 +23,7 @@ typedef struct xt_task {
     void (*validation_step)(xt_module *net, xt_batch b, void *user);
     void (*test_step)(xt_module *net, xt_batch b, void *user);
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user);
-    xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);
+    xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);    /* with its schedules, which the trainer steps: see schedule.h */
     /* Hooks, all optional. */
     void (*on_fit_start)(xt_module *net, void *user);
     void (*on_fit_end)(xt_module *net, void *user);
@@ -43,7 +43,7 @@ typedef struct xt_trainer_opts {
     int64_t val_every_n_epochs;      /* 0 = 1 */
     int64_t val_every_n_batches;     /* 0 = at the epoch's end */
     double gradient_clip_val;        /* 0 = off; norm of all gradients, after averaging */
-    const char *precision;           /* "fp32" (default), "bf16" */
+    const char *precision;           /* "fp32" (default; "32"), "bf16" ("bf16-mixed"), "16-mixed" ("fp16": f16 with a loss scaler) */
     const char *run_name;            /* folder under runs/; NULL = "default" */
     const char *runs_dir;            /* NULL = XT_RUNS_DIR or "runs" */
     xt_switch progress_bar;          /* default: on when the sink is a terminal, plain lines otherwise */
@@ -53,6 +53,7 @@ typedef struct xt_trainer_opts {
     xt_switch model_summary;         /* default on */
     const char *resume;              /* checkpoint to continue from; "last" = newest of the run */
     uint64_t seed;                   /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
+    const char *gradient_clip_algorithm; /* "norm" (default), "value" */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);

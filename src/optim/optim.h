@@ -175,5 +175,9 @@ xt_status optim_state_load(xt_optimizer *o, const char *json);
 void schedule_poll(xt_optimizer *o); /* applies values that have arrived (plateau) */
 void schedule_free(struct xt_scheduler *s);
 char *schedule_text(const struct xt_scheduler *s); /* base_free; NULL without memory */
+struct cJSON;
+xt_status schedule_load(struct xt_scheduler *s, const struct cJSON *state);
+/* A number that reads back as the same bits: cJSON itself prints 15 digits where it finds them good enough. */
+struct cJSON *json_number(double v);
 
 #endif

@@ -121,15 +121,15 @@ char *optim_state_text(const xt_optimizer *o) {
     cJSON_AddNumberToObject(all, "steps", (double)o->steps);
     for (size_t i = 0; i < o->n_groups; i++) {
         cJSON *g = cJSON_CreateObject();
-        cJSON_AddNumberToObject(g, "lr", o->groups[i].h.lr);
-        cJSON_AddNumberToObject(g, "momentum", o->groups[i].h.momentum);
+        cJSON_AddItemToObject(g, "lr", json_number(o->groups[i].h.lr));
+        cJSON_AddItemToObject(g, "momentum", json_number(o->groups[i].h.momentum));
         cJSON_AddItemToArray(groups, g);
     }
     for (size_t i = 0; i < o->n; i++)
         if (o->n_counters > 1 && o->params[i].counter >= 0) cJSON_AddNumberToObject(counters, o->params[i].name, o->params[i].counter);
     for (size_t i = 0; i < o->n_schedulers; i++) {
         char *s = schedule_text(o->schedulers[i]);
-        cJSON *state = s ? cJSON_Parse(s) : NULL;
+        cJSON *state = s ? cJSON_CreateRaw(s) : NULL;
         if (state) cJSON_AddItemToArray(schedules, state);
         base_free(s);
     }
@@ -171,11 +171,7 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
     if (!s) s = load_counters(o, cJSON_GetObjectItemCaseSensitive(all, "counters"));
     if (!s && cJSON_GetArraySize(schedules) != (int)o->n_schedulers)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d learning rate schedules and has %zu now", cJSON_GetArraySize(schedules), o->n_schedulers);
-    for (size_t k = 0; k < o->n_schedulers && !s; k++) {
-        char *text = cJSON_PrintUnformatted(cJSON_GetArrayItem(schedules, (int)k));
-        s = text ? xt_schedule_load(o->schedulers[k], text) : status_oom(64, "a schedule's state");
-        cJSON_free(text);
-    }
+    for (size_t k = 0; k < o->n_schedulers && !s; k++) s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
     if (!s) {
         o->steps = (int64_t)steps->valuedouble;
         cJSON_ArrayForEach(g, groups) {

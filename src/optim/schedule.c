@@ -211,17 +211,24 @@ xt_scheduler *xt_warmup_schedule_opt(xt_optimizer *o, int64_t steps, xt_schedule
 }
 
 /* --- position ----------------------------------------------------------------------------------------------------------------------------------- */
+cJSON *json_number(double v) {
+    char text[40];
+    snprintf(text, sizeof text, "%.17g", v);
+    return cJSON_CreateRaw(text);
+}
+
 static cJSON *state_of(const xt_scheduler *s) {
     cJSON *o = cJSON_CreateObject();
     cJSON_AddStringToObject(o, "kind", s->kind->name);
     cJSON_AddNumberToObject(o, "last_epoch", (double)s->at);
-    cJSON_AddItemToObject(o, "base_lrs", cJSON_CreateDoubleArray(s->base, (int)s->n_base));
+    cJSON *base = cJSON_AddArrayToObject(o, "base_lrs");
+    for (size_t g = 0; g < s->n_base; g++) cJSON_AddItemToArray(base, json_number(s->base[g]));
     if (s->t_cur || s->t_i) {
         cJSON_AddNumberToObject(o, "t_cur", (double)s->t_cur);
         cJSON_AddNumberToObject(o, "t_i", (double)s->t_i);
     }
     if (s->plateau) {
-        if (isfinite(s->plateau->best)) cJSON_AddNumberToObject(o, "best", s->plateau->best);
+        if (isfinite(s->plateau->best)) cJSON_AddItemToObject(o, "best", json_number(s->plateau->best));
         cJSON_AddNumberToObject(o, "num_bad_epochs", (double)s->plateau->bad);
         cJSON_AddNumberToObject(o, "cooldown_counter", (double)s->plateau->cooling);
     }
@@ -285,11 +292,16 @@ static void load(xt_scheduler *s, const cJSON *o) {
     for (size_t i = 0; i < s->n_children; i++) load(s->children[i], cJSON_GetArrayItem(parts, (int)i));
 }
 
+xt_status schedule_load(xt_scheduler *s, const cJSON *state) {
+    XT_TRY(fits(s, state));
+    load(s, state);
+    return NULL;
+}
+
 xt_status xt_schedule_load(xt_scheduler *s, const char *json) {
     if (!s || !json) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_schedule_load: a schedule and a text are needed");
     cJSON *o = cJSON_Parse(json);
-    xt_status e = o ? fits(s, o) : status_new(XT_DATA_LOSS, NULL, "the state of a schedule is no JSON");
-    if (!e) load(s, o);
+    xt_status e = o ? schedule_load(s, o) : status_new(XT_DATA_LOSS, NULL, "the state of a schedule is no JSON");
     cJSON_Delete(o);
     return e;
 }

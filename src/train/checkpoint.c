@@ -70,6 +70,10 @@ static xt_status write_meta(xt_trainer *t, st_writer *w) {
     XT_TRY(st_meta(w, "seed", text));
     snprintf(text, sizeof text, "%.17g", xt_optimizer_lr(t->opt));
     XT_TRY(st_meta(w, "lr", text));
+    char *optimizer = optim_state_text(t->opt); /* rates of groups, step counts, schedules */
+    xt_status kept = optimizer ? st_meta(w, "optimizer_state", optimizer) : status_oom(64, "the optimizer's state");
+    base_free(optimizer);
+    XT_TRY(kept);
     cJSON *all = cJSON_CreateObject();
     for (size_t i = 0; all && i < t->n_callbacks; i++)
         if (t->callbacks[i]->d.save_state) add_callback(all, t->callbacks[i]);
@@ -260,13 +264,15 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) warn_differences(t, f, path);
     if (!s) s = xt_load(t->net, path);
     if (!s) xt_seed(r.seed);
+    const char *optimizer = f ? st_get_meta(f, "optimizer_state") : NULL;
+    if (!s && t->opt) xt_optimizer_set_lr(t->opt, r.lr);
+    if (!s && t->opt && optimizer) s = status_context(optim_state_load(t->opt, optimizer), "%s", path);
     if (!s) s = restore_optimizer(t, f, path);
     if (!s) s = restore_callbacks(t, f, path);
     if (!s) {
         t->position = r.position;
         t->epoch = r.position.epoch;
         t->global_step = r.global_step;
-        if (t->opt) xt_optimizer_set_lr(t->opt, r.lr);
         lazy_position_of_thread()->samples = r.position.samples;
         if (world_get()->rank == 0)
             log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch,

@@ -63,9 +63,9 @@ static void record(loop *l, const xt_batch *b, const window *w) {
         note_loss(t, l->src, loss);
         const ir_type *type = lazy_type(loss);
         if (t->o.accumulate_grad_batches > 1 && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
-        xt_backward_at(l->src, loss);
+        xt_backward_at(l->src, train_scaled(t, l->src, loss));
     }
-    if (!xt_error() && w->ends) xt_optimizer_step_at(l->src, t->opt);
+    if (!xt_error() && w->ends) train_optimizer_step(t, l->src);
     train_precision_end(t);
     TRAIN_CALL(t, batch_end, t, b);
     l->recorded = true;
@@ -104,6 +104,7 @@ static void settle(loop *l, bool ok) {
         TRAIN_CALL(t, row, t);
         *at = next;
     }
+    schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
     TRAIN_CALL(t, step_end, t);
 }
 
@@ -178,6 +179,7 @@ static bool finish_epoch(loop *l) {
     if (whole) {
         t->position.epoch = t->epoch + 1;
         t->position.batch = 0;
+        schedules_epoch(t);
     }
     if (task->on_train_epoch_end) task->on_train_epoch_end(t->net, t->epoch, task->user);
     TRAIN_CALL(t, epoch_end, t);

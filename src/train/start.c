@@ -22,8 +22,9 @@ static xt_status make_optimizer(xt_trainer *t) {
     if (!t->opt || t->opt->net != t->net) t->opt = t->task->configure_optimizers(t->net, t->task->user);
     if (xt_error()) return status_clone(xt_error());
     if (!t->opt) return status_new(XT_INVALID_ARGUMENT, NULL, "configure_optimizers gave NULL; it must return an optimizer");
-    if (t->o.gradient_clip_val > 0) t->opt->clip_norm = t->o.gradient_clip_val;
-    return NULL;
+    bool by_value = t->o.gradient_clip_algorithm && strcmp(t->o.gradient_clip_algorithm, "value") == 0;
+    if (t->o.gradient_clip_val > 0) *(by_value ? &t->opt->clip_value : &t->opt->clip_norm) = t->o.gradient_clip_val;
+    return train_precision_attach(t);
 }
 
 static bool keeps_checkpoints(const xt_trainer *t) {

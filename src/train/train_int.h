@@ -44,6 +44,8 @@ struct xt_trainer {
     xt_module *net;
     xt_module_fn net_fn; /* what net was made from, to know it again */
     xt_optimizer *opt;
+    xt_loss_scaler *scaler; /* made at the first fit in f16; xt_finish frees it */
+    bool scales;            /* this fit scales its loss */
     period every;
     train_position position;
     int64_t epoch, global_step, epochs_done, epoch_batches;
@@ -89,8 +91,18 @@ xt_callback *model_summary_new(void);
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
 xt_status train_module(xt_trainer *t, const xt_task *task);
+
+/* precision.c */
+xt_status train_precision_check(const xt_trainer *t);
+xt_status train_precision_attach(xt_trainer *t); /* the loss scaler, where the precision needs one; after the optimizer, before a checkpoint is read */
 void train_precision_begin(const xt_trainer *t);
 void train_precision_end(const xt_trainer *t);
+xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss); /* what xt_backward gets */
+void train_optimizer_step(const xt_trainer *t, const xt_src *src);
+
+/* schedules.c: those of the interval; errors become pending. */
+void schedules_step(xt_trainer *t);
+void schedules_epoch(xt_trainer *t);
 
 /* fit.c, eval.c */
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */

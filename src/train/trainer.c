@@ -21,7 +21,8 @@ const option_row train_option_rows[] = {
     ROW(val_every_n_epochs, OPTION_I64, 1, 1, 1e15, "validate after every so many epochs"),
     ROW(val_every_n_batches, OPTION_I64, 0, 0, 1e15, "validate within the epoch, every so many micro-batches; 0 = at its end"),
     ROW(gradient_clip_val, OPTION_DOUBLE, 0, 0, 1e30, "largest norm of all gradients together; 0 = off"),
-    ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default) or bf16"),
+    ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, 0, "norm (default) or value: of each element"),
+    ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default), bf16-mixed or 16-mixed"),
     ROW(run_name, OPTION_STRING, 0, 0, 0, "folder of this run under runs_dir (default \"default\")"),
     ROW(runs_dir, OPTION_STRING, 0, 0, 0, "folder for logs and checkpoints (default XT_RUNS_DIR or runs)"),
     ROW(progress_bar, OPTION_SWITCH, 0, 0, 0, "default: a bar on a terminal, plain lines elsewhere"),
@@ -50,7 +51,7 @@ static void keep_problem(xt_trainer *t, xt_status s) {
 
 /* Strings of a caller's struct may be on its stack. */
 static void intern_strings(xt_trainer_opts *o) {
-    const char **fields[] = {&o->precision, &o->run_name, &o->runs_dir, &o->loggers, &o->resume};
+    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume};
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         if (*fields[i]) *fields[i] = intern_text(intern(*fields[i]));
 }
@@ -190,21 +191,15 @@ xt_status train_settle(xt_trainer *t) {
                           "log_every_n_steps = %lld and log_every_n_batches = %lld are both given; one of them says when a row is due",
                           (long long)t->o.log_every_n_steps, (long long)t->o.log_every_n_batches);
     XT_TRY(period_settle(t->o.accumulate_grad_batches, t->o.log_every_n_steps, t->o.log_every_n_batches, &t->every));
-    const char *p = t->o.precision;
-    if (p && strcmp(p, "fp32") != 0 && strcmp(p, "f32") != 0 && strcmp(p, "bf16") != 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "precision = %s: fp32 and bf16 are known", p);
+    XT_TRY(train_precision_check(t));
+    const char *clip = t->o.gradient_clip_algorithm;
+    if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
     if (t->o.max_epochs == 0 && t->o.max_steps == 0) {
         t->o.max_epochs = 1000;
         log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
     }
     return NULL;
-}
-
-void train_precision_begin(const xt_trainer *t) {
-    if (t->o.precision && strcmp(t->o.precision, "bf16") == 0) xt_autocast_begin(XT_BF16);
-}
-void train_precision_end(const xt_trainer *t) {
-    if (t->o.precision && strcmp(t->o.precision, "bf16") == 0) xt_autocast_end();
 }
 
 /* --- queries --------------------------------------------------------------------------------------------------------------------------------- */

@@ -1,0 +1,58 @@
+/* The trainer's precision: what matrix products and convolutions are computed in, and the loss scaler that f16 needs. */
+#include "optim/optim.h"
+#include "train/train_int.h"
+
+typedef struct precision {
+    const char *name;
+    xt_dtype autocast; /* XT_F32: none */
+    bool scales;
+} precision;
+
+static const precision known[] = {{"fp32", XT_F32, false},      {"f32", XT_F32, false},  {"32", XT_F32, false},      {"32-true", XT_F32, false},
+                                  {"bf16", XT_BF16, false},     {"bf16-mixed", XT_BF16, false}, {"16-mixed", XT_F16, true}, {"fp16", XT_F16, true}};
+
+static const precision *find(const char *name) {
+    for (size_t i = 0; i < BASE_COUNT(known); i++)
+        if (!name || strcmp(known[i].name, name) == 0) return &known[i];
+    return NULL;
+}
+
+xt_status train_precision_check(const xt_trainer *t) {
+    return find(t->o.precision) ? NULL
+                                : status_new(XT_INVALID_ARGUMENT, NULL,
+                                             "precision = %s: fp32 (32, 32-true), bf16 (bf16-mixed) and 16-mixed (fp16) are known", t->o.precision);
+}
+
+void train_precision_begin(const xt_trainer *t) {
+    const precision *p = find(t->o.precision);
+    if (p && p->autocast != XT_F32) xt_autocast_begin(p->autocast);
+}
+void train_precision_end(const xt_trainer *t) {
+    const precision *p = find(t->o.precision);
+    if (p && p->autocast != XT_F32) xt_autocast_end();
+}
+
+xt_status train_precision_attach(xt_trainer *t) {
+    const precision *p = find(t->o.precision);
+    bool scales = p && p->scales;
+    if (scales && !t->scaler) {
+        t->scaler = xt_loss_scaler_new();
+        if (!t->scaler) return status_clone(xt_error());
+    }
+    if (scales) scaler_attach(t->opt, t->scaler);
+    t->scales = scales;
+    return NULL;
+}
+
+xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss) {
+    return t->scales ? xt_scale_loss_at(src, t->scaler, loss) : loss;
+}
+
+void train_optimizer_step(const xt_trainer *t, const xt_src *src) {
+    if (!t->scales) {
+        xt_optimizer_step_at(src, t->opt);
+        return;
+    }
+    xt_scaler_step_at(src, t->scaler, t->opt);
+    xt_scaler_update_at(src, t->scaler);
+}

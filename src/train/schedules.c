@@ -1,0 +1,57 @@
+/* Learning rate schedules in the fit loop: the optimizer carries them; each is stepped after every optimizer step or epoch, as it says. Plateau schedules
+ * go by a logged value, the mean over the ranks of what each has, so that all take the same rate. */
+#include <math.h>
+
+#include "coll/coll.h"
+#include "optim/schedule.h"
+#include "train/train_int.h"
+
+static bool monitored(xt_trainer *t, const char *name, double *out) {
+    double probe;
+    *out = xt_trainer_metric(t, name, true);
+    if (!isnan(*out) || log_find(name, &probe)) return true;
+    str names = STR_INIT;
+    log_append_names(LOG_VALIDATE, &names);
+    if (names.len) str_append(&names, ", ");
+    log_append_names(LOG_TRAIN, &names);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule: monitor = %s was not logged; logged so far: %s", name, str_cstr(&names)));
+    str_free(&names);
+    return false;
+}
+
+static xt_status mean_of_ranks(double *v) {
+    coll_group *g;
+    if (world_get()->size <= 1) return NULL;
+    XT_TRY(coll_run_group(&g));
+    XT_TRY(coll_all_reduce(g, COLL_SUM, XT_F64, v, 1));
+    *v /= world_get()->size;
+    return NULL;
+}
+
+static void step_plateau(xt_trainer *t, xt_scheduler *s) {
+    double v;
+    if (!s->plateau->o.monitor) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule: .monitor is missing: the name of the logged value that the trainer watches"));
+        return;
+    }
+    if (!monitored(t, s->plateau->o.monitor, &v)) return;
+    xt_status e = mean_of_ranks(&v);
+    if (e) lazy_fail(status_context(e, "a plateau schedule's value"));
+    else xt_schedule_step_value(s, v);
+}
+
+static void step_all(xt_trainer *t, xt_interval interval) {
+    for (size_t i = 0; i < t->opt->n_schedulers && !xt_error(); i++) {
+        xt_scheduler *s = t->opt->schedulers[i];
+        if (s->interval != interval) continue;
+        if (s->plateau) step_plateau(t, s);
+        else xt_schedule_step(s);
+    }
+}
+
+void schedules_step(xt_trainer *t) {
+    step_all(t, XT_EACH_STEP);
+}
+void schedules_epoch(xt_trainer *t) {
+    step_all(t, XT_EACH_EPOCH);
+}
