@@ -2,11 +2,13 @@
  * sharding the program states never change. A value that several neighbours would divide in different ways keeps what came first; resharding at
  * the op then makes up for it.
  *
- * Order matters where axes compete. Dims are visited from the most significant (by custom the batch), and broadcasts to something larger hear from
- * their users before they speak: a bias that is divided for storage is cheap to join, what is made of it is not. */
+ * Order matters where axes compete, so there are three stages. First only first dims speak to first dims: by custom they are the batch, which shall win
+ * over the dims along which parameters are divided for storage. Then all dims, but broadcasts to something larger hear from their users before they
+ * speak: a bias that is divided is cheap to join, what is made of it is not. Then everything. */
 #include "pass/spmd.h"
 
 enum { MOST_ROUNDS = 32 };
+typedef enum stage { FIRST_DIMS, USERS_FIRST, EVERYTHING, STAGES } stage;
 
 spmd_assign spmd_assign_none(void) {
     spmd_assign a;
@@ -70,10 +72,18 @@ ir_sharding spmd_unproject(const ir_grid *g, const spmd_rule *r, size_t tensor, 
 /* --- one op -------------------------------------------------------------------------------------------------------------------------------------- */
 static const ir_value *tensor_of(const ir_op *op, size_t t) { return t < op->n_in ? op->in[t] : &op->out[t - op->n_in]; }
 
+static bool in_first_dim(const spmd_rule *r, size_t t, size_t f) {
+    const spmd_dim *d = r->types[t]->kind == IR_TENSOR && r->types[t]->rank ? &r->dims[t][0] : NULL;
+    for (int k = 0; d && k < d->n; k++)
+        if (d->factor[k] == (int)f) return true;
+    return false;
+}
+
 /* Adds what tensor t says to what is said already: a list of axes that goes on where the known one ends. */
-static void hear(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, spmd_assign *known) {
+static void hear(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, stage now, spmd_assign *known) {
     spmd_assign a = spmd_project(&s->grid, r, t, &spmd_value_of(s, tensor_of(op, t))->want);
     for (size_t f = 0; f < r->n_factors; f++) {
+        if (now == FIRST_DIMS && !in_first_dim(r, t, f)) continue;
         int8_t mine[IR_SHARD_AXES], theirs[IR_SHARD_AXES];
         int n = spmd_assign_axes(&a, (int)f, mine), k = spmd_assign_axes(known, (int)f, theirs);
         bool goes_on = n > k && memcmp(mine, theirs, (size_t)k) == 0;
@@ -87,13 +97,13 @@ static void hear(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, s
 }
 
 /* Tensor t takes over what it has no contradiction to. */
-static bool speak(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, const spmd_assign *known) {
+static bool speak(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, stage now, const spmd_assign *known) {
     spmd_value *v = spmd_value_of(s, tensor_of(op, t));
     if (v->fixed) return false;
     ir_sharding next = spmd_unproject(&s->grid, r, t, known), merged = v->want;
     bool changed = false;
     const ir_type *type = r->types[t];
-    for (uint32_t d = 0; type->kind == IR_TENSOR && d < type->rank; d++) {
+    for (uint32_t d = 0; type->kind == IR_TENSOR && d < (now == FIRST_DIMS && type->rank ? 1 : type->rank); d++) {
         int8_t old[IR_SHARD_AXES], new[IR_SHARD_AXES];
         int n = ir_sharding_axes(&v->want, (int)d, old), k = ir_sharding_axes(&next, (int)d, new);
         if (k <= n || memcmp(old, new, (size_t)n) != 0) continue;
@@ -108,28 +118,28 @@ static bool speak(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, 
 
 static bool grows(const ir_op *op) { return op->code == OP_broadcast_in_dim && op->out[0].type->count > op->in[0]->type->count; }
 
-static bool visit(spmd *s, size_t k, bool forward, bool early) {
+static bool visit(spmd *s, size_t k, bool forward, stage now) {
     const ir_op *op = s->ops[k];
     const spmd_rule *r = s->rules[k];
     if (!r->known) return false;
     spmd_assign known = spmd_assign_none();
-    bool hears_operands = !(early && grows(op)), changed = false;
+    bool hears_operands = !(now < EVERYTHING && grows(op)), changed = false;
     size_t n_in = op->n_in, n = r->n_tensors;
     for (size_t i = 0; i < n; i++) {
         size_t t = forward ? i : (i < n - n_in ? n_in + i : i - (n - n_in)); /* backward: results first */
-        if (t >= n_in || hears_operands) hear(s, r, op, t, &known);
+        if (t >= n_in || hears_operands) hear(s, r, op, t, now, &known);
     }
-    for (size_t t = 0; t < n; t++) changed |= speak(s, r, op, t, &known);
+    for (size_t t = 0; t < n; t++) changed |= speak(s, r, op, t, now, &known);
     return changed;
 }
 
 xt_status spmd_propagate(spmd *s) {
-    for (int early = 1; early >= 0; early--) {
+    for (stage now = FIRST_DIMS; now < STAGES; now++) {
         bool changed = true;
         for (int round = 0; changed && round < MOST_ROUNDS; round++) {
             changed = false;
-            for (size_t k = 0; k < s->n_ops; k++) changed |= visit(s, k, true, early);
-            for (size_t k = s->n_ops; k-- > 0;) changed |= visit(s, k, false, early);
+            for (size_t k = 0; k < s->n_ops; k++) changed |= visit(s, k, true, now);
+            for (size_t k = s->n_ops; k-- > 0;) changed |= visit(s, k, false, now);
         }
     }
     return NULL;
