@@ -151,18 +151,38 @@ static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t p
     }
 }
 
-static xt_status all_reduce(const cpu_device *d, const ir_op *op, const int *members, int n, size_t i, const array *in, array *out) {
-    size_t bytes = ir_type_bytes(in[i].type);
+static xt_status all_reduce(const cpu_device *d, const ir_op *op, const int *members, int n, xt_dtype t, int64_t count, const void *in, void *out) {
+    size_t bytes = (size_t)count * xt_dtype_size(t);
     coll_op c;
     tape_op o;
     if (n == size_of(d) && combine_of(op, &c, &o)) {
-        if (out[i].data != in[i].data) memcpy(out[i].data, in[i].data, bytes);
-        return d->group && n > 1 ? coll_all_reduce(d->group, c, in[i].type->dtype, out[i].data, (size_t)in[i].type->count) : NULL;
+        if (out != in && bytes) memcpy(out, in, bytes);
+        return d->group && n > 1 ? coll_all_reduce(d->group, c, t, out, (size_t)count) : NULL;
     }
     char *all;
-    XT_TRY(gather_all(d, in[i].data, bytes, &all));
-    xt_status s = fold_members(op, in[i].type->dtype, all, bytes, members, n, in[i].type->count, out[i].data);
+    XT_TRY(gather_all(d, in, bytes, &all));
+    xt_status s = fold_members(op, t, all, bytes, members, n, count, out);
     base_free(all);
+    return s;
+}
+
+enum { PACKED_BYTES = 8 << 20 };
+
+/* Operands of one type, if they are not large, travel together: ranks meet once, not once an operand. *out_n: how many were reduced, 0 when packing does
+ * not pay. */
+static xt_status all_reduce_packed(const cpu_device *d, const ir_op *op, const int *members, int n, size_t first, const array *in, array *out, size_t *out_n) {
+    xt_dtype t = in[first].type->dtype;
+    size_t k = 0, bytes = 0, at = 0;
+    while (first + k < op->n_out && in[first + k].type->dtype == t && bytes + ir_type_bytes(in[first + k].type) <= PACKED_BYTES) bytes += ir_type_bytes(in[first + k++].type);
+    *out_n = k > 1 ? k : 0;
+    if (k < 2 || bytes == 0) return NULL;
+    char *tmp = base_aligned(CPU_ALIGN, bytes);
+    if (!tmp) return status_oom(bytes, "a collective");
+    for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type)) memcpy(tmp + at, in[i].data, ir_type_bytes(in[i].type));
+    xt_status s = all_reduce(d, op, members, n, t, (int64_t)(bytes / xt_dtype_size(t)), tmp, tmp);
+    at = 0;
+    for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type)) memcpy(out[i].data, tmp + at, ir_type_bytes(in[i].type));
+    base_free(tmp);
     return s;
 }
 
@@ -246,8 +266,13 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
     xt_status s = d->partitions > 1 && op->code != OP_collective_permute ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);
     for (uint32_t i = 0; i < op->n_out && !s; i++) {
         bool permute = op->code == OP_collective_permute;
-        if (op->code == OP_all_reduce && n > 0)
-            s = all_reduce(d, op, members, n, i, in, out);
+        size_t packed = 0;
+        if (op->code == OP_all_reduce && n > 0 && size > 1) s = all_reduce_packed(d, op, members, n, i, in, out, &packed);
+        if (s) break;
+        if (packed)
+            i += (uint32_t)packed - 1;
+        else if (op->code == OP_all_reduce && n > 0)
+            s = all_reduce(d, op, members, n, in[i].type->dtype, in[i].type->count, in[i].data, out[i].data);
         else if (n > 0 || permute)
             s = from_all(d, op, members, permute ? 1 : n, me, i, in, out);
         else

@@ -387,7 +387,8 @@ static xt_status partition(spmd *s, texts *all) {
     XT_TRY(read_shardings(s, all, results));
     for (size_t k = 0; k < s->n_ops; k++) XT_TRY(spmd_rule_make(s->mem, s->ops[k], &s->rules[k]));
     XT_TRY(spmd_propagate(s));
-    return emit_all(s, results);
+    XT_TRY(emit_all(s, results));
+    return spmd_merge(s);
 }
 
 /* On one device an annotation is its operand. */

@@ -87,6 +87,7 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
 /* This device's number among those along `axes` (most significant first), i32. */
 ir_value *spmd_index(spmd *s, const int8_t *axes, int n);
 
+xt_status spmd_merge(spmd *s);                           /* spmd_merge.c: all-reduces that can meet in one */
 xt_status spmd_lower_norm(ir_module *m, ir_func *f); /* lower_spmd_norm.c: batch norm in ops that have rules */
 
 #endif
