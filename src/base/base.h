@@ -39,6 +39,8 @@ void base_free(void *p);
 char *base_strdup(const char *s);
 char *base_strndup(const char *s, size_t n);
 void *base_aligned(size_t align, size_t n); /* base_free releases it */
+/* At least n zero bytes to read, the same for all callers and for good: pages of the system that take no memory. NULL without address space. */
+const void *base_zeros(size_t n);
 void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now (1 = the next) fails once; < 0 = off */
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);
@@ -204,5 +206,8 @@ void philox4x32(uint64_t key, uint64_t counter_lo, uint64_t counter_hi, uint32_t
 float rng_uniform(uint64_t seed, uint64_t stream, uint64_t i);
 float rng_normal(uint64_t seed, uint64_t stream, uint64_t i);
 uint64_t rng_bits(uint64_t seed, uint64_t stream, uint64_t i);
+/* rng_fill.c: out[k] = element first + k, quickly. Uniforms are those of rng_uniform; normals are computed in f32 (rng_normal: f64, rounded once). */
+void rng_fill_uniform(uint64_t seed, uint64_t stream, uint64_t first, size_t n, float *out);
+void rng_fill_normal(uint64_t seed, uint64_t stream, uint64_t first, size_t n, float *out);
 
 #endif

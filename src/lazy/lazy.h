@@ -38,6 +38,8 @@ src_id lazy_src(xt_tensor t);           /* where it was made */
 /* --- states ---------------------------------------------------------------------------------------------------------------------------- */
 /* A state slot with host bytes as its first value (copied; NULL = zeros). `name` is the full path for ledgers and checkpoints. */
 xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data);
+xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims,
+                          void *data); /* the same; base_malloc'ed data is taken over, also on failure */
 void lazy_assign(xt_tensor state, xt_tensor value);               /* types must match */
 xt_status lazy_state_read(xt_tensor state, void *dst, size_t n);  /* waits; the value as of the last boundary */
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);

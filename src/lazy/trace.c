@@ -146,13 +146,17 @@ xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
     device_client *client;
     XT_TRY(lazy_device(&client));
     size_t n = ir_type_bytes(s->type);
-    void *own = NULL; /* zeros, or this rank's part */
+    void *own = NULL; /* this rank's part */
     const void *data = s->host;
     const ir_type *local = lazy_layout_local(s->layout, s->type);
     if (s->layout && local) n = ir_type_bytes(local);
-    if ((!data || s->layout) && !(own = base_calloc(1, n ? n : 1))) return status_oom(n, "the first value of a state");
-    if (data && s->layout) lazy_layout_slice(s->layout, s->type, data, own);
-    if (own) data = own;
+    if (data && s->layout) {
+        own = base_malloc(n ? n : 1);
+        if (own) lazy_layout_slice(s->layout, s->type, data, own);
+        data = own;
+    } else if (!data)
+        data = base_zeros(n ? n : 1);
+    if (!data) return status_oom(n, "the first value of a state");
     device_buffer *dev;
     xt_status st = local ? device_upload(client, s->type->dtype, local->rank, local->dims, data, &dev) : status_oom(n, "a type");
     base_free(own);
@@ -299,6 +303,23 @@ xt_tensor lazy_from_batch(const xt_src *src, device_buffer *dev) {
 }
 
 /* --- states ---------------------------------------------------------------------------------------------------------------------------------- */
+xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, void *data) {
+    lazy_ctx *c = lazy_ctx_get();
+    const ir_type *type = c ? checked_type(src, name, dtype, rank, dims) : NULL;
+    lazy_slot *s = NULL;
+    xt_tensor t = type ? lazy_slot_new(c, type, src_intern(src), &s) : c ? error_slot(c, src_intern(src)) : (xt_tensor){0};
+    if (!s) {
+        base_free(data);
+        return t;
+    }
+    s->role = role;
+    s->name = s->path = intern(name);
+    s->is_state = s->has_host = true;
+    s->host = data;
+    lazy_slot_persist(c, t);
+    return t;
+}
+
 xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
@@ -311,18 +332,7 @@ xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt
         return error_slot(c, src_intern(src));
     }
     if (host) memcpy(host, data, n);
-    lazy_slot *s;
-    xt_tensor t = lazy_slot_new(c, type, src_intern(src), &s);
-    if (!s) {
-        base_free(host);
-        return t;
-    }
-    s->role = role;
-    s->name = s->path = intern(name);
-    s->is_state = s->has_host = true;
-    s->host = host;
-    lazy_slot_persist(c, t);
-    return t;
+    return lazy_state_take(src, role, name, dtype, rank, dims, host);
 }
 
 void lazy_assign(xt_tensor state, xt_tensor value) {

@@ -25,24 +25,33 @@ static float truncated(const draw *d, uint64_t i) {
     return (float)fmin(fmax(v, d->r.low), d->r.high); /* bounds so far out that hardly anything falls between them */
 }
 
-static float element(const draw *d, int64_t at) {
-    uint64_t i = (uint64_t)at;
-    switch (d->r.kind) {
-    case NN_UNIFORM: return (float)(d->r.mean + d->r.a * (2.0 * rng_uniform(d->seed, d->stream, i) - 1.0));
-    case NN_ORTHOGONAL:
-    case NN_NORMAL: return (float)(d->r.mean + d->r.a * rng_normal(d->seed, d->stream, i));
-    case NN_TRUNCATED: return truncated(d, i);
-    case NN_EMBEDDING: return d->r.a >= 0 && at / d->width == (int64_t)d->r.a ? 0 : rng_normal(d->seed, d->stream, i);
-    case NN_CONSTANT: return (float)d->r.a;
-    case NN_ONES: return 1;
-    case NN_ZEROS: break;
-    }
-    return 0;
-}
-
 static void *draw_piece(void *p) {
     const draw *d = p;
-    for (int64_t i = d->from; i < d->to; i++) d->v[i] = element(d, i);
+    float *v = d->v + d->from, mean = (float)d->r.mean, a = (float)d->r.a;
+    int64_t n = d->to - d->from, row = (int64_t)d->r.a * d->width - d->from; /* of an embedding: the row of zeros, where a is not negative */
+    switch (d->r.kind) {
+    case NN_UNIFORM:
+        rng_fill_uniform(d->seed, d->stream, (uint64_t)d->from, (size_t)n, v);
+        for (int64_t i = 0; i < n; i++) v[i] = mean + a * (2 * v[i] - 1);
+        break;
+    case NN_ORTHOGONAL:
+    case NN_NORMAL:
+        rng_fill_normal(d->seed, d->stream, (uint64_t)d->from, (size_t)n, v);
+        for (int64_t i = 0; i < n; i++) v[i] = mean + a * v[i];
+        break;
+    case NN_EMBEDDING:
+        rng_fill_normal(d->seed, d->stream, (uint64_t)d->from, (size_t)n, v);
+        for (int64_t i = row < 0 ? 0 : row; d->r.a >= 0 && i < row + d->width && i < n; i++) v[i] = 0;
+        break;
+    case NN_TRUNCATED:
+        for (int64_t i = 0; i < n; i++) v[i] = truncated(d, (uint64_t)(d->from + i));
+        break;
+    case NN_ZEROS:
+    case NN_ONES:
+    case NN_CONSTANT:
+        for (int64_t i = 0; i < n; i++) v[i] = d->r.kind == NN_CONSTANT ? a : d->r.kind == NN_ONES ? 1.0f : 0.0f;
+        break;
+    }
     return NULL;
 }
 

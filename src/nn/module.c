@@ -221,8 +221,7 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
         base_free(name);
         return failed;
     }
-    xt_tensor t = lazy_state_new(src, is_param ? LAZY_PARAMETER : LAZY_BUFFER, name, type->dtype, (int)type->rank, type->dims, data);
-    base_free(data);
+    xt_tensor t = lazy_state_take(src, is_param ? LAZY_PARAMETER : LAZY_BUFFER, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
     nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param, .src = src_intern(src)};
     nn_shard_entry(r, &e);

@@ -92,6 +92,17 @@ static void draws_are_frozen(void **state) {
     double radius = sqrt(-2 * log((0x6627e8d5 + 0.5) / 4294967296.0)), angle = 2 * acos(-1.0) * (0xe169c58d / 4294967296.0);
     assert_true(fabs(rng_normal(0, 0, 0) - radius * cos(angle)) < 1e-6);
     assert_true(fabs(rng_normal(0, 0, 1) - radius * sin(angle)) < 1e-6);
+    static float u[3000], z[3000], part[3000];
+    rng_fill_uniform(7, 5, 0, 3000, u);
+    rng_fill_normal(7, 5, 0, 3000, z);
+    for (uint64_t i = 0; i < 3000; i++) {
+        assert_true(u[i] == rng_uniform(7, 5, i));
+        assert_true(fabs(z[i] - rng_normal(7, 5, i)) < 2e-6); /* f32 against f64 */
+    }
+    for (size_t first = 0; first < 600; first += 97) { /* the same numbers in any pieces */
+        rng_fill_normal(7, 5, first, 1000 + first, part);
+        assert_memory_equal(part, z + first, (1000 + first) * sizeof *part);
+    }
     assert_true(rng_bits(0, 1, 0) != rng_bits(0, 0, 0) && rng_bits(1, 0, 0) != rng_bits(0, 0, 0));
 }
 
