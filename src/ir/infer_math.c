@@ -64,6 +64,9 @@ RULE(cholesky) {
 RULE(triangular_solve) {
     const ir_type *a = infer_in(op, 0), *b = infer_in(op, 1);
     uint32_t rank = a->rank;
+    static const ir_attr_key needed[] = {IR_A_left_side, IR_A_lower, IR_A_unit_diagonal};
+    for (size_t i = 0; i < BASE_COUNT(needed); i++)
+        if (!ir_attr_find(op, needed[i])) return infer_fail(op, 0, "attribute '%s' is missing", ir_attr_key_name(needed[i]));
     XT_TRY(need_float(op, 0));
     if (a->dtype != b->dtype) return infer_fail(op, 1, "a and b must have the same element type");
     if (rank < 2 || b->rank != rank) return infer_fail(op, 2, "a has %u dims, b %u; expected the same number, at least 2", rank, b->rank);

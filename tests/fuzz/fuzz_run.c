@@ -1,0 +1,104 @@
+/* Fuzz target of the interpreter: what verifies must run, or fail with a status, whatever its attributes are. Built as fuzz_parse.c, with
+ * src/pass/?*.c beside the others. Programs that may take long by right (loops, large tensors) are left out; inputs are zeros, then small numbers.
+ * The same steps without libFuzzer, for programs given as files: compile with -DREPLAY. */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "ir/interp.h"
+#include "pass/pass.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+enum { MOST_ELEMENTS = 1 << 14, MOST_WORK = 1 << 22 };
+
+static bool small_type(const ir_type *t) {
+    if (t->kind != IR_TENSOR) return t->kind == IR_TOKEN;
+    return t->count >= 0 && t->count <= MOST_ELEMENTS;
+}
+
+/* The work of windows and products grows with sizes that no type shows. */
+static bool small_attrs(const ir_op *op) {
+    for (uint32_t i = 0; i < op->n_attrs; i++) {
+        int64_t product = 1;
+        if (op->attrs[i].key != IR_A_window_dimensions) continue;
+        for (size_t k = 0; k < op->attrs[i].n; k++)
+            if (__builtin_mul_overflow(product, op->attrs[i].v.ints[k], &product) || product > MOST_WORK / MOST_ELEMENTS) return false;
+    }
+    return true;
+}
+
+static bool small_block(const ir_block *b, int *ops) {
+    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
+        if (++*ops > 200 || op->code == OP_while || op->code == OP_interpreter_run_parallel || !small_attrs(op)) return false;
+        for (uint32_t i = 0; i < op->n_out; i++)
+            if (!small_type(op->out[i].type)) return false;
+        for (uint32_t r = 0; r < op->n_regions; r++)
+            if (!small_block(op->regions[r].block, ops)) return false;
+    }
+    return true;
+}
+
+static bool small_module(const ir_module *m) {
+    int ops = 0;
+    for (const ir_func *f = m->funcs; f; f = f->next) {
+        if (!f->body || !small_block(f->body, &ops)) return false;
+        for (size_t i = 0; i < f->body->n_args; i++)
+            if (!small_type(f->body->args[i]->type) || f->body->args[i]->type->kind != IR_TENSOR) return false;
+    }
+    return true;
+}
+
+static void run_function(const ir_module *m, const ir_func *f, int fill) {
+    array in[16] = {0}, out[16] = {0};
+    if (f->body->n_args > 16 || f->n_results > 16) return;
+    xt_status s = NULL;
+    for (size_t i = 0; !s && i < f->body->n_args; i++) {
+        s = array_new(f->body->args[i]->type, &in[i]);
+        for (int64_t k = 0; !s && fill && k < in[i].type->count; k++) array_set(&in[i], k, (double)((k * 7 + (int64_t)i) % 5) - 1);
+    }
+    if (!s) s = interp_run(m, f->name, NULL, f->body->n_args, in, f->n_results, out);
+    xt_status_free(s);
+    for (int i = 0; i < 16; i++) array_free(&in[i]), array_free(&out[i]);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+    ir_module *m = NULL;
+    xt_status s = ir_parse((const char *)data, n, "fuzz", &m);
+    if (!s) s = ir_verify(m);
+    if (!s && pass_is_dynamic(m) && ir_func_find(m, "main") && ir_func_find(m, "main")->body) {
+        array in[16];
+        const ir_block *b = ir_func_find(m, "main")->body;
+        int64_t dims[IR_MAX_RANK];
+        for (size_t i = 0; i < b->n_args && i < 16; i++) {
+            const ir_type *t = b->args[i]->type;
+            for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++) dims[d] = t->dims[d] == IR_DYNAMIC ? 3 : t->dims[d];
+            in[i] = (array){t->kind == IR_TENSOR ? ir_tensor(t->dtype, t->rank, dims) : t, NULL};
+            if (!in[i].type) in[i].type = t;
+        }
+        if (b->n_args <= 16) s = pass_refine(m, "main", b->n_args, in);
+        if (!s && ir_verify(m)) abort();
+    }
+    if (!s) s = pass_lower_chlo(m);
+    if (!s && small_module(m))
+        for (const ir_func *f = m->funcs; f; f = f->next)
+            for (int fill = 0; fill < 2; fill++) run_function(m, f, fill);
+    xt_status_free(s);
+    ir_module_free(m);
+    return 0;
+}
+
+#ifdef REPLAY
+int main(int argc, char **argv) {
+    for (int i = 1; i < argc; i++) {
+        char *text;
+        size_t n;
+        xt_status s = file_read_all(argv[i], &text, &n);
+        if (s) continue;
+        fprintf(stderr, "%s\n", argv[i]);
+        LLVMFuzzerTestOneInput((const uint8_t *)text, n);
+        base_free(text);
+    }
+    return 0;
+}
+#endif
