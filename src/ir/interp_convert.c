@@ -134,14 +134,13 @@ static double odd_double(uint64_t v) {
     return ldexp((double)(kept | (lost != 0)), shift);
 }
 
-/* f8E8M0FNU: a power of two, 0xff for NaN; no zero and no sign. */
+/* f8E8M0FNU: a power of two, 0xff for NaN; no zero and no sign, so what is not above zero is NaN. A number half way goes up, as in ml_dtypes
+ * and XLA. */
 static uint8_t e8m0_of(double v) {
-    if (isnan(v) || v < 0) return 0xff;
+    if (!(v > 0) || isinf(v)) return 0xff;
     if (v < 0x1p-127) return 0;
-    if (isinf(v)) return 0xff;
     int e = ilogb(v);
-    double half = ldexp(1.5, e);
-    if (v > half || (v == half && (e & 1))) e++; /* even bits: bias 127 is odd, so an odd e has an even pattern */
+    if (v >= ldexp(1.5, e)) e++;
     return e > 127 ? 0xff : (uint8_t)(e + 127);
 }
 

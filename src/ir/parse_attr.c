@@ -96,7 +96,7 @@ static bool parse_number_attr(parser *p, ir_attr *out) {
         return true;
     }
     if (is_float) return parse_fail_at(p, number, "a number with a fraction cannot have type %s", ir_dtype_mlir(t));
-    *out = (ir_attr){.kind = IR_AK_INT, .dtype = t, .v.i = negative ? -v : v};
+    *out = (ir_attr){.kind = IR_AK_INT, .dtype = t, .v.i = negative ? (int64_t)(0 - (uint64_t)v) : v};
     return true;
 }
 
