@@ -50,6 +50,11 @@ static double conv_flops(const ir_op *op) {
     for (size_t d = 0; d < n; d++) {
         int64_t stride = int_at(op, IR_A_window_strides, d, 1), low = int_at(op, IR_A_padding, 2 * d, 0), hits = 0;
         int64_t l_dil = int_at(op, IR_A_lhs_dilation, d, 1), r_dil = int_at(op, IR_A_rhs_dilation, d, 1);
+        double places = (double)o->dims[os[d]] * (double)r->dims[rs[d]];
+        if (places > 1e7) { /* an estimate is enough, and this loop is not to outlast the convolution */
+            flops *= places;
+            continue;
+        }
         for (int64_t i = 0; i < o->dims[os[d]]; i++)
             for (int64_t k = 0; k < r->dims[rs[d]]; k++) {
                 int64_t at = i * stride + k * r_dil - low;

@@ -82,9 +82,15 @@ static xt_status check_algorithm(const ir_op *op) {
         const char *precision, *accumulation;
         int operations; /* number of primitive operations, as bits 1 << n */
         bool imprecise;
-    } known[] = {{"f8", "f32", 1 << 1, true}, {"f16", "f16", 1 << 1, false}, {"f16", "f32", 1 << 1, false}, {"bf16", "bf16", 1 << 1, false},
-                 {"bf16", "f32", 1 << 1 | 1 << 3 | 1 << 6 | 1 << 9, false}, {"tf32", "f32", 1 << 1 | 1 << 3, false}, {"f32", "f32", 1 << 1, false},
-                 {"f64", "f64", 1 << 1, false}, {"i8", "i32", 1 << 1, false}};
+    } known[] = {{"f8", "f32", 1 << 1, true},
+                 {"f16", "f16", 1 << 1, false},
+                 {"f16", "f32", 1 << 1, false},
+                 {"bf16", "bf16", 1 << 1, false},
+                 {"bf16", "f32", 1 << 1 | 1 << 3 | 1 << 6 | 1 << 9, false},
+                 {"tf32", "f32", 1 << 1 | 1 << 3, false},
+                 {"f32", "f32", 1 << 1, false},
+                 {"f64", "f64", 1 << 1, false},
+                 {"i8", "i32", 1 << 1, false}};
     const ir_attr *a = ir_attr_find(op, IR_A_algorithm);
     size_t nx, ny, na, n;
     if (!a || a->kind != IR_AK_OPAQUE) return NULL;
@@ -93,7 +99,8 @@ static xt_status check_algorithm(const ir_op *op) {
         if (precision[i] != IR_PREC_DEFAULT) return infer_fail(op, 21, "an algorithm goes with the default precision_config only");
     const char *x = algorithm_member(a, "lhs_precision_type", &nx), *y = algorithm_member(a, "rhs_precision_type", &ny);
     const char *acc = algorithm_member(a, "accumulation_type", &na);
-    long lhs = strtol(algorithm_member(a, "lhs_component_count", &n), NULL, 10), rhs = strtol(algorithm_member(a, "rhs_component_count", &n), NULL, 10);
+    long lhs = strtol(algorithm_member(a, "lhs_component_count", &n), NULL, 10),
+         rhs = strtol(algorithm_member(a, "rhs_component_count", &n), NULL, 10);
     long operations = strtol(algorithm_member(a, "num_primitive_operations", &n), NULL, 10);
     bool imprecise = *algorithm_member(a, "allow_imprecise_accumulation", &n) == 't';
     if (lhs < 1) return infer_fail(op, 22, "lhs_component_count is %ld, expected at least 1", lhs);

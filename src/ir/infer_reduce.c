@@ -40,6 +40,13 @@ RULE(reduce) {
     return reduced_results(op, 6, n, rank, dims, out, n_out);
 }
 
+/* A window that no program can mean: text of a few bytes must not ask for years of work or memory. */
+static xt_status sane_window(const ir_op *op, int c, const int64_t *size, size_t rank) {
+    double places = 1;
+    for (size_t i = 0; i < rank; i++) places *= (double)size[i];
+    return places <= 1e12 ? NULL : infer_fail(op, c, "a window of %.3g places is larger than any tensor", places);
+}
+
 RULE(reduce_window) {
     size_t n, n_size, n_pad;
     int64_t dims[IR_MAX_RANK];
@@ -50,6 +57,7 @@ RULE(reduce_window) {
     XT_TRY(infer_ints(op, IR_A_window_dimensions, &w.size, &n_size));
     if (n_size != rank) return infer_fail(op, 4, "window_dimensions has %zu entries, expected %zu", n_size, rank);
     XT_TRY(infer_at_least(op, 5, IR_A_window_dimensions, w.size, rank, 1));
+    XT_TRY(sane_window(op, 5, w.size, rank));
     XT_TRY(infer_list(op, 6, IR_A_window_strides, rank, &w.stride));
     XT_TRY(infer_at_least(op, 7, IR_A_window_strides, w.stride, rank, 1));
     XT_TRY(infer_list(op, 8, IR_A_base_dilations, rank, &w.base_dilation));
@@ -57,7 +65,8 @@ RULE(reduce_window) {
     XT_TRY(infer_list(op, 10, IR_A_window_dilations, rank, &w.window_dilation));
     XT_TRY(infer_at_least(op, 11, IR_A_window_dilations, w.window_dilation, rank, 1));
     w.pad = ir_get_ints(op, IR_A_padding, &n_pad);
-    if (w.pad && (n_pad != 2 * rank || (n_pad && ir_attr_find(op, IR_A_padding)->rank2 != 2))) return infer_fail(op, 12, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
+    if (w.pad && (n_pad != 2 * rank || (n_pad && ir_attr_find(op, IR_A_padding)->rank2 != 2)))
+        return infer_fail(op, 12, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
     for (size_t i = 0; i < rank; i++) dims[i] = infer_window_dim(&w, i, x->dims[i]);
     return reduced_results(op, 13, n, rank, dims, out, n_out);
 }
@@ -71,10 +80,12 @@ RULE(select_and_scatter) {
     XT_TRY(infer_ints(op, IR_A_window_dimensions, &w.size, &n_size));
     if (n_size != rank) return infer_fail(op, 4, "window_dimensions has %zu entries, expected %zu", n_size, rank);
     XT_TRY(infer_at_least(op, 5, IR_A_window_dimensions, w.size, rank, 1));
+    XT_TRY(sane_window(op, 5, w.size, rank));
     XT_TRY(infer_list(op, 6, IR_A_window_strides, rank, &w.stride));
     XT_TRY(infer_at_least(op, 7, IR_A_window_strides, w.stride, rank, 1));
     w.pad = ir_get_ints(op, IR_A_padding, &n_pad);
-    if (w.pad && (n_pad != 2 * rank || (n_pad && ir_attr_find(op, IR_A_padding)->rank2 != 2))) return infer_fail(op, 8, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
+    if (w.pad && (n_pad != 2 * rank || (n_pad && ir_attr_find(op, IR_A_padding)->rank2 != 2)))
+        return infer_fail(op, 8, "padding has %zu numbers, expected %zu pairs", n_pad, rank);
     if (source->rank != rank) return infer_fail(op, 2, "source must have the operand's %zu dims", rank);
     for (size_t i = 0; i < rank; i++) {
         int64_t want = infer_window_dim(&w, i, x->dims[i]);

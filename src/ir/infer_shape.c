@@ -266,7 +266,8 @@ RULE(dynamic_reshape) {
     for (size_t i = 0; i < n; i++)
         if (__builtin_mul_overflow(count, known[i], &count)) return infer_fail(op, 2, "the shape %s is too large", infer_dims(n, known).text);
     if (x->count >= 0 && x->count != count)
-        return infer_fail(op, 2, "the shape %s has %lld elements, the operand %lld", infer_dims(n, known).text, (long long)count, (long long)x->count);
+        return infer_fail(op, 2, "the shape %s has %lld elements, the operand %lld", infer_dims(n, known).text, (long long)count,
+                          (long long)x->count);
     return infer_one(out, n_out, t);
 }
 

@@ -177,8 +177,7 @@ bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_kn
         if (!at_hash(p, "#stablehlo.conv")) return parse_expected(p, "#stablehlo.gather<...> or #stablehlo.conv<...>");
         if (!lex_advance(p) || !parse_expect(p, '<', "after #stablehlo.conv")) return false;
         if (parse_accept_word(p, "raw")) return parse_member_list(p, conv_members, BASE_COUNT(conv_members), out);
-        return !p->status && parse_conv_dims(p, out) &&
-               parse_expect(p, '>', "after the dimension numbers");
+        return !p->status && parse_conv_dims(p, out) && parse_expect(p, '>', "after the dimension numbers");
     }
     *out_known = false;
     return true;

@@ -69,7 +69,8 @@ static xt_status verify_grid(const verifier *v, const ir_op *op) {
         const ir_attr *name = &feed->v.list[i];
         const func_state *f = name->kind == IR_AK_SYMBOL ? map_get(v->funcs, name->v.s, strlen(name->v.s)) : NULL;
         if (!f || !f->func->body) return fail(v, op, "'infeed' names a function that is not there");
-        if (f->func->n_results != 1 || f->func->result_types[0]->kind != IR_TENSOR) return fail(v, op, "a function of 'infeed' must return one tensor");
+        if (f->func->n_results != 1 || f->func->result_types[0]->kind != IR_TENSOR)
+            return fail(v, op, "a function of 'infeed' must return one tensor");
     }
     return NULL;
 }

@@ -3,7 +3,7 @@
  * budget bounds programs whose calls double at each level. */
 #include "pass/rewrite.h"
 
-enum { MOST_OPS = 1 << 20 }; /* in all copies together */
+enum { MOST_OPS = 1 << 16 }; /* in all copies together */
 
 typedef struct inliner {
     pass_ctx *c;
