@@ -55,7 +55,7 @@ static const struct row {
      "%e = stablehlo.constant dense<> : tensor<4x0xf32>\n%y = \"stablehlo.reduce_scatter\"(%e) <{replica_groups = dense<[[0, 1, 2, 3]]> : "
      "tensor<1x4xi64>, scatter_dimension = 1 : i64}> " SUM " : (tensor<4x0xf32>) -> tensor<4x4xf32>",
      "reduce_scatter_c8"},
-    {"results by the thousand million", "%y:1000000000 = \"stablehlo.custom_call\"() {call_target_name = \"x\"} : () -> ()", "1000000000"},
+    {"results by the thousand million", "%y:1000000000 = \"stablehlo.custom_call\"() {call_target_name = \"x\"} : () -> ()", "has 0 results"},
 };
 
 static void the_impossible_is_refused(void **state) {
