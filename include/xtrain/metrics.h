@@ -3,7 +3,7 @@
 #ifndef XTRAIN_METRICS_H
 #define XTRAIN_METRICS_H
 
-#include <xtrain/tensor.h>
+#include <xtrain/losses.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -25,9 +25,14 @@ XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_o
 #define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, v, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o);
 
-/* A metric is a sum of numerators over a sum of denominators on the device, with a name of its own when logged. */
+/* A metric is a sum of numerators over a sum of denominators on the device, with a name of its own when logged. Or, where `finish` is given, a function of
+ * sums: `sums` are added up on the device over batches and over ranks, and finish(sums, n, arg) runs on the logger thread when a row is due. */
+typedef double (*xt_metric_finish)(const double *sums, int64_t n, double arg);
 typedef struct xt_metric {
     xt_tensor numerator, denominator; /* one element each */
+    xt_tensor sums;                   /* any shape, n elements */
+    xt_metric_finish finish;
+    double arg;
 } xt_metric;
 #define xt_accuracy(out, labels) xt_accuracy_at(XT_HERE, out, labels) /* [N,C], int [N]: correct / N */
 XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels);
@@ -44,6 +49,48 @@ XT_API xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target);
 XT_API xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
 XT_API xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
 XT_API xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
+/* Over all classes, by argmax of out [N,C] against int labels [N]; the sums are each class's hits, predictions and labels. XT_MACRO is the mean over the
+ * classes that occur (labelled or predicted), XT_WEIGHTED weighs it by the labels, XT_MICRO counts all together. A quotient 0/0 is 0. */
+typedef enum xt_average { XT_MACRO = 0, XT_MICRO, XT_WEIGHTED } xt_average;
+typedef enum xt_class_score { XT_SCORE_PRECISION, XT_SCORE_RECALL, XT_SCORE_F1, XT_SCORE_SPECIFICITY, XT_SCORE_BALANCED_ACCURACY } xt_class_score;
+#define xt_precision_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_PRECISION, average)
+#define xt_recall_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_RECALL, average)
+#define xt_f1_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_F1, average)
+#define xt_specificity_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_SPECIFICITY, average)
+#define xt_balanced_accuracy(out, labels) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_BALANCED_ACCURACY, XT_MACRO) /* mean recall of the labelled classes */
+XT_API xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score, xt_average average);
+/* C*C sums, row = label, column = prediction: read them with xt_logged_sums. The logged value is the accuracy. Up to 1024 classes. */
+#define xt_confusion_matrix(out, labels) xt_confusion_matrix_at(XT_HERE, out, labels)
+XT_API xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels);
+/* Area under the ROC curve, binned at `thresholds` equal steps of [0,1] as torchmetrics. Scores are probabilities: [N] with labels 0 or 1, or [N,C] with
+ * class labels (one against the rest, mean over the classes that have both kinds). Needs 2 thresholds + 2 sums a class. */
+typedef struct xt_auroc_opts {
+    size_t struct_size;
+    int thresholds; /* 0 = 200; 2 to 10000 */
+} xt_auroc_opts;
+#define xt_auroc(scores, ...) XT_AUROC_(scores, __VA_ARGS__, )
+#define XT_AUROC_(scores, labels, ...) xt_auroc_at(XT_HERE, scores, labels, XT_OPTS(xt_auroc_opts, __VA_ARGS__))
+XT_API xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_auroc_opts o);
+/* The exact area, for scores kept on the host: O(n log n), ties count half. NaN when there is only one kind of label, or no memory. */
+XT_API double xt_auroc_exact(const float *scores, const int64_t *labels, size_t n);
+#define xt_r2(out, target) xt_r2_at(XT_HERE, out, target)                             /* 1 - residual / total sum of squares, over all elements */
+XT_API xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target);
+/* exp of the mean cross entropy; options as xt_cross_entropy (ignore_index, axis). */
+#define xt_perplexity(logits, ...) XT_PERPLEXITY_(logits, __VA_ARGS__, )
+#define XT_PERPLEXITY_(logits, labels, ...) xt_perplexity_at(XT_HERE, logits, labels, XT_OPTS(xt_class_loss_opts, __VA_ARGS__))
+XT_API xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o);
+/* The newest written sums of a metric logged under this name (with "_epoch" or "_step" where both are on), merged over ranks if it was; fills up to n and
+ * gives their number, 0 when there are none yet. Waits for rows under way. */
+XT_API int64_t xt_logged_sums(const char *name, double *out, int64_t n);
+
+/* The mean of the last `window` values of one element each, kept on the device: xt_log("loss/avg", xt_running_mean(r, loss), .reduce = XT_LAST). */
+typedef struct xt_running xt_running;
+#define xt_running_new(window) xt_running_new_at(XT_HERE, window)
+XT_API xt_running *xt_running_new_at(const xt_src *src, int64_t window); /* xt_finish frees what is left */
+XT_API void xt_running_free(xt_running *r);
+#define xt_running_mean(r, t) xt_running_mean_at(XT_HERE, r, t)
+XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t);
+
 #define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);

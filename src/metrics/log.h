@@ -5,6 +5,8 @@
  * however many metrics) and the logger thread turns it into a row. With sync_dist the logger threads of the ranks combine the packed rows by one
  * host collective; ranks that logged different names get a named error.
  *
+ * A metric has one row, or as many as it has sums: those are added up over batches, and over ranks, and its function of the sums is the value.
+ *
  * Columns: sum of value*weight, sum of weights, min, max (since the epoch began); sum of value*weight, sum of weights (since the window, an
  * optimizer step's micro-batches, began). */
 #ifndef XT_SRC_METRICS_LOG_H
@@ -51,6 +53,7 @@ void log_drain(void);                    /* until all rows are written (validati
 void log_close(void);                    /* drains, closes the sinks, forgets the metrics */
 double log_latest(const char *name);     /* newest written value; NaN if none. Any thread. */
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
+size_t log_sums(const char *name, double *out, size_t n); /* newest written sums of a metric that has some; their number, 0 if none */
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
 void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
 /* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */

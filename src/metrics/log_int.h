@@ -9,10 +9,13 @@ typedef struct log_metric {
     char *name;
     xt_log_opts o; /* settled */
     src_id src;
+    int64_t at, count;       /* its rows in the state */
+    xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
+    double arg;
 } log_metric;
 typedef struct log_pending { /* a value logged in the step being recorded */
-    int row;
-    xt_tensor value, weight; /* weight none: weight_value */
+    int metric;
+    xt_tensor value, weight; /* value: [count], or one element; weight one element, none: weight_value */
     double weight_value;
 } log_pending;
 typedef struct log_set { /* one stage */
@@ -21,7 +24,7 @@ typedef struct log_set { /* one stage */
     log_pending *pending;
     size_t n_pending, cap_pending;
     xt_tensor state;   /* [rows, LOG_COLUMNS] */
-    int64_t rows;
+    int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;
     bool fresh;        /* something was recorded since the last row */
 } log_set;

@@ -79,7 +79,7 @@ static void settle_options(log_engine *e, xt_log_opts *o) {
     if (o->reduce == XT_REDUCE_DEFAULT) o->reduce = XT_MEAN;
 }
 
-static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o) {
+static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count, xt_metric_finish finish, double arg) {
     log_set *set = &e->sets[e->stage];
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
@@ -89,18 +89,33 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
             lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s with other options (on_step, on_epoch, reduce, sync_dist must agree)", name, src_text(m->src, at, sizeof at)));
             return NULL;
         }
+        if (m->count != count || m->finish != finish || m->arg != arg) {
+            char at[256];
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s as another metric (%lld sums there, %lld here)", name,
+                                 src_text(m->src, at, sizeof at), (long long)m->count, (long long)count));
+            return NULL;
+        }
         return m;
     }
-    log_metric m = {.name = base_strdup(name), .o = *o, .src = src_intern(src)};
+    log_metric m = {.name = base_strdup(name), .o = *o, .src = src_intern(src), .at = set->used, .count = count, .finish = finish, .arg = arg};
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         lazy_fail(status_oom(sizeof m, "a metric"));
         return NULL;
     }
+    set->used += count;
     return &set->metrics[set->n - 1];
 }
 
-static void note(const xt_src *src, const char *name, xt_tensor value, xt_tensor weight, double weight_value, xt_log_opts o) {
+typedef struct noted { /* what a log call gives */
+    xt_tensor value, weight;
+    double weight_value;
+    int64_t count;
+    xt_metric_finish finish;
+    double arg;
+} noted;
+
+static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     log_engine *e = log_engine_get();
     if (!e) return;
     if (!name || !*name) {
@@ -112,16 +127,16 @@ static void note(const xt_src *src, const char *name, xt_tensor value, xt_tensor
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
         return;
     }
-    log_metric *m = metric_of(e, src, name, &o);
+    log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg);
     if (!m) return;
     log_set *set = &e->sets[e->stage];
-    int row = (int)(m - set->metrics);
+    int which = (int)(m - set->metrics);
     for (size_t i = 0; i < set->n_pending; i++)
-        if (set->pending[i].row == row) { /* twice in one step: as two samples of the mean, the later one wins */
+        if (set->pending[i].metric == which) { /* twice in one step: as two samples of the mean, the later one wins */
             set->pending[i] = set->pending[--set->n_pending];
             break;
         }
-    log_pending p = {row, value, weight, weight_value};
+    log_pending p = {which, v.value, v.weight, v.weight_value};
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
 }
 
@@ -140,16 +155,34 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
         return;
     }
     int64_t batch = o.batch_size ? o.batch_size : lazy_position_of_thread()->batch_size;
-    note(src, name, t, (xt_tensor){0}, (double)batch, o);
+    note(src, name, (noted){.value = t, .weight_value = (double)batch, .count = 1}, o);
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
     int64_t batch = o.batch_size ? o.batch_size : 1;
-    note(src, name, lazy_scalar(src, XT_F32, v), (xt_tensor){0}, (double)batch, o);
+    note(src, name, (noted){.value = lazy_scalar(src, XT_F32, v), .weight_value = (double)batch, .count = 1}, o);
+}
+
+enum { MOST_SUMS = 1 << 20 };
+
+static void log_sums_of(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
+    const ir_type *t = lazy_type(m.sums);
+    if (!t) {
+        lazy_value(m.sums);
+        return;
+    }
+    if (t->count < 1 || t->count > MOST_SUMS)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log_metric \"%s\": it has %lld sums; 1 to %d can be logged", name ? name : "", (long long)t->count, MOST_SUMS));
+    else
+        note(src, name, (noted){.value = m.sums, .weight_value = 1, .count = t->count, .finish = m.finish, .arg = m.arg}, o);
 }
 
 void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o) {
     lazy_begin(src);
+    if (m.finish) {
+        log_sums_of(src, name, m, o);
+        return;
+    }
     if (!lazy_type(m.numerator) || !lazy_type(m.denominator)) {
         lazy_value(m.numerator);
         return;
@@ -159,7 +192,7 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0))); /* 0 of 0 weighs nothing and must not become a NaN */
     xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end();
-    note(src, name, ratio, den, 0, o);
+    note(src, name, (noted){.value = ratio, .weight = den, .count = 1}, o);
 }
 
 xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
@@ -173,20 +206,29 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
 /* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
 enum { COLS = LOG_COLUMNS };
 
-/* The step's values (or weights) by row: one element where the row was logged, `fill` elsewhere. */
+/* [count] of f32: a tensor's elements, or one number everywhere. */
+static ir_value *part_of(ir_builder *b, ir_value *v, double otherwise, int64_t count) {
+    const ir_type *t = ir_tensor(XT_F32, 1, &count);
+    if (!v) return ir_splat(b, t, otherwise);
+    v = ir_convert(b, v, XT_F32);
+    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), t);
+    return v ? ir_reshape(b, v, 1, &count) : NULL;
+}
+
+/* The step's values (or weights) by row: what was logged, `fill` elsewhere. */
 static ir_value *gather_rows(ir_builder *b, const log_set *set, int64_t rows, bool weights, double fill) {
-    ir_value **parts = base_calloc((size_t)rows, sizeof *parts);
+    ir_value **parts = base_calloc(set->n + 1, sizeof *parts);
+    size_t n = set->n;
     if (!parts) return NULL;
-    int64_t one = 1;
-    const ir_type *vec1 = ir_tensor(XT_F32, 1, &one);
-    ir_value *empty = ir_splat(b, vec1, fill);
-    for (int64_t r = 0; r < rows; r++) parts[r] = empty;
+    for (size_t i = 0; i < set->n; i++) parts[i] = part_of(b, NULL, fill, set->metrics[i].count);
     for (size_t i = 0; i < set->n_pending; i++) {
         const log_pending *p = &set->pending[i];
-        ir_value *v = weights ? (p->weight.slot ? lazy_value(p->weight) : ir_splat(b, ir_scalar(XT_F32), p->weight_value)) : lazy_value(p->value);
-        if (v) parts[p->row] = ir_reshape(b, ir_convert(b, v, XT_F32), 1, &one);
+        xt_tensor t = weights ? p->weight : p->value;
+        ir_value *v = t.slot ? lazy_value(t) : NULL;
+        if (v || weights) parts[p->metric] = part_of(b, v, p->weight_value, set->metrics[p->metric].count);
     }
-    ir_value *out = ir_concatenate(b, (size_t)rows, parts, 0);
+    if (rows > set->used) parts[n++] = part_of(b, NULL, fill, rows - set->used);
+    ir_value *out = ir_concatenate(b, n, parts, 0);
     base_free(parts);
     return out;
 }
@@ -222,7 +264,7 @@ static ir_value *updated(ir_builder *b, const log_set *set, ir_value *state, int
 /* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held. */
 static bool make_room(log_set *set, const xt_src *src) {
     int64_t rows = set->rows ? set->rows : 8;
-    while (rows < (int64_t)set->n) rows *= 2;
+    while (rows < set->used) rows *= 2;
     if (rows == set->rows) return true;
     float *init = base_calloc((size_t)rows * COLS, sizeof *init);
     if (!init) return false;
@@ -260,7 +302,7 @@ void log_record_step(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         if (set->n_pending == 0) continue;
-        const xt_src *src = src_get(set->metrics[set->pending[0].row].src);
+        const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
         if (xt_error() || !make_room(set, src)) {
             set->n_pending = 0;
             continue;

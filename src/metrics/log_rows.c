@@ -13,6 +13,9 @@ typedef struct row_metric {
     char *name;
     xt_reduce reduce;
     bool on_level, sync, prog_bar; /* on_level: belongs to this row */
+    int64_t at, count;             /* its rows of the state */
+    xt_metric_finish finish;
+    double arg;
 } row_metric;
 typedef struct job {
     log_row row;
@@ -31,7 +34,7 @@ static struct {
     bool running;
     log_sink sinks[16];
     size_t n_sinks;
-    map *latest;
+    map *latest, *sums; /* by name: values; sums of metrics that have some */
     coll_group *group;
     bool group_failed, sync_failed;
 } lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
@@ -60,7 +63,10 @@ static xt_status open_group(void) {
 static uint64_t names_hash(const job *j) {
     hash128 h = {1, 2};
     for (size_t i = 0; i < j->n; i++)
-        if (j->metrics[i].sync) h = hash_bytes(j->metrics[i].name, strlen(j->metrics[i].name) + 1, h);
+        if (j->metrics[i].sync) {
+            h = hash_bytes(j->metrics[i].name, strlen(j->metrics[i].name) + 1, h);
+            h = hash_bytes(&j->metrics[i].count, sizeof j->metrics[i].count, h);
+        }
     return h.lo;
 }
 
@@ -92,33 +98,32 @@ static xt_status combine(job *j) {
     }
     if (!lg.group) return NULL;
     XT_TRY(same_names(j));
-    size_t n = 0;
-    for (size_t i = 0; i < j->n; i++) n += j->metrics[i].sync;
+    size_t n = 0, k = 0;
+    for (size_t i = 0; i < j->n; i++) n += j->metrics[i].sync ? (size_t)j->metrics[i].count : 0;
     float *sum = base_calloc(n * 6 + 1, sizeof *sum), *lo = sum + n * 4, *hi = lo + n;
     if (!sum) return status_oom(n * 24, "a log row");
-    size_t k = 0;
-    for (size_t i = 0; i < j->n; i++) {
-        if (!j->metrics[i].sync) continue;
-        const float *c = j->data + i * LOG_COLUMNS;
-        float part[4] = {c[0], c[1], c[4], c[5]};
-        memcpy(sum + 4 * k, part, sizeof part);
-        lo[k] = c[2];
-        hi[k++] = c[3];
-    }
+    for (size_t i = 0; i < j->n; i++)
+        for (int64_t r = 0; j->metrics[i].sync && r < j->metrics[i].count; r++) {
+            const float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
+            float part[4] = {c[0], c[1], c[4], c[5]};
+            memcpy(sum + 4 * k, part, sizeof part);
+            lo[k] = c[2];
+            hi[k++] = c[3];
+        }
     xt_status s = coll_all_reduce(lg.group, COLL_SUM, XT_F32, sum, n * 4);
     if (!s) s = coll_all_reduce(lg.group, COLL_MIN, XT_F32, lo, n);
     if (!s) s = coll_all_reduce(lg.group, COLL_MAX, XT_F32, hi, n);
     k = 0;
-    for (size_t i = 0; !s && i < j->n; i++) {
-        if (!j->metrics[i].sync) continue;
-        float *c = j->data + i * LOG_COLUMNS;
-        c[0] = sum[4 * k];
-        c[1] = sum[4 * k + 1];
-        c[4] = sum[4 * k + 2];
-        c[5] = sum[4 * k + 3];
-        c[2] = lo[k];
-        c[3] = hi[k++];
-    }
+    for (size_t i = 0; !s && i < j->n; i++)
+        for (int64_t r = 0; j->metrics[i].sync && r < j->metrics[i].count; r++) {
+            float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
+            c[0] = sum[4 * k];
+            c[1] = sum[4 * k + 1];
+            c[4] = sum[4 * k + 2];
+            c[5] = sum[4 * k + 3];
+            c[2] = lo[k];
+            c[3] = hi[k++];
+        }
     base_free(sum);
     return s;
 }
@@ -135,15 +140,62 @@ static double value_of(const row_metric *m, const float *c, bool epoch_level) {
     }
 }
 
+static void remember_sums(const char *name, double *sums, size_t n);
+
+/* A metric that is a function of its sums; the sums are remembered under its name. */
+static double finished(const row_metric *m, const float *c, bool epoch_level) {
+    double *sums = base_malloc((size_t)m->count * sizeof *sums);
+    if (!sums) return NAN;
+    for (int64_t r = 0; r < m->count; r++) sums[r] = c[r * LOG_COLUMNS + (epoch_level ? 0 : 4)];
+    double v = m->finish(sums, m->count, m->arg);
+    remember_sums(m->name, sums, (size_t)m->count);
+    return v;
+}
+
 static void fill_values(job *j) {
     size_t k = 0;
     for (size_t i = 0; i < j->n; i++) {
-        const float *c = j->data + i * LOG_COLUMNS;
+        const float *c = j->data + j->metrics[i].at * LOG_COLUMNS;
         if (!j->metrics[i].on_level || !((j->row.epoch_level ? c[1] : c[5]) > 0)) continue; /* not logged since the epoch, or in this window */
-        j->values[k++] = (log_value){j->metrics[i].name, value_of(&j->metrics[i], c, j->row.epoch_level), j->metrics[i].prog_bar};
+        j->values[k++] = (log_value){j->metrics[i].name, NAN, j->metrics[i].prog_bar};
+        j->values[k - 1].value = (j->metrics[i].finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
     }
     j->row.n = k;
     j->row.values = j->values;
+}
+
+typedef struct sums {
+    size_t n;
+    double v[];
+} sums;
+
+/* Takes v over. */
+static void remember_sums(const char *name, double *v, size_t n) {
+    sums *s = base_malloc(sizeof *s + n * sizeof *v), *old = NULL;
+    if (s) {
+        s->n = n;
+        memcpy(s->v, v, n * sizeof *v);
+    }
+    base_free(v);
+    pthread_mutex_lock(&lg.lock);
+    if (!lg.sums) lg.sums = map_new();
+    if (s && lg.sums && map_put(lg.sums, name, strlen(name), s, (void **)&old)) s = old;
+    pthread_mutex_unlock(&lg.lock);
+    base_free(s);
+}
+
+size_t log_sums(const char *name, double *out, size_t n) {
+    pthread_mutex_lock(&lg.lock);
+    const sums *s = lg.sums && name ? map_get(lg.sums, name, strlen(name)) : NULL;
+    size_t all = s ? s->n : 0;
+    if (s) memcpy(out, s->v, (all < n ? all : n) * sizeof *out);
+    pthread_mutex_unlock(&lg.lock);
+    return all;
+}
+
+int64_t xt_logged_sums(const char *name, double *out, int64_t n) {
+    log_drain();
+    return (int64_t)log_sums(name, out, n > 0 ? (size_t)n : 0);
 }
 
 static void remember(const log_row *row) {
@@ -235,7 +287,7 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     job *j = user;
     (void)dtype;
     j->data = base_malloc(bytes);
-    if (!j->data || bytes < j->n * LOG_COLUMNS * sizeof(float)) {
+    if (!j->data || bytes < (size_t)(j->metrics[j->n - 1].at + j->metrics[j->n - 1].count) * LOG_COLUMNS * sizeof(float)) {
         dropped(j);
         return;
     }
@@ -282,7 +334,15 @@ void log_emit(log_stage s, bool epoch_level, int64_t step) {
         bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
         char name[512];
         snprintf(name, sizeof name, "%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "");
-        j->metrics[i] = (row_metric){base_strdup(name), m->o.reduce, (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON, m->o.sync_dist == XT_ON, m->o.prog_bar == XT_ON};
+        j->metrics[i] = (row_metric){.name = base_strdup(name),
+                                     .reduce = m->o.reduce,
+                                     .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,
+                                     .sync = m->o.sync_dist == XT_ON,
+                                     .prog_bar = m->o.prog_bar == XT_ON,
+                                     .at = m->at,
+                                     .count = m->count,
+                                     .finish = m->finish,
+                                     .arg = m->arg};
         if (!j->metrics[i].name) {
             j->n = i;
             job_free(j);
@@ -355,7 +415,8 @@ void log_close(void) {
     }
     pthread_mutex_lock(&lg.lock);
     map_free(lg.latest, base_free);
-    lg.latest = NULL;
+    map_free(lg.sums, base_free);
+    lg.latest = lg.sums = NULL;
     coll_close(lg.group);
     lg.group = NULL;
     pthread_mutex_unlock(&lg.lock);

@@ -1,4 +1,6 @@
 /* Metrics as sums: a numerator and a denominator a batch, so that batches and ranks merge by adding. Nothing here is differentiated. */
+#include <math.h>
+
 #include <xtrain/metrics.h>
 
 #include "lazy/lazy.h"
@@ -75,6 +77,51 @@ xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t c
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls);
     xt_metric m = {xt_mul_scalar_at(src, h.both, 2), xt_add_at(src, h.predicted, h.actual)};
+    xt_no_grad_end();
+    return m;
+}
+
+/* --- functions of sums ------------------------------------------------------------------------------------------------------------------------ */
+/* n, sum of the target, of its square, of the squared error. */
+static double finish_r2(const double *s, int64_t n, double arg) {
+    (void)n;
+    (void)arg;
+    double total = s[2] - s[1] * s[1] / s[0];
+    return total > 0 ? 1 - s[3] / total : NAN;
+}
+
+static xt_tensor row(const xt_src *src, xt_tensor t) {
+    return xt_reshape_at(src, xt_cast_at(src, t, XT_F32), XT_DIMS_(1, 0));
+}
+
+xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target) {
+    xt_no_grad_begin();
+    xt_tensor y = xt_cast_at(src, target, XT_F32), d = xt_sub__at(src, xt_cast_at(src, out, XT_F32), y);
+    xt_tensor parts[] = {row(src, count_of(src, (double)xt_numel(target))), row(src, xt_sum_at(src, y)), row(src, xt_sum_at(src, xt_square_at(src, y))),
+                         row(src, xt_sum_at(src, xt_square_at(src, d)))};
+    xt_metric m = {.sums = xt_concat_at(src, 4, parts, 0), .finish = finish_r2};
+    if (xt_numel(out) != xt_numel(target) && !lazy_is_error(m.sums))
+        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_r2: out has %lld elements and the target %lld; they must agree", (long long)xt_numel(out),
+                            (long long)xt_numel(target));
+    xt_no_grad_end();
+    return m;
+}
+
+static double finish_perplexity(const double *s, int64_t n, double arg) {
+    (void)n;
+    (void)arg;
+    return exp(s[0] / s[1]);
+}
+
+/* The sum of the losses, and how many labels count. */
+xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels, xt_class_loss_opts o) {
+    xt_no_grad_begin();
+    o.reduction = XT_SUM;
+    xt_tensor sum = xt_cross_entropy_at(src, logits, labels, o);
+    int64_t ignore = o.ignore_index == 0 ? -100 : o.ignore_index == XT_IGNORE_CLASS_0 ? 0 : o.ignore_index;
+    xt_tensor ignored = xt_full_at(src, (double)ignore, XT_I64, XT_DIMS_(0));
+    xt_tensor count = total(src, xt_ne_at(src, xt_cast_at(src, labels, XT_I64), ignored));
+    xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0), .finish = finish_perplexity};
     xt_no_grad_end();
     return m;
 }
