@@ -5,6 +5,7 @@
 
 #include "format/safetensors.h"
 #include "ir/interp.h"
+#include "lazy/mesh.h"
 #include "optim/optim.h"
 
 typedef struct loaded {
@@ -211,11 +212,14 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
 xt_status xt_optimizer_save(xt_optimizer *o, const char *path) {
     if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
     if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
-    st_writer *w;
-    XT_TRY(st_create(path, &w));
-    xt_status s = write_all(o, w);
-    if (!s) return st_commit(w);
-    st_abandon(w);
+    XT_TRY(lazy_gather_states());
+    st_writer *w = NULL;
+    bool writes = !lazy_spmd() || world_get()->rank == 0; /* with a mesh rank 0 has it all now */
+    xt_status s = writes ? st_create(path, &w) : NULL;
+    if (!s && writes) s = write_all(o, w);
+    lazy_forget_states();
+    if (!s) return writes ? st_commit(w) : NULL;
+    if (w) st_abandon(w);
     return status_context(s, "saving %s", path);
 }
 

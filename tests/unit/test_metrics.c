@@ -4,6 +4,8 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include <cmocka.h>
 
 #include <xtrain/xtrain.h>
@@ -137,6 +139,49 @@ static void classes(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* Two ranks with different batches write one row of sums over both. */
+static void log_synced(int b) {
+    xt_log_metric("f1", xt_f1_avg(out_of(b), labels_of(b), XT_MACRO), .sync_dist = XT_ON);
+    xt_log_metric("confusion", xt_confusion_matrix(out_of(b), labels_of(b)), .sync_dist = XT_ON);
+    xt_log_metric("own", xt_confusion_matrix(out_of(b), labels_of(b)));
+}
+static int of_rank(int rank, void *arg) {
+    (void)arg;
+    double matrix[C * C], own[C * C];
+    fill();
+    log_set_manual(true);
+    log_set_stage(LOG_VALIDATE);
+    log_epoch_begin(LOG_VALIDATE);
+    for (int b = rank; b < BATCHES; b += 2) { /* one rank has two batches, the other one */
+        log_synced(b);
+        if (!xt_mark_step()) return 1;
+    }
+    log_emit(LOG_VALIDATE, true, 1);
+    log_drain();
+    counts c = count();
+    bool ok = fabs(log_latest("f1") - expected(&c, XT_SCORE_F1, XT_MACRO)) < 1e-9 && xt_logged_sums("confusion", matrix, C * C) == C * C &&
+              xt_logged_sums("own", own, C * C) == C * C;
+    double total = 0, mine = 0;
+    for (int i = 0; ok && i < C * C; i++) {
+        ok = matrix[i] == c.matrix[i / C][i % C];
+        total += matrix[i];
+        mine += own[i];
+    }
+    ok = ok && total == ALL && mine == (rank ? 1 : 2) * N;
+    return xt_finish() || !ok;
+}
+static void merged(void **state) {
+    (void)state;
+    setenv("CPU_NUM_DEVICES", "2", 1);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) _exit(xt_launch(of_rank, NULL));
+    int status = -1;
+    waitpid(pid, &status, 0);
+    unsetenv("CPU_NUM_DEVICES");
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+
 static double binned(int k, int thresholds) { /* k < 0: the binary problem */
     double area = 0, x = 0, y = 0, p = 0, q = 0;
     for (int i = 0; i < ALL; i++) *((k < 0 ? binary[i] != 0 : label[i] == k) ? &p : &q) += 1;
@@ -255,7 +300,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(classes), cmocka_unit_test(curves),  cmocka_unit_test(fits),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(classes), cmocka_unit_test(curves),  cmocka_unit_test(fits),
                                        cmocka_unit_test(running), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
