@@ -242,6 +242,23 @@ XT_API xt_tensor xt_norm_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_logsumexp_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_count_nonzero_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_median_at(const xt_src *src, xt_tensor x);
+/* NaN counts for nothing; a mean of none is NaN. */
+#define xt_nansum_axes(x, ...) XT_OPT2_(xt_nansum_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
+#define xt_nanmean_axes(x, ...) XT_OPT2_(xt_nanmean_axes_at, xt_reduce_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_nansum_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
+XT_API xt_tensor xt_nanmean_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_reduce_opts o);
+typedef struct xt_normalize_opts {
+    size_t struct_size;
+    double p, eps; /* 0 = 2, 1e-12 */
+} xt_normalize_opts;
+#define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, ) /* xt_normalize(x, axis): x / max(norm, eps) */
+#define xt_cov(x) xt_cov_at(XT_HERE, x)                                        /* rows are variables: [n,samples] -> [n,n] */
+#define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
+#define xt_trapezoid(y, dx, axis) xt_trapezoid_at(XT_HERE, y, dx, axis)        /* integral over points dx apart */
+XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
+XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
 #define xt_argmin(x, axis) xt_argmin_at(XT_HERE, x, axis)                      /* i64, first of equals; NaN counts as smallest */
 #define xt_max_with_index(x, axis, out_values, out_indices) xt_max_with_index_at(XT_HERE, x, axis, out_values, out_indices)
 #define xt_min_with_index(x, axis, out_values, out_indices) xt_min_with_index_at(XT_HERE, x, axis, out_values, out_indices)
@@ -352,6 +369,11 @@ typedef struct xt_unfold_opts {
     int stride, padding, dilation; /* 0 = 1, 0, 1 */
 } xt_unfold_opts;
 #define xt_unfold(x, kernel_h, ...) XT_OPT3_(xt_unfold_at, xt_unfold_opts, x, kernel_h, __VA_ARGS__, ) /* [N,C,H,W] -> [N, C KH KW, places] */
+/* The way back, places that overlap added: [N, C KH KW, places] -> [N,C,height,width]. */
+#define xt_fold(x, height, width, kernel_h, ...) XT_FOLD_(x, height, width, kernel_h, __VA_ARGS__, )
+#define XT_FOLD_(x, height, width, kernel_h, kernel_w, ...) \
+    xt_fold_at(XT_HERE, x, height, width, kernel_h, kernel_w, XT_OPTS(xt_unfold_opts, __VA_ARGS__))
+XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w, xt_unfold_opts o);
 #define xt_unfold_axis(x, axis, size, step) xt_unfold_axis_at(XT_HERE, x, axis, size, step) /* Tensor.unfold: windows, their elements as a last dim */
 XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o);
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
@@ -422,6 +444,14 @@ typedef struct xt_index_put_opts {
 #define xt_index_put(x, n, indices, ...) XT_OPT4_(xt_index_put_at, xt_index_put_opts, x, n, indices, __VA_ARGS__, ) /* x[i, j, ...] = values; indices XT_TENSORS(i, j) */
 XT_API xt_tensor xt_index_put_at(const xt_src *src, xt_tensor x, int n, const xt_tensor *indices, xt_tensor values, xt_index_put_opts o);
 #define xt_masked_fill(x, mask, value) xt_masked_fill_at(XT_HERE, x, mask, value) /* value where the bool mask is true */
+#define xt_masked_scatter(x, mask, source) xt_masked_scatter_at(XT_HERE, x, mask, source) /* source's elements in order where the mask is true */
+#define xt_histc(x, bins, lo, hi) xt_histc_at(XT_HERE, x, bins, lo, hi)        /* counts in equal bins from lo to hi, as x's dtype; others are not counted */
+XT_API xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, xt_tensor source);
+XT_API xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, double hi);
+typedef enum xt_bag_mode { XT_BAG_MEAN, XT_BAG_SUM, XT_BAG_MAX } xt_bag_mode;
+/* Rows of a table [V,D] reduced over the last axis of indices [...,n] -> [...,D]; weights (sum only) like indices, or none. */
+#define xt_embedding_bag(indices, table, mode, weights) xt_embedding_bag_at(XT_HERE, indices, table, mode, weights)
+XT_API xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode, xt_tensor weights);
 #define xt_bincount(x, bins, weights) xt_bincount_at(XT_HERE, x, bins, weights)  /* [n] -> [bins]; weights may be none; others are not counted */
 XT_API xt_tensor xt_masked_fill_at(const xt_src *src, xt_tensor x, xt_tensor mask, double value);
 XT_API xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor weights);
@@ -518,6 +548,16 @@ XT_API xt_tensor xt_ifft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opt
 XT_API xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o);
 
+/* Over several axes, one after the other; the zero frequency moved to the middle and back. */
+#define xt_fftn(x, ...) XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_ifftn(x, ...) XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
+#define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)
+XT_API xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_ifftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
+XT_API xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes);
+
 /* --- Random --------------------------------------------------------------------------------------------------------------------------------------
  * As xt_rand: Philox by element index, another draw at every call, the same draws after the same xt_seed, the same bits on every device. No gradient
  * flows to a draw. PyTorch's streams of bits are others. */
@@ -534,6 +574,7 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 #define xt_randperm(n) xt_randperm_at(XT_HERE, n)                              /* i64 [n] */
 #define xt_bernoulli(p) xt_bernoulli_at(XT_HERE, p)                            /* 1 with the probability that stands there, else 0 */
 #define xt_multinomial(weights, n, replacement) xt_multinomial_at(XT_HERE, weights, n, replacement) /* [classes] or [N,classes] -> i64 [n] or [N,n] */
+#define xt_gumbel_softmax(x, tau, hard, axis) xt_gumbel_softmax_at(XT_HERE, x, tau, hard, axis) /* hard: one-hot, with the soft one's gradient */
 #define xt_dropout_fn(x, p) xt_dropout_fn_at(XT_HERE, x, p)                    /* always drops; the layer xt_dropout knows the mode */
 XT_API xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype, const int64_t *dims);
 XT_API xt_tensor xt_normal_at(const xt_src *src, double mean, double std, xt_dtype dtype, const int64_t *dims);
@@ -545,6 +586,7 @@ XT_API xt_tensor xt_randn_like_at(const xt_src *src, xt_tensor x);
 XT_API xt_tensor xt_randperm_at(const xt_src *src, int64_t n);
 XT_API xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p);
 XT_API xt_tensor xt_multinomial_at(const xt_src *src, xt_tensor weights, int64_t n, bool replacement);
+XT_API xt_tensor xt_gumbel_softmax_at(const xt_src *src, xt_tensor x, double tau, bool hard, int axis);
 XT_API xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p);
 
 #ifdef __cplusplus

@@ -56,9 +56,17 @@ struct xt_dims_ {
     int64_t d[XT_MAX_RANK + 1];
 };
 #define XT_DIMS_(...) (xt_dims_{{__VA_ARGS__}}.d)
+struct xt_ints_ {
+    int v[XT_MAX_RANK + 1];
+};
+template <class... T> constexpr int xt_count_(T...) {
+    return static_cast<int>(sizeof...(T));
+}
+#define XT_INTS_(...) xt_count_(__VA_ARGS__), (xt_ints_{{__VA_ARGS__}}.v) /* how many, and the array */
 extern "C" {
 #else
 #define XT_DIMS_(...) ((const int64_t[XT_MAX_RANK + 1]){__VA_ARGS__})
+#define XT_INTS_(...) (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__}
 #endif
 /* `dims` ends at the first 0 entry (a dim of 0 cannot be spelled here; use xt_from_data). */
 #define xt_from_array(data, ...) XT_FROM_ARRAY_(data, __VA_ARGS__, 0)
@@ -144,7 +152,7 @@ XT_API xt_tensor xt_cast_at(const xt_src *src, xt_tensor x, xt_dtype dtype);
 #define xt_reshape(x, ...) xt_reshape_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))         /* one dim may be -1 */
 #define xt_flatten(x, from) xt_flatten_at(XT_HERE, x, from)                          /* dims from..end become one */
 #define xt_transpose(x, a, b) xt_transpose_at(XT_HERE, x, a, b)                      /* swaps two axes */
-#define xt_permute(x, ...) xt_permute_at(XT_HERE, x, (int)(sizeof((int[]){__VA_ARGS__}) / sizeof(int)), (const int[]){__VA_ARGS__})
+#define xt_permute(x, ...) xt_permute_at(XT_HERE, x, XT_INTS_(__VA_ARGS__))
 #define xt_slice(x, axis, start, stop) xt_slice_at(XT_HERE, x, axis, start, stop)    /* negative counts from the end */
 #define xt_concat(n, ...) xt_concat_at(XT_HERE, n, __VA_ARGS__)                      /* (n, tensors, axis); XT_TENSORS(x, y) of ops.h is an array */
 #define xt_broadcast_to(x, ...) xt_broadcast_to_at(XT_HERE, x, XT_DIMS_(__VA_ARGS__, 0))

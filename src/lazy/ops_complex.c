@@ -125,3 +125,41 @@ xt_tensor xt_rfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
 xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_opts o) {
     return fourier(src, &(transform){"xt_irfft", IR_IRFFT, true}, x, axis, o);
 }
+
+static xt_tensor over_axes(const xt_src *src, const transform *f, xt_tensor x, xt_list axes, xt_fft_opts o) {
+    const ir_type *t = lazy_type(x);
+    size_t n = 0;
+    int64_t a[XT_MAX_RANK];
+    xt_tensor failed;
+    if (t && !ops_axes(src, f->what, t, axes, &n, a, &failed)) return failed;
+    if (!t) return fourier(src, f, x, 0, o);
+    if (n == 0) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x has no dims to transform", f->what);
+    for (size_t i = 0; i < n; i++) x = fourier(src, f, x, (int)a[i], o);
+    return x;
+}
+xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
+    return over_axes(src, &(transform){"xt_fftn", IR_FFT, false}, x, axes, o);
+}
+xt_tensor xt_ifftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o) {
+    return over_axes(src, &(transform){"xt_ifftn", IR_IFFT, true}, x, axes, o);
+}
+
+static xt_tensor shifted(const xt_src *src, const char *what, xt_tensor x, xt_list axes, bool back) {
+    const ir_type *t = lazy_type(x);
+    size_t n = 0;
+    int64_t a[XT_MAX_RANK];
+    xt_tensor failed;
+    if (t && !ops_axes(src, what, t, axes, &n, a, &failed)) return failed;
+    xt_list shifts = {(int)n, {0}}, where = {(int)n, {0}};
+    for (size_t i = 0; i < n; i++) {
+        where.v[i] = a[i];
+        shifts.v[i] = back ? (t->dims[a[i]] + 1) / 2 : t->dims[a[i]] / 2;
+    }
+    return xt_roll_at(src, x, shifts, where);
+}
+xt_tensor xt_fftshift_at(const xt_src *src, xt_tensor x, xt_list axes) {
+    return shifted(src, "xt_fftshift", x, axes, false);
+}
+xt_tensor xt_ifftshift_at(const xt_src *src, xt_tensor x, xt_list axes) {
+    return shifted(src, "xt_ifftshift", x, axes, true);
+}

@@ -356,3 +356,65 @@ xt_tensor xt_bincount_at(const xt_src *src, xt_tensor x, int64_t bins, xt_tensor
     ir_value *none = ir_splat(b, ir_tensor(w->type->dtype, 1, &bins), 0);
     return lazy_wrap(ir_scatter(b, OP_add, none, v, w, &d, false, false), "xt_bincount");
 }
+
+/* Equal bins from lo to hi; the last one takes hi too. */
+xt_tensor xt_histc_at(const xt_src *src, xt_tensor x, int64_t bins, double lo, double hi) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    int64_t all, zero = 0;
+    if (!v) return lazy_wrap(NULL, "xt_histc");
+    if (!ir_dtype_is_float(v->type->dtype) || bins < 1 || !(lo < hi) || !isfinite(hi - lo))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_histc: x is %s, %lld bins from %g to %g: floats, at least one bin, finite ends in order",
+                          xt_dtype_name(v->type->dtype), (long long)bins, lo, hi);
+    all = v->type->count;
+    ir_value *flat = ir_reshape(b, v, 1, &all);
+    ir_value *place = ir_floor(b, ex_times(b, ex_over(b, ex_plus(b, flat, -lo), hi - lo), (double)bins));
+    ir_value *last = ex_is(b, flat, IR_EQ, hi), *inside = ir_and(b, ex_is(b, flat, IR_GE, lo), ex_is(b, flat, IR_LE, hi));
+    ir_value *at = ir_convert(b, ex_keep(b, inside, ex_keep(b, ir_not(b, last), place, (double)bins - 1), (double)bins), XT_I32);
+    if (!at) return lazy_wrap(NULL, "xt_histc");
+    ir_scatter_dims d = {.n_inserted = 1, .inserted = &zero, .n_scatter_to_operand = 1, .scatter_to_operand = &zero, .index_vector_dim = 1};
+    ir_value *none = ir_splat(b, ir_tensor(v->type->dtype, 1, &bins), 0);
+    return lazy_wrap(ir_scatter(b, OP_add, none, at, ex_num(b, flat, 1), &d, false, false), "xt_histc");
+}
+
+/* The k-th true element of the mask takes source's k-th element: its number is how many came before. */
+xt_tensor xt_masked_scatter_at(const xt_src *src, xt_tensor x, xt_tensor mask, xt_tensor source) {
+    const char *what = "xt_masked_scatter";
+    const ir_type *tx = lazy_type(x), *tm = lazy_type(mask), *ts = lazy_type(source);
+    size_t rank = 0, bad;
+    int64_t dims[XT_MAX_RANK + 1] = {0};
+    ops_text sx, sm;
+    if (tx && tm && ts) {
+        if (tm->dtype != XT_BOOL || ts->dtype != tx->dtype)
+            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the mask is %s, x %s and source %s: a bool mask, and the same dtype for both", what,
+                              xt_dtype_name(tm->dtype), xt_dtype_name(tx->dtype), xt_dtype_name(ts->dtype));
+        if (!ops_common_dims(tx, tm, &rank, dims, &bad) || rank != tx->rank || (rank && memcmp(dims, tx->dims, rank * sizeof *dims)) ||
+            ts->count == 0)
+            return lazy_error(src, XT_INVALID_ARGUMENT, "%s: the mask %s must broadcast to x %s, and source must have elements", what,
+                              ops_shape(tm, &sm), ops_shape(tx, &sx));
+    }
+    ir_builder *b = lazy_begin(src);
+    ir_value *vx = lazy_value(x), *vm = lazy_value(mask), *vs = lazy_value(source);
+    if (!vx || !vm || !vs) return lazy_wrap(NULL, what);
+    xt_tensor full = lazy_wrap(ops_copy(b, ops_broadcast(b, vm, rank, dims)), what);
+    xt_tensor number = xt_add_scalar_at(src, xt_cumsum_at(src, xt_flatten_at(src, full, 0), 0), -1);
+    xt_tensor taken = xt_take_at(src, xt_flatten_at(src, source, 0), number);
+    return xt_where_at(src, full, xt_view_as_at(src, taken, x), x);
+}
+
+xt_tensor xt_embedding_bag_at(const xt_src *src, xt_tensor indices, xt_tensor table, xt_bag_mode mode, xt_tensor weights) {
+    const char *what = "xt_embedding_bag";
+    const ir_type *ti = lazy_type(indices), *tt = lazy_type(table), *tw = xt_is_none(weights) ? NULL : lazy_type(weights);
+    ops_text si, st;
+    if (ti && tt && (ti->rank < 1 || tt->rank != 2 || !ir_dtype_is_int(ti->dtype)))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: indices %s %s and table %s: integers [...,n] and [V,D]", what, xt_dtype_name(ti->dtype),
+                          ops_shape(ti, &si), ops_shape(tt, &st));
+    if ((unsigned)mode > XT_BAG_MAX || (tw && mode != XT_BAG_SUM) || (tw && ti && !ops_same_dims(tw, ti)))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: mode %d, weights %s: weights are for XT_BAG_SUM and have the dims of indices", what,
+                          (int)mode, tw ? ops_shape(tw, &si) : "none");
+    xt_tensor rows = xt_take_at(src, table, indices);
+    xt_list last = {1, {-2}};
+    if (!xt_is_none(weights)) rows = xt_mul_at(src, rows, xt_unsqueeze_at(src, weights, -1));
+    if (mode == XT_BAG_SUM) return xt_sum_axes_at(src, rows, last, (xt_reduce_opts){0});
+    return mode == XT_BAG_MEAN ? xt_mean_axes_at(src, rows, last, (xt_reduce_opts){0}) : xt_amax_axes_at(src, rows, last, (xt_reduce_opts){0});
+}

@@ -130,12 +130,19 @@ xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p) {
 }
 
 /* --- draws from weights -------------------------------------------------------------------------------------------------------------------------- */
+/* -log(-log(u)) for u in (0, 1); the two ends of the draw are moved inside. */
+static ir_value *gumbel(const xt_src *src, const ir_type *t) {
+    ir_value *u = uniform_open(src, ir_with_dtype(t, XT_F32));
+    ir_builder *b = lazy_begin(src);
+    ir_value *inside = u ? ex_keep(b, ex_is(b, u, IR_NE, 1), u, 0x1.fffffep-1) : NULL;
+    return ir_negate(b, ir_log(b, ir_negate(b, ir_log(b, inside))));
+}
+
 /* Without replacement: the n largest of log(w) + Gumbel noise (Efraimidis and Spirakis 2006). */
 static ir_value *draw_distinct(const xt_src *src, ir_value *weights, int64_t n) {
-    ir_value *u = uniform_open(src, ir_with_dtype(weights->type, XT_F32));
+    ir_value *noise = gumbel(src, weights->type);
     ir_builder *b = lazy_begin(src);
     int64_t last = (int64_t)weights->type->rank - 1;
-    ir_value *noise = ir_negate(b, ir_log(b, ir_negate(b, ir_log(b, ex_pick(b, ex_is(b, u, IR_EQ, 1), ex_num(b, u, 0x1.fffffep-1), u)))));
     ir_value *key = ir_add(b, ir_log(b, weights), noise), *pair[2] = {key, key ? ops_positions(b, key->type, last) : NULL}, *sorted[2];
     if (!pair[0] || !pair[1] || !ir_sort(b, 2, pair, last, true, true, sorted)) return NULL;
     return ops_part(b, sorted[1], last, 0, n);
@@ -183,4 +190,28 @@ xt_tensor xt_multinomial_at(const xt_src *src, xt_tensor weights, int64_t n, boo
     ir_value *r = !w ? NULL : replacement ? draw_any(src, w, n) : draw_distinct(src, w, n);
     b = lazy_begin(src);
     return as_dtype(b, r, XT_I64, "xt_multinomial");
+}
+
+/* Jang, Gu and Poole 2017. hard: the result is the one-hot of the largest, its gradient that of the soft one. */
+xt_tensor xt_gumbel_softmax_at(const xt_src *src, xt_tensor x, double tau, bool hard, int axis) {
+    const char *what = "xt_gumbel_softmax";
+    const ir_type *t = lazy_type(x);
+    int64_t a = 0;
+    xt_tensor failed;
+    ops_text shape;
+    if (!(tau > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: tau is %g: it must be above 0", what, tau);
+    if (t && !ops_axis(src, what, t, axis, &a, &failed)) return failed;
+    if (t && (!ir_dtype_is_float(t->dtype) || t->count == 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: floats are needed", what, xt_dtype_name(t->dtype), ops_shape(t, &shape));
+    ir_value *noise = t ? gumbel(src, t) : NULL;
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v || !noise) return lazy_wrap(NULL, what);
+    xt_tensor y = xt_softmax_at(src, lazy_wrap(ex_over(b, ir_add(b, v, ir_convert(b, noise, t->dtype)), tau), what), (int)a);
+    if (!hard) return y;
+    b = lazy_begin(src);
+    v = lazy_value(y);
+    ir_value *best = v ? ops_arg_extreme(b, v, a, false) : NULL, *wide = ops_spread(b, best, t, a);
+    ir_value *one = wide ? ir_convert(b, ir_compare(b, IR_EQ, ops_positions(b, t, a), wide), t->dtype) : NULL;
+    return lazy_wrap(ir_add(b, ir_subtract(b, one, ex_detach(b, v)), v), what);
 }

@@ -75,6 +75,18 @@ static ir_value *logsumexp(over *o, ir_value *x) {
     return ir_add(b, ir_log(b, total(o, ir_exponential(b, ir_subtract(b, x, full)))), m);
 }
 
+static ir_value *without_nan(over *o, ir_value *x) {
+    return ir_dtype_is_float(x->type->dtype) ? ex_keep(o->b, ir_compare(o->b, IR_EQ, x, x), x, 0) : x;
+}
+static ir_value *nansum(over *o, ir_value *x) {
+    x = without_nan(o, x);
+    return x ? sum(o, x) : NULL;
+}
+static ir_value *nanmean(over *o, ir_value *x) {
+    ir_value *numbers = ir_convert(o->b, ir_compare(o->b, IR_EQ, x, x), x->type->dtype);
+    return ir_divide(o->b, total(o, without_nan(o, x)), total(o, numbers));
+}
+
 /* Two passes: the squares of what the mean leaves. */
 static ir_value *variance(over *o, ir_value *x) {
     ir_builder *b = o->b;
@@ -163,6 +175,8 @@ REDUCTION(any, 0, any)
 REDUCTION(count_nonzero, 0, count_nonzero)
 REDUCTION(logsumexp, IN_FLOAT | ORDERED | WIDE, logsumexp)
 REDUCTION(mean, 0, mean)
+REDUCTION(nanmean, IN_FLOAT | ORDERED | WIDE, nanmean)
+REDUCTION(nansum, ORDERED, nansum)
 REDUCTION(prod, 0, prod)
 REDUCTION(sum, 0, sum)
 
@@ -195,4 +209,49 @@ xt_tensor xt_norm_axes_at(const xt_src *src, xt_tensor x, xt_list axes, xt_vecto
     if (isnan(p)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: .p is NaN: a number or an infinity is needed", what);
     unsigned needs = IN_FLOAT | ORDERED | WIDE | (isinf(p) && p < 0 ? HAS_ELEMENTS : 0);
     return reduced(src, what, needs, o.zero ? norm_of_zero : norm, x, axes, (xt_reduce_opts){.keepdim = o.keepdim}, p, 0);
+}
+
+/* --- made of them ----------------------------------------------------------------------------------------------------------------------------- */
+xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o) {
+    const ir_type *t = lazy_type(x);
+    int64_t a;
+    xt_tensor failed;
+    if (t && !ops_axis(src, "xt_normalize", t, axis, &a, &failed)) return failed;
+    if (!(o.eps >= 0) || isnan(o.p))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_normalize: .p %g, .eps %g: p is a number or infinity, eps is not negative", o.p, o.eps);
+    xt_tensor n = xt_norm_axes_at(src, x, (xt_list){1, {axis}}, (xt_vector_norm_opts){.p = o.p, .keepdim = true});
+    return xt_div_at(src, x, xt_clamp_at(src, n, o.eps ? o.eps : 1e-12, INFINITY));
+}
+
+static bool is_rows(const xt_src *src, const char *what, xt_tensor x, xt_tensor *out) {
+    const ir_type *t = lazy_type(x);
+    ops_text shape;
+    if (!t || (t->rank == 2 && t->dims[1] > 1)) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s: [variables,samples] with at least two samples is needed", what, ops_shape(t, &shape));
+    return false;
+}
+xt_tensor xt_cov_at(const xt_src *src, xt_tensor x) {
+    xt_tensor failed;
+    if (!is_rows(src, "xt_cov", x, &failed)) return failed;
+    int64_t n = xt_dim(x, 1);
+    xt_tensor d = xt_sub__at(src, x, xt_mean_axes_at(src, x, (xt_list){1, {1}}, (xt_reduce_opts){.keepdim = true}));
+    return xt_div_scalar_at(src, xt_matmul_at(src, d, xt_transpose_at(src, d, 0, 1)), (double)(n > 1 ? n - 1 : 1));
+}
+xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x) {
+    xt_tensor failed;
+    if (!is_rows(src, "xt_corrcoef", x, &failed)) return failed;
+    xt_tensor c = xt_cov_at(src, x), s = xt_sqrt_at(src, xt_diagonal_at(src, c, 0, 0, 1));
+    xt_tensor r = xt_div_at(src, xt_div_at(src, c, xt_unsqueeze_at(src, s, 1)), xt_unsqueeze_at(src, s, 0));
+    return xt_clamp_at(src, r, -1, 1);
+}
+
+xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
+    const ir_type *t = lazy_type(y);
+    int64_t a = 0;
+    xt_tensor failed;
+    if (t && !ops_axis(src, "xt_trapezoid", t, axis, &a, &failed)) return failed;
+    int64_t n = t ? t->dims[a] : 0;
+    xt_tensor later = xt_slice_at(src, y, (int)a, n ? 1 : 0, n), earlier = xt_slice_at(src, y, (int)a, 0, n ? n - 1 : 0);
+    xt_tensor s = xt_sum_axes_at(src, xt_add_at(src, earlier, later), (xt_list){1, {a}}, (xt_reduce_opts){0});
+    return xt_mul_scalar_at(src, s, dx / 2);
 }

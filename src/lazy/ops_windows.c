@@ -82,3 +82,41 @@ xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_
     int64_t dims[3] = {t->dims[0], t->dims[1] * kernel_h * kernel_w, places[0] * places[1]};
     return lazy_wrap(columns ? ir_reshape(b, columns, 3, dims) : NULL, "xt_unfold");
 }
+
+/* Each place of the kernel is a plane of [N,C,PH,PW] that is spread out by the stride and added where it belongs. */
+xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int64_t width, int kernel_h, int kernel_w, xt_unfold_opts o) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    ops_text shape;
+    if (!v) return lazy_wrap(NULL, "xt_fold");
+    int64_t stride = o.stride ? o.stride : 1, dilation = o.dilation ? o.dilation : 1, kernel[2] = {kernel_h, kernel_w};
+    int64_t size[2] = {height, width}, places[2] = {0, 0};
+    const ir_type *t = v->type;
+    bool fits = t->rank == 3 && kernel_h > 0 && kernel_w > 0 && stride > 0 && dilation > 0 && o.padding >= 0;
+    for (int i = 0; i < 2 && fits; i++) {
+        int64_t room = size[i] + 2 * (int64_t)o.padding - dilation * (kernel[i] - 1) - 1;
+        fits = size[i] > 0 && room >= 0;
+        places[i] = room / stride + 1;
+    }
+    if (!fits || t->dims[1] % (kernel[0] * kernel[1]) || t->dims[2] != places[0] * places[1])
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_fold: x %s to %lldx%lld, kernel %dx%d, .stride %lld, .padding %d, .dilation %lld: x must be [N, C KH KW, places], and there "
+            "are %lld places",
+            ops_shape(t, &shape), (long long)height, (long long)width, kernel_h, kernel_w, (long long)stride, o.padding, (long long)dilation,
+            (long long)(places[0] * places[1]));
+    int64_t channels = t->dims[1] / (kernel[0] * kernel[1]), dims[5] = {t->dims[0], channels, kernel[0] * kernel[1], places[0], places[1]};
+    int64_t plane[4] = {t->dims[0], channels, places[0], places[1]}, between[4] = {0, 0, stride - 1, stride - 1};
+    ir_value *planes = ir_reshape(b, v, 5, dims), *sum = NULL, *zero = ir_splat(b, ir_scalar(t->dtype), 0);
+    for (int64_t k = 0; k < dims[2]; k++) {
+        int64_t low[4] = {0}, high[4] = {0}, at[2] = {k / kernel[1] * dilation, k % kernel[1] * dilation};
+        for (int i = 0; i < 2; i++) { /* positions count from the padded edge; what lies in the padding is cut off */
+            low[2 + i] = at[i] - o.padding;
+            high[2 + i] = size[i] + o.padding - at[i] - ((places[i] - 1) * stride + 1);
+        }
+        ir_value *part = planes ? ops_part(b, planes, 2, k, k + 1) : NULL;
+        part = part ? ir_pad(b, ir_reshape(b, part, 4, plane), zero, low, high, between) : NULL;
+        sum = sum ? ir_add(b, sum, part) : part;
+    }
+    return lazy_wrap(sum, "xt_fold");
+}

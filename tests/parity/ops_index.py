@@ -37,4 +37,9 @@ f.run("masked_fill", lambda t, n: t.masked_fill(n, -3), x, torch.tensor([[True],
 f.run("masked_fill_int", lambda t, n: t.masked_fill(n, 9), torch.arange(4), torch.tensor([True, False, False, True]), grads=False)
 f.run("take", lambda t, n: t.take(n), x, torch.tensor([[11, 0], [5, 5]]))
 f.run("one_hot", lambda n: F.one_hot(n, 5), torch.tensor([[0, 4], [2, 2]]), grads=False)
+f.run("masked_scatter", lambda t, n, v: t.masked_scatter(n, v), x, torch.tensor([True, False, True, True]), torch.randn(10))
+f.run("histc", lambda t: t.histc(4, -1, 1), torch.tensor([-1.0, -0.5, 0.0, 0.1, 0.49, 0.5, 1.0, 1.1, -3.0]), grads=False)
+B = F.embedding_bag
+f.run("embedding_bag", lambda t, n, v: (B(n, t, mode="mean"), B(n, t, mode="sum", per_sample_weights=v), B(n, t, mode="max")), torch.randn(5, 3),
+      torch.tensor([[0, 4, 4], [2, 1, 0]]), torch.randn(2, 3))
 f.save()

@@ -52,4 +52,5 @@ Z = torch.view_as_complex
 f.run("fft", lambda t: (R(torch.fft.fft(Z(t))), R(torch.fft.ifft(Z(t), dim=0)), R(torch.fft.fft(Z(t), 7, norm="ortho")), R(torch.fft.ifft(Z(t), 3, norm="forward"))), torch.randn(3, 5, 2))
 f.run("rfft", lambda t: (R(torch.fft.rfft(t)), R(torch.fft.rfft(t, dim=0, norm="forward")), R(torch.fft.fft(t)), R(torch.fft.rfft(t, 8))), torch.randn(4, 6))
 f.run("irfft", lambda t: (torch.fft.irfft(Z(t)), torch.fft.irfft(Z(t), 7, norm="ortho"), torch.fft.irfft(Z(t), dim=0)), torch.randn(3, 4, 2))
+f.run("fftn", lambda t: (R(torch.fft.fftn(t, dim=(0, 1))), R(torch.fft.ifftn(t)), torch.fft.fftshift(t, 0), torch.fft.ifftshift(t)), torch.randn(3, 5))
 f.save()

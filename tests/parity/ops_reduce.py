@@ -39,6 +39,9 @@ def flat(*pairs):
 f.run("max_with_index", lambda t: flat(t.max(1), t.min(-1)), x)
 f.run("max_ties", lambda t: flat(t.max(1), t.min(0)), ties)
 
+f.run("nan", lambda t: (t.nansum(0), t.nanmean(1, keepdim=True)), torch.tensor([[1.0, nan, 3.0], [2.0, 5.0, nan]]))
+f.run("normalize", lambda t: (torch.nn.functional.normalize(t), torch.nn.functional.normalize(t, 1, -1)), x)
+f.run("cov", lambda t: (t.cov(), t.corrcoef(), torch.trapezoid(t, dx=0.5, dim=1)), m)
 f.run("cumsum", lambda t: (t.cumsum(0), t.cumsum(-1)), x)
 f.run("cumprod", lambda t: t.cumprod(1), m)
 f.run("cumprod_zeros", lambda t: t.cumprod(0), torch.tensor([2.0, 0.0, 3.0, 0.0, 4.0]))

@@ -30,6 +30,7 @@ f.run("pad_modes", lambda t: (F.pad(t, (2, 1), mode="reflect"), F.pad(t, (2, 5),
 f.run("pad_modes2", lambda t: tuple(F.pad(t, (1, 1, 2, 0), mode=k) for k in ("reflect", "replicate", "circular")), torch.randn(1, 2, 3, 4))
 f.run("unfold_axis", lambda t: (t.unfold(1, 3, 2), t.unfold(-1, 2, 1)), x)
 f.run("unfold", lambda t: (F.unfold(t, (2, 3)), F.unfold(t, 2, stride=2, padding=1), F.unfold(t, 2, dilation=2)), torch.randn(2, 3, 4, 5))
+f.run("fold", lambda t: (F.fold(t, (4, 5), (2, 3)), F.fold(t, (2, 3), (2, 3), padding=1), F.fold(t[:, :, :4], (7, 9), (2, 3), stride=4, dilation=2)), torch.randn(2, 12, 9))
 f.run("triangles", lambda t: (t.tril(), t.triu(1), t.tril(-1), t.triu(-2)), x)
 f.run("diag", lambda t: (t.diag(), t.diag(1), t.diag(-2), t.trace()), torch.randn(4, 5))
 f.run("diag_vector", lambda t: (t.diag(), t.diag(2), t.diag(-1), t.diag_embed(1)), torch.randn(3))

@@ -152,6 +152,17 @@ CASE(multinomial_many, xt_multinomial(F(3), 4, false))
 CASE(multinomial_rank, xt_multinomial(F(1, 1, 3), 1, true))
 CASE(dropout_p, xt_dropout_fn(F(3), 1.5))
 CASE(rand_like_int, xt_rand_like(LABELS(2)))
+CASE(normalize_axis, xt_normalize(F(2), 1))
+CASE(cov_rank, xt_cov(F(3)))
+CASE(trapezoid_axis, xt_trapezoid(F(3), 1, 1))
+CASE(fold_places, xt_fold(F(1, 4, 5), 3, 3, 2, 2))
+CASE(masked_scatter_dtype, xt_masked_scatter(F(2), TRUTH, LABELS(2)))
+CASE(histc_ends, xt_histc(F(2), 4, 1, 1))
+CASE(embedding_bag_index, xt_embedding_bag(F(2, 2), F(3, 3), XT_BAG_SUM, (T){0}))
+CASE(embedding_bag_weights, xt_embedding_bag(LABELS(2, 2), F(3, 3), XT_BAG_MEAN, F(2, 2)))
+CASE(fftn_axes, xt_fftn(F(2, 2), XT_AXES(0, 0)))
+CASE(fftshift_axis, xt_fftshift(F(2), XT_AXES(1)))
+CASE(gumbel_tau, xt_gumbel_softmax(F(2), 0, false, 0))
 
 static const row rows[] = {
     ROW(erf_complex, "xt_erf: x is c64, real numbers are needed"),
@@ -283,6 +294,18 @@ static const row rows[] = {
     ROW(multinomial_many, "4 draws without replacement"),
     ROW(multinomial_rank, "weights f32 [1,1,3]"),
     ROW(dropout_p, "p is 1.5"),
+    ROW(normalize_axis, "xt_normalize: axis 1 of [2]"),
+    ROW(cov_rank, "xt_cov: x [3]: [variables,samples]"),
+    ROW(trapezoid_axis, "xt_trapezoid: axis 1 of [3]"),
+    ROW(fold_places,
+        "xt_fold: x [1,4,5] to 3x3, kernel 2x2, .stride 1, .padding 0, .dilation 1: x must be [N, C KH KW, places], and there are 4 places"),
+    ROW(masked_scatter_dtype, "the mask is bool, x f32 and source i64"),
+    ROW(histc_ends, "4 bins from 1 to 1"),
+    ROW(embedding_bag_index, "indices f32 [2,2]"),
+    ROW(embedding_bag_weights, "weights are for XT_BAG_SUM"),
+    ROW(fftn_axes, "xt_fftn: axis 0 of [2,2] stands twice"),
+    ROW(fftshift_axis, "xt_fftshift: axis 1 of [2]"),
+    ROW(gumbel_tau, "tau is 0"),
     ROW(rand_like_int, "xt_rand_like: x is i64 [2]"),
 };
 

@@ -208,6 +208,28 @@ static void dropout_gradient(void **state) {
     for (int i = 0; i < 64; i++) assert_true(y[i] == g[i] && (y[i] == 0 || y[i] == 2));
 }
 
+/* One-hot rows whose frequencies are the softmax, and a gradient that is that of the soft ones: rows of it add up to nothing. */
+static void gumbel_softmax(void **state) {
+    (void)state;
+    enum { ROWS = 4000 };
+    static float y[ROWS][3], g[ROWS][3];
+    static const double p[3] = {0.1, 0.3, 0.6};
+    float logits[3], w[3] = {1, -2, 0.5f};
+    double count[3] = {0};
+    for (int c = 0; c < 3; c++) logits[c] = (float)log(p[c]);
+    xt_tensor x = xt_requires_grad(xt_keep(xt_repeat(xt_from_array(logits, XT_F32, 3), XT_LIST(ROWS, 1))), true);
+    xt_tensor out = xt_keep(xt_gumbel_softmax(x, 0.7, true, -1));
+    xt_backward(xt_sum(xt_mul(out, xt_from_array(w, XT_F32, 3))));
+    assert_true(xt_mark_step());
+    read_floats(out, y[0], 3 * ROWS);
+    read_floats(xt_grad(x), g[0], 3 * ROWS);
+    for (int i = 0; i < ROWS; i++) {
+        assert_true(fabsf(y[i][0] + y[i][1] + y[i][2] - 1) < 1e-6f && fabsf(g[i][0] + g[i][1] + g[i][2]) < 1e-5f);
+        for (int c = 0; c < 3; c++) count[c] += y[i][c] > 0.5f;
+    }
+    for (int c = 0; c < 3; c++) assert_true(fabs(count[c] / ROWS - p[c]) < 5 * sqrt(p[c] * (1 - p[c]) / ROWS));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup(bits_are_the_hosts, fresh),
@@ -218,6 +240,7 @@ int main(void) {
         cmocka_unit_test_setup(draws_with_replacement, fresh),
         cmocka_unit_test_setup(draws_without_replacement, fresh),
         cmocka_unit_test_setup(dropout_gradient, fresh),
+        cmocka_unit_test_setup(gumbel_softmax, fresh),
     };
     return cmocka_run_group_tests_name("ops_random", tests, NULL, finish);
 }
