@@ -174,6 +174,8 @@ typedef struct xt_close_opts {
 } xt_close_opts;
 #define xt_isclose(x, ...) XT_OPT2_(xt_isclose_at, xt_close_opts, x, __VA_ARGS__, )   /* |x - y| <= atol + rtol |y| */
 #define xt_allclose(x, ...) XT_OPT2_(xt_allclose_at, xt_close_opts, x, __VA_ARGS__, ) /* a bool tensor without dims */
+#define xt_isin(x, set) xt_isin_at(XT_HERE, x, set)                            /* whether each element is one of set's; compares all with all */
+XT_API xt_tensor xt_isin_at(const xt_src *src, xt_tensor x, xt_tensor set);
 #define xt_equal(x, y) xt_equal_at(XT_HERE, x, y)                              /* a bool tensor without dims; false where the shapes differ */
 XT_API xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_opts o);
 XT_API xt_tensor xt_allclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_opts o);
@@ -319,13 +321,20 @@ XT_API xt_tensor xt_searchsorted_at(const xt_src *src, xt_tensor sorted, xt_tens
 XT_API xt_tensor xt_narrow_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t length);
 XT_API xt_tensor xt_select_at(const xt_src *src, xt_tensor x, int axis, int64_t index);
 XT_API xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t start, int64_t stop, int64_t step);
+/* x with part of it replaced, as x[..., start:stop:step, ...] = y and x[..., index, ...] = y do. */
+#define xt_slice_scatter(x, y, axis, start, stop, step) xt_slice_scatter_at(XT_HERE, x, y, axis, start, stop, step)
+#define xt_select_scatter(x, y, axis, index) xt_select_scatter_at(XT_HERE, x, y, axis, index)
+XT_API xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop, int64_t step);
+XT_API xt_tensor xt_select_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t index);
 /* Parts into `out`; they give the number of parts, 0 after an error (which is in every part). `max`: room in out. */
 #define xt_split(x, size, axis, max, out) xt_split_at(XT_HERE, x, size, axis, max, out)          /* parts of `size`, the last one smaller */
 #define xt_chunk(x, parts, axis, out) xt_chunk_at(XT_HERE, x, parts, axis, out)                  /* room for `parts`; may give fewer */
+#define xt_tensor_split(x, parts, axis, out) xt_tensor_split_at(XT_HERE, x, parts, axis, out)    /* exactly `parts`, sizes as equal as can be */
 #define xt_split_sizes(x, n, ...) xt_split_sizes_at(XT_HERE, x, n, __VA_ARGS__)                  /* (x, n, sizes, axis, out) */
 #define xt_unbind(x, axis, max, out) xt_unbind_at(XT_HERE, x, axis, max, out)                    /* slices without that axis */
 XT_API int xt_split_at(const xt_src *src, xt_tensor x, int64_t size, int axis, int max, xt_tensor *out);
 XT_API int xt_chunk_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out);
+XT_API int xt_tensor_split_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out);
 XT_API int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *sizes, int axis, xt_tensor *out);
 XT_API int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_tensor *out);
 #define xt_stack(n, ...) xt_stack_at(XT_HERE, n, __VA_ARGS__)                  /* (n, tensors, axis): along a new axis; xt_concat: along an old one */
@@ -383,6 +392,8 @@ XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int
 #define xt_diag(x, k) xt_diag_at(XT_HERE, x, k)                                /* [n] -> [n,n]; [n,m] -> its diagonal */
 #define xt_diagonal(x, k, a, b) xt_diagonal_at(XT_HERE, x, k, a, b)            /* of axes a and b, as a last dim */
 #define xt_diag_embed(x, k) xt_diag_embed_at(XT_HERE, x, k)                    /* the last dim along a diagonal of two */
+#define xt_block_diag(n, ...) xt_block_diag_at(XT_HERE, n, __VA_ARGS__)        /* (n, tensors): matrices along a diagonal of zeros */
+XT_API xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors);
 #define xt_trace(x) xt_trace_at(XT_HERE, x)
 XT_API xt_tensor xt_tril_at(const xt_src *src, xt_tensor x, int64_t k);
 XT_API xt_tensor xt_triu_at(const xt_src *src, xt_tensor x, int64_t k);

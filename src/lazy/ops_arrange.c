@@ -58,6 +58,65 @@ xt_tensor xt_slice_step_at(const xt_src *src, xt_tensor x, int axis, int64_t sta
     return lazy_wrap(ir_slice(b, v, first, limit, stride), "xt_slice_step");
 }
 
+/* x with y at start..stop of an axis: what is before, y, what is behind. With a step, y is spread out and put over x. */
+xt_tensor xt_slice_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t start, int64_t stop, int64_t step) {
+    const char *what = "xt_slice_scatter";
+    ir_builder *b = lazy_begin(src);
+    int64_t a;
+    xt_tensor failed;
+    ops_text sx, sy;
+    ir_value *v = on_axis(src, what, x, axis, &a, &failed), *u = v ? lazy_value(y) : NULL;
+    if (!v) return failed;
+    if (!u) return lazy_wrap(NULL, what);
+    if (step < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: step %lld: it must be at least 1", what, (long long)step);
+    int64_t size = v->type->dims[a], want[XT_MAX_RANK];
+    start = start < 0 ? start + size : start;
+    stop = stop < 0 ? stop + size : stop;
+    start = start < 0 ? 0 : start > size ? size : start;
+    stop = stop < start ? start : stop > size ? size : stop;
+    memcpy(want, v->type->dims, v->type->rank * sizeof *want);
+    want[a] = (stop - start + step - 1) / step;
+    if (!ops_same_dims(u->type, ir_tensor(v->type->dtype, v->type->rank, want)))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: y %s: %s is needed there", what, ops_shape(u->type, &sy),
+                          ops_dims(v->type->rank, want, &sx));
+    if (want[a] == 0) return lazy_wrap(ops_copy(b, v), what);
+    u = ir_convert(b, u, v->type->dtype);
+    if (step > 1) {
+        int64_t low[XT_MAX_RANK] = {0}, high[XT_MAX_RANK] = {0}, between[XT_MAX_RANK] = {0};
+        low[a] = start;
+        between[a] = step - 1;
+        high[a] = size - start - ((want[a] - 1) * step + 1);
+        ir_value *wide = ir_pad(b, u, ir_splat(b, ir_scalar(v->type->dtype), 0), low, high, between);
+        ir_value *at = ex_plus(b, ir_iota(b, ir_with_dtype(v->type, XT_I64), a), (double)-start);
+        ir_value *on = at ? ex_is(b, ir_remainder(b, at, ex_num(b, at, (double)step)), IR_EQ, 0) : NULL;
+        ir_value *inside = ir_and(b, ex_is(b, at, IR_GE, 0), ex_is(b, at, IR_LT, (double)(stop - start)));
+        return lazy_wrap(ex_pick(b, ir_and(b, on, inside), wide, v), what);
+    }
+    ir_value *parts[3];
+    size_t n = 0;
+    if (start > 0) parts[n++] = ops_part(b, v, a, 0, start);
+    parts[n++] = u;
+    if (stop < size) parts[n++] = ops_part(b, v, a, stop, size);
+    for (size_t i = 0; i < n; i++)
+        if (!parts[i]) return lazy_wrap(NULL, what);
+    return lazy_wrap(n == 1 ? ops_copy(b, u) : ir_concatenate(b, n, parts, a), what);
+}
+xt_tensor xt_select_scatter_at(const xt_src *src, xt_tensor x, xt_tensor y, int axis, int64_t index) {
+    const char *what = "xt_select_scatter";
+    lazy_begin(src);
+    int64_t a;
+    xt_tensor failed;
+    ops_text shape;
+    ir_value *v = on_axis(src, what, x, axis, &a, &failed);
+    if (!v) return failed;
+    int64_t size = v->type->dims[a], at = index < 0 ? index + size : index;
+    const ir_type *ty = lazy_type(y);
+    if (at < 0 || at >= size || (ty && ty->rank + 1 != v->type->rank))
+        return lazy_error(src, XT_OUT_OF_RANGE, "%s: index %lld on axis %lld of %s, and a y with one dim less are needed", what, (long long)index,
+                          (long long)a, ops_shape(v->type, &shape));
+    return xt_slice_scatter_at(src, x, xt_unsqueeze_at(src, y, (int)a), (int)a, at, at + 1, 1);
+}
+
 /* Parts of given sizes. Gives their number; 0 after an error, which is in every part. */
 static int cut(const xt_src *src, const char *what, xt_tensor x, int64_t a, int n, const int64_t *sizes, xt_tensor *out) {
     int64_t at = 0;
@@ -107,6 +166,28 @@ int xt_chunk_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *
         return 0;
     }
     return cut_equal(src, "xt_chunk", x, axis, 0, parts, parts, out);
+}
+int xt_tensor_split_at(const xt_src *src, xt_tensor x, int parts, int axis, xt_tensor *out) {
+    const ir_type *t = lazy_type(x);
+    int64_t a = 0;
+    xt_tensor failed;
+    if (parts < 1) {
+        lazy_error(src, XT_INVALID_ARGUMENT, "xt_tensor_split: %d parts: at least 1 is needed", parts);
+        return 0;
+    }
+    int64_t *sizes = base_calloc((size_t)parts, sizeof *sizes);
+    int n = 0;
+    if (!sizes)
+        failed = lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_tensor_split: no memory for %d parts", parts);
+    else if (!t || ops_axis(src, "xt_tensor_split", t, axis, &a, &failed)) {
+        for (int i = 0; i < parts && t; i++) sizes[i] = t->dims[a] / parts + (i < t->dims[a] % parts);
+        n = xt_split_sizes_at(src, x, parts, sizes, (int)a, out);
+        base_free(sizes);
+        return n;
+    }
+    base_free(sizes);
+    for (int i = 0; i < parts; i++) out[i] = failed;
+    return 0;
 }
 int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *sizes, int axis, xt_tensor *out) {
     const char *what = "xt_split_sizes";

@@ -120,3 +120,40 @@ xt_tensor xt_trace_at(const xt_src *src, xt_tensor x) {
     int64_t zero = 0;
     return lazy_wrap(d ? ops_reduce(b, OPS_SUM, d, 1, &zero) : NULL, "xt_trace");
 }
+
+/* Each matrix is widened to the whole with zeros on its left and right; the rows of all are put below each other. A vector is one row. */
+xt_tensor xt_block_diag_at(const xt_src *src, int n, const xt_tensor *tensors) {
+    const char *what = "xt_block_diag";
+    ir_builder *b = lazy_begin(src);
+    if (n < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: %d tensors; at least one is needed", what, n);
+    ir_value **v = base_calloc((size_t)n, sizeof *v);
+    if (!v) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %d operands", what, n);
+    xt_tensor failed = {0};
+    ir_value *result = NULL;
+    xt_dtype t = XT_DTYPE_NONE;
+    int64_t columns = 0, before = 0, none[2] = {0};
+    ops_text shape;
+    for (int i = 0; i < n; i++) {
+        if (!(v[i] = lazy_value(tensors[i]))) goto done;
+        const ir_type *own = v[i]->type, *one = ir_tensor(own->dtype, 1, (int64_t[]){1});
+        if (own->rank > 2) {
+            failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: tensor %d is %s: two dims at most", what, i, ops_shape(own, &shape));
+            goto done;
+        }
+        t = i ? ops_promote(ir_with_dtype(one, t), one) : own->dtype;
+        int64_t dims[2] = {own->rank == 2 ? own->dims[0] : 1, own->rank ? own->dims[own->rank - 1] : 1};
+        v[i] = ir_reshape(b, v[i], 2, dims);
+        columns += dims[1];
+    }
+    for (int i = 0; i < n && v[i]; i++) {
+        int64_t own = v[i]->type->dims[1], low[2] = {0, before}, high[2] = {0, columns - before - own};
+        before += own;
+        v[i] = ir_pad(b, ir_convert(b, v[i], t), ir_splat(b, ir_scalar(t), 0), low, high, none);
+    }
+    for (int i = 0; i < n; i++)
+        if (!v[i]) goto done;
+    result = n == 1 ? ops_copy(b, v[0]) : ir_concatenate(b, (size_t)n, v, 0);
+done:
+    base_free(v);
+    return failed.slot ? failed : lazy_wrap(result, what);
+}

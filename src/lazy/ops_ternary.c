@@ -129,3 +129,11 @@ xt_tensor xt_equal_at(const xt_src *src, xt_tensor x, xt_tensor y) {
     if (tx && ty && !ops_same_dims(tx, ty)) return xt_full_at(src, 0, XT_BOOL, (int64_t[]){0});
     return xt_all_at(src, xt_eq_at(src, x, y));
 }
+
+xt_tensor xt_isin_at(const xt_src *src, xt_tensor x, xt_tensor set) {
+    const ir_type *t = lazy_type(x);
+    ops_text shape;
+    if (t && t->rank == XT_MAX_RANK) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isin: x %s: one dim less is needed", ops_shape(t, &shape));
+    xt_tensor same = xt_eq_at(src, xt_unsqueeze_at(src, x, -1), xt_flatten_at(src, set, 0));
+    return xt_any_axes_at(src, same, (xt_list){1, {-1}}, (xt_reduce_opts){0});
+}

@@ -39,4 +39,7 @@ f.run("ranges", lambda: (torch.arange(1, 2.6, 0.5), torch.arange(10, 0, -3), tor
                          torch.eye(2, 4, dtype=torch.int64), torch.linspace(0, 10, 5, dtype=torch.int32)), grads=False)
 f.run("likes", lambda t: (torch.zeros_like(t), torch.ones_like(t), torch.full_like(t, 2.5), torch.stack([t, t, t], 1)), m.double(), grads=False)
 f.run("empty", lambda t: (t.flip(0), t.roll(1, 0), F.pad(t, (0, 0, 1, 1)), t.repeat(2, 2), t.tril(), t.cumsum(0), torch.stack([t, t])), torch.zeros(0, 3), grads=False)
+f.run("slice_scatter", lambda t, u, v: (t.slice_scatter(u, 1, 1, 3), t.slice_scatter(u, 1, 0, 4, 3), t.select_scatter(v, -1, -2)), x, torch.randn(2, 2, 4), torch.randn(2, 5))
+f.run("tensor_split", lambda t: (*t.tensor_split(3, 1), torch.block_diag(t[0], t[1, 2])), x)
+f.run("isin", torch.isin, torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 4, 9]), grads=False)
 f.save()

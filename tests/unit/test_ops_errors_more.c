@@ -152,6 +152,10 @@ CASE(multinomial_many, xt_multinomial(F(3), 4, false))
 CASE(multinomial_rank, xt_multinomial(F(1, 1, 3), 1, true))
 CASE(dropout_p, xt_dropout_fn(F(3), 1.5))
 CASE(rand_like_int, xt_rand_like(LABELS(2)))
+CASE(slice_scatter_shape, xt_slice_scatter(F(5), F(3), 0, 1, 3, 1))
+CASE(select_scatter_far, xt_select_scatter(F(5), F(1), 0, 5))
+PARTS(tensor_split_axis, 0, xt_tensor_split(F(5), 4, 1, part))
+CASE(block_diag_rank, xt_block_diag(1, XT_TENSORS(F(1, 2, 3))))
 CASE(normalize_axis, xt_normalize(F(2), 1))
 CASE(cov_rank, xt_cov(F(3)))
 CASE(trapezoid_axis, xt_trapezoid(F(3), 1, 1))
@@ -294,6 +298,10 @@ static const row rows[] = {
     ROW(multinomial_many, "4 draws without replacement"),
     ROW(multinomial_rank, "weights f32 [1,1,3]"),
     ROW(dropout_p, "p is 1.5"),
+    ROW(slice_scatter_shape, "xt_slice_scatter: y [3]: [2] is needed there"),
+    ROW(select_scatter_far, "xt_select_scatter: index 5 on axis 0 of [5]"),
+    ROW(tensor_split_axis, "xt_tensor_split: axis 1 of [5]"),
+    ROW(block_diag_rank, "tensor 0 is [1,2,3]: two dims at most"),
     ROW(normalize_axis, "xt_normalize: axis 1 of [2]"),
     ROW(cov_rank, "xt_cov: x [3]: [variables,samples]"),
     ROW(trapezoid_axis, "xt_trapezoid: axis 1 of [3]"),
