@@ -50,7 +50,7 @@ work=$tmp/work
 mkdir -p "$work"
 for f in "$root"/examples/*.c "$root"/examples/guides/*.c; do ln -s "$BUILD/$(basename "$f" .c)" "$work/"; done
 ln -s "$BUILD/train_module.so" "$work/"
-for guide in logging launch memory training throughput; do
+for guide in logging launch memory mesh training throughput; do
     for file in $guide.md $guide.zh-CN.md; do
         for language in c console; do blocks "$root/doc/$file" $language "$tmp/$file/$language"; done
         check "$file starts with what the reader sees go wrong" grep -qE '^## (You see|你看到的)' "$root/doc/$file"
