@@ -42,6 +42,8 @@ int coll_rank(const coll_group *g);
 int coll_size(const coll_group *g);
 
 void coll_note(coll_group *g, const char *doing); /* "train.c:41 all_reduce of 24 gradients": shown by other ranks' errors */
+/* What the caller's collectives belong to, 0 = anything: where ranks meet with different tags they get an error instead of each other's data. */
+void coll_set_tag(coll_group *g, uint64_t tag);
 xt_status coll_barrier(coll_group *g, double timeout, const char *what);
 /* Key-value store of the run; get waits up to timeout_ms. Values up to 64 KiB. `out` is base_malloc'ed. */
 xt_status coll_put(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);

@@ -19,6 +19,7 @@ typedef struct call_desc {
     uint8_t kind, op, dtype, pad;
     uint32_t root;
     uint64_t bytes;
+    uint64_t tag; /* coll_set_tag */
 } call_desc;
 
 typedef struct coll_transport {
@@ -38,6 +39,7 @@ struct coll_group {
     const coll_transport *transport;
     void *state; /* the transport's own */
     int rank, size;
+    uint64_t tag;
     pthread_mutex_t lock; /* one collective at a time */
     xt_status failed; /* the first failure of a wait, kept */
 };

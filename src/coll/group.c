@@ -156,6 +156,10 @@ int coll_rank(const coll_group *g) {
 int coll_size(const coll_group *g) {
     return g->size;
 }
+void coll_set_tag(coll_group *g, uint64_t tag) {
+    g->tag = tag;
+}
+
 void coll_note(coll_group *g, const char *doing) {
     g->transport->note(g, doing);
 }

@@ -210,7 +210,7 @@ static xt_status wait_step(segment *s, uint64_t want, int64_t deadline, const ch
 }
 
 static bool same_call(const call_desc *a, const call_desc *b) {
-    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->root == b->root && a->bytes == b->bytes;
+    return a->kind == b->kind && a->op == b->op && a->dtype == b->dtype && a->root == b->root && a->bytes == b->bytes && a->tag == b->tag;
 }
 
 static xt_status differing(segment *s, const call_desc *mine, int r, const call_desc *other) {
@@ -224,6 +224,8 @@ static xt_status differing(segment *s, const call_desc *mine, int r, const call_
     describe_rank(s, s->rank, &text);
     str_append(&text, "; ");
     describe_rank(s, r, &text);
+    if (mine->tag != other->tag)
+        str_append(&text, "; they are in different programs: with a mesh all ranks must end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order");
     xt_status st = status_new(XT_FAILED_PRECONDITION, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;

@@ -95,7 +95,7 @@ static xt_status reduce_large(const chunked *c, const call_desc *call, int64_t d
 xt_status shm_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
     segment *s = g->state;
     size_t elem = xt_dtype_size(t);
-    call_desc call = {.kind = CALL_ALL_REDUCE, .op = (uint8_t)op, .dtype = (uint8_t)t, .bytes = count * elem};
+    call_desc call = {.kind = CALL_ALL_REDUCE, .op = (uint8_t)op, .dtype = (uint8_t)t, .bytes = count * elem, .tag = g->tag};
     const void *on_stack[MAX_ON_STACK], **src = s->size <= MAX_ON_STACK ? on_stack : base_malloc((size_t)s->size * sizeof *src);
     if (!src) return status_oom((size_t)s->size * sizeof *src, "an all_reduce");
     xt_status st;
@@ -117,7 +117,7 @@ static size_t chunk_at(size_t at, size_t bytes, size_t area) {
 
 xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline) {
     segment *s = g->state;
-    call_desc call = {.kind = CALL_ALL_GATHER, .bytes = bytes};
+    call_desc call = {.kind = CALL_ALL_GATHER, .bytes = bytes, .tag = g->tag};
     size_t at = 0;
     do {
         size_t n = chunk_at(at, bytes, s->head->area);
@@ -132,7 +132,7 @@ xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst
 
 xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline) {
     segment *s = g->state;
-    call_desc call = {.kind = CALL_BROADCAST, .root = (uint32_t)root, .bytes = bytes};
+    call_desc call = {.kind = CALL_BROADCAST, .root = (uint32_t)root, .bytes = bytes, .tag = g->tag};
     size_t at = 0;
     do {
         size_t n = chunk_at(at, bytes, s->head->area);
@@ -147,7 +147,7 @@ xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64
 
 xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline) {
     segment *s = g->state;
-    call_desc call = {.kind = CALL_ALL_TO_ALL, .bytes = bytes_each};
+    call_desc call = {.kind = CALL_ALL_TO_ALL, .bytes = bytes_each, .tag = g->tag};
     size_t room = s->head->area / (size_t)s->size, at = 0; /* one piece per receiver in each chunk */
     do {
         size_t n = chunk_at(at, bytes_each, room);

@@ -41,6 +41,26 @@ static xt_status find_main(cpu_exec *e) {
     return NULL;
 }
 
+/* Ranks may differ in what else they keep or read, but not in where they meet: kinds, types and groups of all collectives, in order. */
+static hash128 hash_collectives(const ir_block *b, hash128 h) {
+    for (const ir_op *op = b->first; op; op = op->next) {
+        if (ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE && op->n_in) {
+            size_t n;
+            const int64_t *groups = ir_get_ints(op, IR_A_replica_groups, &n);
+            h = hash_mix(h, (hash128){op->code, op->n_in});
+            h = hash_bytes(groups, n * sizeof *groups, h);
+            for (uint32_t i = 0; i < op->n_in; i++) {
+                const ir_type *t = op->in[i]->type;
+                h = hash_mix(h, (hash128){t->dtype, t->rank});
+                h = hash_bytes(t->dims, t->rank * sizeof *t->dims, h);
+            }
+        }
+        for (uint32_t r = 0; r < op->n_regions; r++)
+            if (op->regions[r].block) h = hash_collectives(op->regions[r].block, h);
+    }
+    return h;
+}
+
 static void report_partitioning(const pass_ctx *c) {
     const pass_spmd_stats *s = &c->spmd;
     if (c->partitions < 2 || !env_has_word("XT_DEBUG", "compile")) return;
@@ -65,6 +85,7 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
+    if (e->opts.num_partitions > 1) e->coll_tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}).lo | 1;
     return cpu_plan_make(e);
 }
 

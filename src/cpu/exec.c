@@ -164,6 +164,7 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
         if (e->threads < threads) d->team.threads = e->threads;
         d->replicas = e->opts.num_replicas > 0 ? e->opts.num_replicas : 1;
         d->partitions = e->opts.num_partitions > 0 ? e->opts.num_partitions : 1;
+        if (d->group) coll_set_tag(d->group, e->coll_tag);
         team_enter(&d->team);
         s = run_thunks(&r, d);
         team_leave(&d->team);

@@ -303,13 +303,62 @@ static void resumed(void **state) {
     if (!(fabs(here - whole) < 1e-5 * whole) || !(fabs(there - whole) < 1e-5 * whole)) fail_msg("the unbroken run ends with loss %.8f, resumed on 4 ranks %.8f, on one %.8f", whole, here, there);
 }
 
+/* --- a rank that goes its own way --------------------------------------------------------------------------------------------------------------------------- */
+typedef struct lonely {
+    char said[2][4096];
+} lonely;
+static lonely *heard;
+
+static void listen(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev;
+    (void)user;
+    char *to = heard->said[xt_rank() % 2];
+    snprintf(to + strlen(to), sizeof heard->said[0] - strlen(to), "%.*s", (int)n, text);
+}
+
+static int reads_alone(int rank, void *arg) {
+    (void)arg;
+    xt_set_sink(listen, NULL);
+    xt_mesh *mesh = xt_mesh_new({"data", 0});
+    xt_module *net = xt_module_new(mnist_net, NULL);
+    xt_mesh_fsdp(mesh, net, "data");
+    xt_optimizer *opt = xt_sgd(net, .lr = 0.05);
+    xt_loader *l = digits(8);
+    for (xt_batch b; xt_next(l, &b);) {
+        xt_tensor loss = xt_nll_loss(xt_forward(net, b.x), b.y);
+        xt_backward(loss);
+        xt_optimizer_step(opt);
+        if (rank == 0 && b.index == 1) xt_item(loss);
+    }
+    return xt_finish();
+}
+
+/* Its program would meet the others' step: both hear of it at once, with the line they were at. */
+static void one_rank_reads(void **state) {
+    (void)state;
+    heard = mmap(NULL, sizeof *heard, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_true(heard != MAP_FAILED);
+    setenv("CPU_NUM_DEVICES", "2", 1);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) _exit(xt_launch(reads_alone, NULL));
+    int status = 0;
+    waitpid(pid, &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    for (int r = 0; r < 2; r++) {
+        if (r == 1 && !*heard->said[r]) continue; /* ended by the launcher before it could say so */
+        if (!strstr(heard->said[r], "different programs: with a mesh all ranks must")) fail_msg("rank %d says: %s", r, heard->said[r]);
+    }
+    assert_non_null(strstr(heard->said[0], "test_mesh_train.c"));
+}
+
 int main(void) {
     snprintf(folder, sizeof folder, "/tmp/xt_mesh_XXXXXX");
     if (!mkdtemp(folder)) return 1;
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_PROGRESS", "off", 1);
     setenv("XT_CACHE", "off", 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist), cmocka_unit_test(gpt), cmocka_unit_test(saved_whole), cmocka_unit_test(resumed)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(mnist), cmocka_unit_test(gpt), cmocka_unit_test(saved_whole), cmocka_unit_test(resumed), cmocka_unit_test(one_rank_reads)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char command[96];
     snprintf(command, sizeof command, "rm -rf %s", folder);
