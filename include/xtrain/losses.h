@@ -46,6 +46,19 @@ typedef struct xt_multi_margin_opts {
 #define XT_MULTI_MARGIN_LOSS_(x, labels, ...) xt_multi_margin_loss_at(XT_HERE, x, labels, XT_OPTS(xt_multi_margin_opts, __VA_ARGS__))
 XT_API xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labels, xt_multi_margin_opts o);
 
+typedef struct xt_ctc_opts {
+    size_t struct_size;
+    xt_reduce reduction;     /* XT_MEAN: each loss over its target's length, then over the batch */
+    int64_t blank;           /* the blank class; default 0 */
+    xt_switch zero_infinity; /* impossible alignments count 0 and have no gradient; default off: infinite */
+} xt_ctc_opts;
+/* Connectionist temporal classification: log_probs [T,N,C] (of xt_log_softmax), int targets [N,S] padded with anything that is a class, int lengths [N] each.
+ * One recorded step a time: meant for T up to a few hundred. */
+#define xt_ctc_loss(log_probs, targets, input_lengths, ...) XT_CTC_LOSS_(log_probs, targets, input_lengths, __VA_ARGS__, )
+#define XT_CTC_LOSS_(log_probs, targets, input_lengths, target_lengths, ...)                                           \
+    xt_ctc_loss_at(XT_HERE, log_probs, targets, input_lengths, target_lengths, XT_OPTS(xt_ctc_opts, __VA_ARGS__))
+XT_API xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths, xt_ctc_opts o);
+
 /* --- Element against element: x and y of one shape ------------------------------------------------------------------------------------- */
 typedef struct xt_loss_opts {
     size_t struct_size;

@@ -35,8 +35,10 @@ bool gradients_of_module(const xt_module *m, gradients *g) {
 
 bool gradients_get(xt_optimizer *o, gradients *g) {
     if (!gradients_of_module(o->net, g)) return false;
+    bool frozen = false;
+    for (size_t i = 0; i < o->n_groups; i++) frozen = frozen || o->groups[i].frozen;
     size_t kept = 0;
-    for (size_t i = 0; i < g->n; i++) {
+    for (size_t i = 0; frozen && i < g->n; i++) {
         if (o->groups[optim_group_of(o, xt_module_tensor_name(o->net, g->index[i]))].frozen) {
             lazy_set_grad(g->params[i], (xt_tensor){0}); /* never computed: nothing asks for it any more */
             continue;
@@ -46,7 +48,7 @@ bool gradients_get(xt_optimizer *o, gradients *g) {
         g->values[kept] = g->values[i];
         g->index[kept++] = g->index[i];
     }
-    g->n = kept;
+    if (frozen) g->n = kept;
     return true;
 }
 

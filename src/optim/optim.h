@@ -89,6 +89,8 @@ struct xt_optimizer {
     int64_t steps;
     optim_param *params;
     size_t n, cap;
+    int *slots;          /* a tensor's number in the module -> its place in params, or -1 */
+    size_t n_slots, cap_slots;
     optim_counter *counters;
     size_t n_counters, cap_counters;
     map *loaded;         /* state name -> value read before the state exists */

@@ -67,6 +67,7 @@ void optim_state_free(xt_optimizer *o) {
     for (size_t i = 0; i < o->n_counters; i++)
         if (lazy_type(o->counters[i].count)) xt_drop_at(XT_HERE, o->counters[i].count);
     base_free(o->params);
+    base_free(o->slots);
     base_free(o->counters);
     map_free(o->loaded, base_free);
     map_free(o->loaded_counter, NULL);

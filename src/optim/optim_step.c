@@ -11,9 +11,10 @@ static void step_error(const xt_src *src, const char *what) {
 
 /* --- parameters ----------------------------------------------------------------------------------------------------------------------------------- */
 static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
+    while (o->n_slots <= (size_t)i)
+        if (!VEC_PUSH(o->slots, o->n_slots, o->cap_slots, (int){-1})) return NULL;
+    if (o->slots[i] >= 0) return &o->params[o->slots[i]];
     const char *name = xt_module_tensor_name(o->net, i);
-    for (size_t k = 0; k < o->n; k++)
-        if (strcmp(o->params[k].name, name) == 0) return &o->params[k];
     optim_param p = {.param = xt_module_tensor(o->net, i), .name = base_strdup(name), .group = optim_group_of(o, name), .counter = -1};
     const ir_type *t = lazy_type(p.param);
     for (int k = 0; p.name && t && k < o->kind->n_states; k++) {
@@ -25,7 +26,10 @@ static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
         xt_status s = st == t ? lazy_state_lay_out(p.state[k], lazy_layout_of(p.param)) : NULL;
         if (s) lazy_fail(status_at(s, src));
     }
-    if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) return &o->params[o->n - 1];
+    if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) {
+        o->slots[i] = (int)o->n - 1;
+        return &o->params[o->n - 1];
+    }
     base_free(p.name);
     return NULL;
 }

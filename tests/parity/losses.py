@@ -96,4 +96,17 @@ f.run("triplet_p1_swap", lambda x, y, n: F.triplet_margin_loss(x, y, n, p=1, mar
 f.run("triplet_p3", lambda x, y, n: F.triplet_margin_loss(x, y, n, p=3, margin=2), u, v, q)
 f.run("cosine", lambda x, y: F.cosine_similarity(x, y), u, v)
 f.run("cosine_axis0", lambda x, y: F.cosine_similarity(x, y, dim=0, eps=1e-3), u * 1e-4, v)
+
+# CTC, of logits: PyTorch's gradient of log_probs is only right behind a log_softmax
+def ctc(**k):
+    return lambda x, y, n, m: F.ctc_loss(torch.log_softmax(x, 2), y, n, m, **k)
+
+
+long = ints(6, 4, 5, low=1)
+long[0] = torch.tensor([2, 2, 3, 3, 3])
+lens = (long, torch.tensor([12, 10, 12, 7]), torch.tensor([5, 3, 1, 0]))
+for r in RED:
+    f.run(f"ctc_{r}", ctc(reduction=r), rn(12, 4, 6), *lens)
+f.run("ctc_blank", ctc(blank=5), rn(8, 3, 6), ints(5, 3, 3), torch.tensor([8, 8, 5]), torch.tensor([3, 2, 3]))
+f.run("ctc_impossible", ctc(reduction="none", zero_infinity=True), rn(4, 2, 6), torch.tensor([[2, 2, 2], [1, 2, 3]]), torch.tensor([4, 4]), torch.tensor([3, 3]))
 f.save()

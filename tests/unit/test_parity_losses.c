@@ -37,7 +37,8 @@ static const char *const names[] = {"mean", "sum", "none"};
     R(mlm, xt_multilabel_margin_loss(x[0], x[1], .reduction = r))                                                                                    \
     R(cos_emb, xt_cosine_embedding_loss(x[0], x[1], x[2], .reduction = r, .margin = -0.2))                                                           \
     R(ranking, xt_margin_ranking_loss(x[0], x[1], x[2], .reduction = r, .margin = 0.3))                                                              \
-    R(triplet, xt_triplet_margin_loss(x[0], x[1], x[2], .reduction = r))
+    R(triplet, xt_triplet_margin_loss(x[0], x[1], x[2], .reduction = r))                                                                             \
+    R(ctc, xt_ctc_loss(xt_log_softmax(x[0], 2), x[1], x[2], x[3], .reduction = r))
 #define ONCE(R)                                                                                                                                      \
     R(nll_2d, xt_nll_loss(x[0], x[1]))                                                                                                               \
     R(ce_1d, xt_cross_entropy(x[0], x[1]))                                                                                                           \
@@ -61,6 +62,8 @@ static const char *const names[] = {"mean", "sum", "none"};
     R(ranking_tie, xt_margin_ranking_loss(x[0], x[1], x[2]))                                                                                         \
     R(triplet_p1_swap, xt_triplet_margin_loss(x[0], x[1], x[2], .p = 1, .margin = 0.5, .swap = XT_ON))                                               \
     R(triplet_p3, xt_triplet_margin_loss(x[0], x[1], x[2], .p = 3, .margin = 2))                                                                     \
+    R(ctc_blank, xt_ctc_loss(xt_log_softmax(x[0], 2), x[1], x[2], x[3], .blank = 5))                                                                 \
+    R(ctc_impossible, xt_ctc_loss(xt_log_softmax(x[0], 2), x[1], x[2], x[3], .reduction = XT_NONE, .zero_infinity = XT_ON))                          \
     R(cosine, xt_cosine_similarity(x[0], x[1]))                                                                                                      \
     R(cosine_axis0, xt_cosine_similarity(x[0], x[1], .axis = -2, .eps = 1e-3))
 EACH_REDUCTION(LOSS)

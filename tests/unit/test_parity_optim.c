@@ -275,6 +275,42 @@ static void resume(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+static char said[4096];
+static void listen(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)user;
+    if (sev == XT_SEV_WARNING && strlen(said) + n + 1 < sizeof said) strncat(said, text, n);
+}
+
+/* A frozen group keeps its values, the others train as always; a pattern that names nothing is said. */
+static void frozen(void **state) {
+    (void)state;
+    parity_file *f = parity_open("optim");
+    xt_module *m = module_of(f);
+    xt_optimizer *o = xt_adam(m);
+    float b[3];
+    said[0] = 0;
+    xt_set_sink(listen, NULL);
+    assert_int_equal(xt_optimizer_group(o, "b", .frozen = XT_ON), 1);
+    assert_int_equal(xt_optimizer_group(o, "*.biass", .weight_decay = -1), 2);
+    for (int t = 0; t < STEPS; t++) {
+        xt_backward(xt_forward(m, row(f, t, -1)));
+        xt_optimizer_step(o);
+        xt_mark_step();
+    }
+    xt_set_sink(NULL, NULL);
+    parity_no_error("frozen");
+    parity_close(f, "adam/w20", xt_module_find(m, "w"), 0, 0);
+    assert_true(xt_read(xt_module_find(m, "b"), b, sizeof b));
+    assert_memory_equal(b, parity_get(f, "b")->data, sizeof b);
+    assert_int_equal(xt_optimizer_tensors(o), 3); /* the step, and two moments of w */
+    assert_non_null(strstr(said, "no parameter is in the group \"*.biass\""));
+    assert_int_equal(xt_optimizer_group(o, "w", .lr = 1), -1);
+    assert_non_null(strstr(xt_status_message(xt_error()), "before the first step"));
+    xt_clear_error();
+    parity_close_file(f);
+    assert_int_equal(xt_finish(), 0);
+}
+
 static void nothing_left(void **state) {
     (void)state;
     static const char *const kinds[] = {"tensor", "buffer", "module", "optimizer"};
@@ -284,6 +320,6 @@ static void nothing_left(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(optimizers), cmocka_unit_test(late),   cmocka_unit_test(moving),      cmocka_unit_test(norms),
-                                       cmocka_unit_test(scaler),     cmocka_unit_test(resume), cmocka_unit_test(nothing_left)};
+                                       cmocka_unit_test(scaler),     cmocka_unit_test(resume), cmocka_unit_test(frozen), cmocka_unit_test(nothing_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
