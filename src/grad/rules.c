@@ -103,7 +103,7 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_dynamic_slice] = RULE(grad_dynamic_slice, "zeros with d written in"),
     [OP_dynamic_update_slice] = RULE(grad_dynamic_update_slice, "d with the box zeroed; the box of d"),
     [OP_gather] = RULE(grad_gather, "d scattered by addition"),
-    [OP_scatter] = RULE(grad_scatter, "add: d, d gathered; replace: d with the places zeroed, d gathered for the updates that won"),
+    [OP_scatter] = RULE(grad_scatter, "add: d, d gathered; replace: d with the places zeroed, d gathered for the updates that won; product, extremes: as reduce"),
     [OP_torch_index_select] = NONE("a legacy op; record gather"),
     /* Normalisation */
     [OP_batch_norm_grad] = RULE(grad_batch_norm_grad, "through its formulas"),

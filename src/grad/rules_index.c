@@ -140,18 +140,53 @@ static int scatter_kind(const ir_op *op) {
     return code == OP_COUNT ? -1 : (int)code;
 }
 
+/* What holds the extreme (the operand, each update) shares the cotangent evenly, as PyTorch's amax of a scatter_reduce. */
+static void scatter_extreme(grad_call *c, const scatter_parts *p, ir_value *kept) {
+    ir_builder *b = c->b;
+    ir_value *r = &((ir_op *)(uintptr_t)c->op)->out[0], *d = c->d_out[0];
+    ir_value *x_holds = ir_compare(b, IR_EQ, p->x, r), *u_holds = ir_compare(b, IR_EQ, p->updates, gather_at(c, p, r));
+    if (!x_holds || !u_holds) return;
+    ir_value *x_mask = ir_convert(b, x_holds, p->x->type->dtype), *u_mask = ir_convert(b, ir_and(b, u_holds, kept), p->x->type->dtype);
+    ir_value *holders = ir_scatter(b, OP_add, x_mask, p->indices, u_mask, &p->s, p->sorted, p->unique);
+    ir_value *share = ir_divide(b, d, ir_maximum(b, holders, ir_splat(b, d->type, 1))); /* none hold a NaN */
+    if (c->want[0]) c->d_in[0] = ir_multiply(b, x_mask, share);
+    if (c->want[2]) c->d_in[2] = ir_multiply(b, u_mask, gather_at(c, p, share));
+}
+
+/* The operand's is multiplied likewise. An update's is d times all other factors: where indices are unique that is the operand, else the product over
+ * the update, which at a zero update is NaN rather than a wrong number. */
+static void scatter_product(grad_call *c, const scatter_parts *p, ir_value *kept) {
+    ir_builder *b = c->b;
+    ir_value *r = &((ir_op *)(uintptr_t)c->op)->out[0], *d = c->d_out[0];
+    if (c->want[0]) c->d_in[0] = ir_scatter(b, OP_multiply, d, p->indices, p->updates, &p->s, p->sorted, p->unique);
+    if (!c->want[2]) return;
+    ir_value *slope = gather_at(c, p, ir_multiply(b, d, p->unique ? p->x : r));
+    if (!p->unique) slope = ir_divide(b, slope, p->updates);
+    c->d_in[2] = ir_select(b, kept, slope, grad_zeros(b, p->updates->type));
+}
+
 xt_status grad_scatter(grad_call *c) {
     int kind = c->op->n_in == 3 ? scatter_kind(c->op) : -1;
-    if (kind != OP_add && kind != OP_COUNT) return grad_refuse(c, "only scatters of one tensor that add or replace have one");
+    bool extreme = kind == OP_maximum || kind == OP_minimum;
+    if (kind != OP_add && kind != OP_COUNT && kind != OP_multiply && !extreme)
+        return grad_refuse(c, "only scatters of one tensor that add, multiply, replace, or take the larger or smaller have one");
     scatter_parts p;
     XT_TRY(read_scatter(c, &p));
     ir_builder *b = c->b;
     ir_value *d = c->d_out[0];
     if (c->want[0] && kind == OP_add) c->d_in[0] = d;
     if (c->want[0] && kind == OP_COUNT) c->d_in[0] = ir_scatter(b, OP_COUNT, d, p.indices, grad_zeros(b, p.updates->type), &p.s, p.sorted, p.unique);
-    if (!c->want[2] || p.updates->type->count == 0) return NULL;
+    if (p.updates->type->count == 0) {
+        if (c->want[0] && !c->d_in[0]) c->d_in[0] = d;
+        return NULL;
+    }
     ir_value *keep = NULL, *won = NULL;
-    XT_TRY(inside(c, &p, &keep));
+    if (c->want[2] || extreme) XT_TRY(inside(c, &p, &keep));
+    if (extreme)
+        scatter_extreme(c, &p, keep);
+    else if (kind == OP_multiply)
+        scatter_product(c, &p, keep);
+    if (!c->want[2] || extreme || kind == OP_multiply) return NULL;
     if (kind == OP_COUNT && !p.unique) {
         XT_TRY(winners(c, &p, &won));
         keep = ir_and(b, keep, won);
