@@ -153,16 +153,27 @@ static void scatter_extreme(grad_call *c, const scatter_parts *p, ir_value *kept
     if (c->want[2]) c->d_in[2] = ir_multiply(b, u_mask, gather_at(c, p, share));
 }
 
-/* The operand's is multiplied likewise. An update's is d times all other factors: where indices are unique that is the operand, else the product over
- * the update, which at a zero update is NaN rather than a wrong number. */
+/* The operand's is multiplied likewise. An update's is d times all other factors: where indices are unique that is the operand, else the product with
+ * zeros left out, over the update where no update at its place is zero; the same without dividing for the only zero. */
 static void scatter_product(grad_call *c, const scatter_parts *p, ir_value *kept) {
     ir_builder *b = c->b;
-    ir_value *r = &((ir_op *)(uintptr_t)c->op)->out[0], *d = c->d_out[0];
+    ir_value *d = c->d_out[0], *u = p->updates, *zero = grad_zeros(b, u->type), *one = ir_splat(b, u->type, 1);
     if (c->want[0]) c->d_in[0] = ir_scatter(b, OP_multiply, d, p->indices, p->updates, &p->s, p->sorted, p->unique);
     if (!c->want[2]) return;
-    ir_value *slope = gather_at(c, p, ir_multiply(b, d, p->unique ? p->x : r));
-    if (!p->unique) slope = ir_divide(b, slope, p->updates);
-    c->d_in[2] = ir_select(b, kept, slope, grad_zeros(b, p->updates->type));
+    ir_value *slope = NULL;
+    if (p->unique)
+        slope = gather_at(c, p, ir_multiply(b, d, p->x));
+    else {
+        ir_value *at_zero = ir_compare(b, IR_EQ, u, zero), *filled = ir_select(b, at_zero, one, u), *sums[2];
+        ir_value *product = ir_scatter(b, OP_multiply, p->x, p->indices, filled, &p->s, p->sorted, false);
+        ir_value *zeros = ir_scatter(b, OP_add, grad_zeros(b, p->x->type), p->indices, ir_select(b, at_zero, one, zero), &p->s, p->sorted, false);
+        for (int n = 0; n < 2; n++) {
+            ir_value *these = zeros ? ir_compare(b, IR_EQ, zeros, ir_splat(b, zeros->type, n)) : NULL;
+            sums[n] = gather_at(c, p, ir_select(b, these, ir_multiply(b, d, product), grad_zeros(b, d->type)));
+        }
+        slope = ir_select(b, at_zero, sums[1], ir_divide(b, sums[0], filled));
+    }
+    c->d_in[2] = ir_select(b, kept, slope, zero);
 }
 
 xt_status grad_scatter(grad_call *c) {

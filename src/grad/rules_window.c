@@ -112,6 +112,23 @@ static xt_status window_extreme(grad_call *c, const window *w, bool max) {
     return NULL;
 }
 
+/* The product of all other factors of a window: the product with zeros left out, over the factor, where the window has no zero; the same without
+ * dividing for its only zero; nothing elsewhere. */
+static xt_status window_product(grad_call *c, const window *w) {
+    ir_builder *b = c->b;
+    ir_value *x = c->op->in[0], *d = c->d_out[0], *zero = grad_zeros(b, x->type), *one = ir_splat(b, x->type, 1), *sums[2] = {NULL, NULL};
+    ir_value *at_zero = ir_compare(b, IR_EQ, x, zero), *filled = ir_select(b, at_zero, one, x);
+    ir_value *product = ir_reduce_window(b, OP_multiply, filled, w->size, w->strides, w->low, w->high, w->base, w->dilation);
+    ir_value *zeros = ir_reduce_window(b, OP_add, ir_select(b, at_zero, one, zero), w->size, w->strides, w->low, w->high, w->base, w->dilation);
+    if (!product || !zeros) return NULL;
+    for (int n = 0; n < 2; n++) { /* windows with n zeros */
+        ir_value *these = ir_compare(b, IR_EQ, zeros, ir_splat(b, zeros->type, n));
+        XT_TRY(spread_windows(c, w, ir_select(b, these, ir_multiply(b, d, product), grad_zeros(b, d->type)), &sums[n]));
+    }
+    if (sums[0] && sums[1]) c->d_in[0] = ir_select(b, at_zero, sums[1], ir_divide(b, sums[0], filled));
+    return NULL;
+}
+
 /* The body of the window reduction below: (v, t) of the larger v, the first of equals. */
 static ir_block *argmax_body(ir_builder *b, const ir_type *t) {
     ir_block *body = ir_block_new(b->m);
@@ -172,11 +189,7 @@ xt_status grad_reduce_window(grad_call *c) {
     if (!c->want[0]) return NULL;
     if (code == OP_add) return spread_windows(c, &w, c->d_out[0], &c->d_in[0]);
     if (code != OP_multiply) return window_extreme(c, &w, code == OP_maximum);
-    /* A product: every window's result, over the factor. At a zero factor this is NaN rather than a wrong number. */
-    ir_value *sum = NULL;
-    XT_TRY(spread_windows(c, &w, ir_multiply(c->b, c->d_out[0], &((ir_op *)op)->out[0]), &sum));
-    c->d_in[0] = ir_divide(c->b, sum, op->in[0]);
-    return NULL;
+    return window_product(c, &w);
 }
 
 /* Each window of the operand sends its source element to its largest element, so the source receives what has arrived there: the cotangent

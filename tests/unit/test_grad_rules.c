@@ -238,6 +238,10 @@ static V f_cumsum(B b, V const *x) {
 static V f_cumprod(B b, V const *x) {
     return ir_reduce_window(b, OP_multiply, x[0], I(1, 5), NULL, I(0, 4), I(0, 0), NULL, NULL);
 }
+static V f_cumprod_zeros(B b, V const *x) { /* one zero in the first row, two in the second */
+    double mask[10] = {1, 0, 1, 1, 1, 1, 0, 1, 0, 1};
+    return ir_reduce_window(b, OP_multiply, ir_multiply(b, x[0], ir_constant(b, F64(2, 5), mask)), I(1, 5), NULL, I(0, 4), I(0, 0), NULL, NULL);
+}
 static V f_cummax(B b, V const *x) {
     return ir_reduce_window(b, OP_maximum, x[0], I(1, 5), NULL, I(0, 4), I(0, 0), NULL, NULL);
 }
@@ -289,6 +293,11 @@ static V f_scatter_replace(B b, V const *x) {
 }
 static V f_scatter_multiply(B b, V const *x) {
     return scatter_rows(b, x, OP_multiply);
+}
+static V f_scatter_multiply_zeros(B b, V const *x) { /* row 2 gets a zero from one of its two updates, in the last column from both */
+    double mask[12] = {1, 0, 0, 1, 1, 0, 1, 1, 0, 1, 1, 1};
+    V in[2] = {x[0], ir_multiply(b, x[1], ir_constant(b, F64(4, 3), mask))};
+    return scatter_rows(b, in, OP_multiply);
 }
 static V f_scatter_max(B b, V const *x) {
     return scatter_rows(b, x, OP_maximum);
@@ -503,6 +512,7 @@ static const row rows[] = {
     {"window_max_dilated", f_window_max_dilated, 0, 0, 1, {{2, {4, 6}}}},
     {"cumsum", f_cumsum, 0, 0, 1, {{2, {2, 5}}}},
     {"cumprod", f_cumprod, 0.5, 2, 1, {{2, {2, 5}}}},
+    {"cumprod_zeros", f_cumprod_zeros, 0.5, 2, 1, {{2, {2, 5}}}},
     {"cummax", f_cummax, 0, 0, 1, {{2, {2, 5}}}},
     {"select_and_scatter", f_select_and_scatter, 0, 0, 2, {{2, {4, 5}}, {2, {2, 3}}}},
     {"batch_norm_training", f_bn_training, 0, 0, 3, {{3, {3, 2, 2}}, {1, {2}}, {1, {2}}}},
@@ -513,6 +523,7 @@ static const row rows[] = {
     {"scatter_add", f_scatter_add, 0, 0, 2, {{2, {4, 3}}, {2, {4, 3}}}},
     {"scatter_replace", f_scatter_replace, 0, 0, 2, {{2, {4, 3}}, {2, {4, 3}}}},
     {"scatter_multiply", f_scatter_multiply, 0, 0, 2, {{2, {4, 3}}, {2, {4, 3}}}},
+    {"scatter_multiply_zeros", f_scatter_multiply_zeros, 0, 0, 2, {{2, {4, 3}}, {2, {4, 3}}}},
     {"scatter_max", f_scatter_max, 0, 0, 2, {{2, {4, 3}}, {2, {4, 3}}}},
     {"scatter_min", f_scatter_min, 0, 0, 2, {{2, {4, 3}}, {2, {4, 3}}}},
     {"dynamic_slice", f_dynamic_slice, 0, 0, 1, {{2, {4, 5}}}},
