@@ -124,6 +124,15 @@ static const row rows[] = {
      "{ ^bb0(%a: " F ", %b: " F "): %c = stablehlo.add %a, %b : " F " stablehlo.return %c : " F " }) {window_dimensions = array<i64: 2, 2>, window_strides = array<i64: 2, 2>, "
      "padding = dense<[[0, 0], [0, 1]]> : tensor<2x2xi64>} : (tensor<4x5xf64>, " M23 ", " F ") -> tensor<4x5xf64>\n"
      "%t = stablehlo.multiply %r, %r : tensor<4x5xf64>\n return %t : tensor<4x5xf64>", "tensor<4x5xf64>", 0, 0, 0, NULL},
+    /* --- legacy and rare --- */
+    {"broadcast", "%x: " V3, "%r = stablehlo.broadcast %x, sizes = [2, 4] : (" V3 ") -> tensor<2x4x3xf64>\n%s = stablehlo.multiply %r, %r : tensor<2x4x3xf64>\nreturn %s : tensor<2x4x3xf64>", "tensor<2x4x3xf64>", 0, 0, 0, NULL},
+    {"dot_matrices", "%x: " M23 ", %y: tensor<3x2xf64>", "%r = stablehlo.dot %x, %y : (" M23 ", tensor<3x2xf64>) -> tensor<2x2xf64>\n%s = stablehlo.multiply %r, %r : tensor<2x2xf64>\nreturn %s : tensor<2x2xf64>", "tensor<2x2xf64>", 0, 0, 0, NULL},
+    {"dot_matrix_vector", "%x: " M23 ", %y: " V3, "%r = stablehlo.dot %x, %y : (" M23 ", " V3 ") -> tensor<2xf64>\n%s = stablehlo.sine %r : tensor<2xf64>\nreturn %s : tensor<2xf64>", "tensor<2xf64>", 0, 0, 0, NULL},
+    {"dot_vectors", "%x: " V3 ", %y: " V3, "%r = stablehlo.dot %x, %y : (" V3 ", " V3 ") -> " F "\n%s = stablehlo.sine %r : " F "\nreturn %s : " F, F, 0, 0, 0, NULL},
+    {"reduce_precision", "%x: " M23, "%r = stablehlo.reduce_precision %x, format = e11m52 : " M23 "\n%s = stablehlo.sine %r : " M23 "\nreturn %s : " M23, M23, 0, 0, 0, NULL},
+    {"collective_reduce", "%x: " V3, "%r = \"stablehlo.collective_reduce\"(%x) " BINARY("add") " {" GROUPS "} : (" V3 ") -> " V3 "\n %s = stablehlo.multiply %r, %r : " V3 "\n %t = stablehlo.add %s, %x : " V3 "\n %u = stablehlo.multiply %t, %x : " V3 "\n return %u : " V3, V3, 0, 0, 2, NULL},
+    {"chlo_broadcast_select", "%x: " M23 ", %y: " F, "%p = stablehlo.constant dense<[true, false, true]> : tensor<3xi1>\n%r = chlo.broadcast_select %p, %x, %y : (tensor<3xi1>, " M23 ", " F ") -> " M23 "\n%s = stablehlo.multiply %r, %r : " M23 "\nreturn %s : " M23, M23, 0, 0, 0, NULL},
+    {"chlo_broadcast_power", "%x: " V3 ", %y: " M23, "%r = chlo.broadcast_power %x, %y : (" V3 ", " M23 ") -> " M23 "\nreturn %r : " M23, M23, 0.5, 2, 0, NULL},
     /* --- chlo --- */
     {"chlo_acos", "%x: " M23, CHLO("acos") "return %r : " M23, M23, -0.8, 0.8, 0, NULL},
     {"chlo_acosh", "%x: " M23, CHLO("acosh") "return %r : " M23, M23, 1.3, 3, 0, NULL},
