@@ -89,7 +89,17 @@ xt_status grad_dot_general(grad_call *c);
 xt_status grad_convolution(grad_call *c);
 /* rules_reduce.c */
 xt_status grad_reduce(grad_call *c);
+/* rules_fold.c */
+typedef struct grad_window {
+    const int64_t *size, *strides, *base, *dilation;
+    int64_t *low, *high; /* padding of the forward op */
+    size_t rank;
+} grad_window;
 xt_status grad_map(grad_call *c);
+xt_status grad_fold_dims(grad_call *c);
+xt_status grad_fold_windows(grad_call *c, const grad_window *w);
+/* The elementwise ops of a computation over scalars, on whole tensors of the dims of `like`. */
+xt_status grad_apply_scalars(grad_call *c, const ir_block *body, const ir_type *like, ir_value *const *args, ir_value **out_results);
 /* rules_window.c */
 xt_status grad_reduce_window(grad_call *c);
 xt_status grad_select_and_scatter(grad_call *c);

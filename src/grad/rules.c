@@ -95,8 +95,8 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_unary_einsum] = NONE("a legacy op; record reduce and transpose"),
     /* Reductions and computations */
     [OP_map] = RULE(grad_map, "through its computation on whole tensors"),
-    [OP_reduce] = RULE(grad_reduce, "sum: d; max, min: d shared by the extremes; product: d times all others; a selection: d where it was taken"),
-    [OP_reduce_window] = RULE(grad_reduce_window, "sum: window sum of d; max, min: select_and_scatter; product: window sum of d times the other factors"),
+    [OP_reduce] = RULE(grad_reduce, "sum: d; max, min: d shared by the extremes; product: d times all others; a selection: d where it was taken; else taken apart"),
+    [OP_reduce_window] = RULE(grad_reduce_window, "sum: window sum of d; max, min: select_and_scatter; product: window sum of d times the other factors; else taken apart"),
     [OP_select_and_scatter] = RULE(grad_select_and_scatter, "to the source d at the elements chosen"),
     [OP_sort] = RULE(grad_sort, "d put back by the inverse permutation"),
     /* Indexing */

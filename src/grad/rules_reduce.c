@@ -1,6 +1,6 @@
 /* Derivatives of reductions. Several equal extremes share the cotangent evenly (PyTorch's amax); products are differentiated without dividing,
  * so zeros among the factors are no exception. Several tensors may be reduced at once: each for itself, or one deciding which position of all is
- * taken (argmax with its value). */
+ * taken (argmax with its value). Other computations are taken apart (rules_fold.c). */
 #include "grad/grad_int.h"
 
 typedef struct reduction {
@@ -178,44 +178,7 @@ xt_status grad_reduce(grad_call *c) {
         else if (selects(op))
             XT_TRY(selected(c, i));
         else
-            return grad_refuse(c, "its computation is no sum, product, maximum or minimum, nor does it select one of its arguments; record a loop (while) over the dim");
-    }
-    return NULL;
-}
-
-/* The computation works on scalars; its elementwise ops mean the same on whole tensors. */
-xt_status grad_map(grad_call *c) {
-    const ir_op *op = c->op;
-    ir_builder *b = c->b;
-    const ir_block *body = op->regions[0].block;
-    const ir_type *like = op->out[0].type;
-    const ir_op *stop = grad_last_op(b), *end = ir_block_return(body);
-    size_t n = 0;
-    for (const ir_op *o = body->first; o; o = o->next) n++;
-    ir_value **made, **in;
-    XT_TRY(grad_values(c, n, &made));
-    n = 0;
-    for (const ir_op *o = body->first; o; o = o->next, n++) {
-        bool plain = o->n_out == 1 && !o->n_regions && ((ir_op_infos[o->code].flags & IR_ELEMENTWISE) || o->code == OP_constant);
-        if (o != end && !plain) return grad_refuse(c, "its computation has more than elementwise ops");
-        XT_TRY(grad_values(c, o->n_in, &in));
-        for (size_t i = 0; i < o->n_in; i++) {
-            ir_value *v = o->in[i];
-            size_t at = 0;
-            if (!v->def && v->block == body)
-                in[i] = op->in[v->index];
-            else if (!grad_within(v, body))
-                in[i] = ir_broadcast_scalar(b, v, ir_with_dtype(like, v->type->dtype));
-            else {
-                for (const ir_op *p = body->first; p != v->def; p = p->next) at++;
-                in[i] = made[at];
-            }
-        }
-        if (o == end) return grad_through(c, stop, in);
-        const ir_type *full = ir_with_dtype(like, o->out[0].type->dtype); /* convert's result type is not in its operands */
-        ir_op *copy = ir_build(b, o->code, o->n_in, in, o->n_attrs, o->attrs, 0, NULL, o->code != OP_constant, &full);
-        made[n] = copy ? &copy->out[0] : NULL;
-        if (o->code == OP_constant) made[n] = ir_broadcast_scalar(b, made[n], ir_with_dtype(like, o->out[0].type->dtype));
+            return grad_fold_dims(c); /* of all results at once */
     }
     return NULL;
 }

@@ -4,11 +4,7 @@
 
 #include <math.h>
 
-typedef struct window {
-    const int64_t *size, *strides, *base, *dilation;
-    int64_t *low, *high; /* of the forward op */
-    size_t rank;
-} window;
+typedef grad_window window;
 
 static xt_status ones_or(grad_call *c, ir_attr_key k, size_t n, const int64_t **out) {
     size_t have;
@@ -170,8 +166,7 @@ static bool carries(const ir_op *op) {
 static xt_status carried_along(grad_call *c) {
     window w = {0};
     XT_TRY(read_window(c, &w));
-    if (!all_ones(w.base, w.rank) || !all_ones(w.dilation, w.rank))
-        return grad_refuse(c, "windows with dilation that carry a second tensor have none");
+    if (!all_ones(w.base, w.rank) || !all_ones(w.dilation, w.rank)) return grad_fold_windows(c, &w);
     for (int i = 0; i < 2; i++)
         if (c->want[i] && c->d_out[i]) c->d_in[i] = ir_select_and_scatter_max(c->b, c->op->in[0], c->d_out[i], w.size, w.strides, w.low, w.high);
     return NULL;
@@ -181,11 +176,10 @@ xt_status grad_reduce_window(grad_call *c) {
     const ir_op *op = c->op;
     if (carries(op)) return carried_along(c);
     ir_opcode code = op->n_in == 2 ? grad_region_op(op, 0) : OP_COUNT;
-    if (code != OP_add && code != OP_maximum && code != OP_minimum && code != OP_multiply)
-        return grad_refuse(c, "only sums, products, maxima and minima of one tensor have one");
-    if (c->want[1] && !grad_is_constant(op->in[1], NULL)) return grad_refuse(c, "the initial value of a window reduction is a constant");
+    bool known = code == OP_add || code == OP_maximum || code == OP_minimum || code == OP_multiply;
     window w = {0};
     XT_TRY(read_window(c, &w));
+    if (!known || (c->want[1] && !grad_is_constant(op->in[1], NULL))) return grad_fold_windows(c, &w);
     if (!c->want[0]) return NULL;
     if (code == OP_add) return spread_windows(c, &w, c->d_out[0], &c->d_in[0]);
     if (code != OP_multiply) return window_extreme(c, &w, code == OP_maximum);

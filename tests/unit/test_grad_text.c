@@ -116,6 +116,14 @@ static const row rows[] = {
      " reducer(%a: " F ", %c: " F ") (%b: tensor<i64>, %d: tensor<i64>) {\n %p = stablehlo.compare GE, %a, %c : (" F ", " F ") -> tensor<i1>\n"
      " %s = stablehlo.select %p, %a, %c : tensor<i1>, " F "\n %t = stablehlo.select %p, %b, %d : tensor<i1>, tensor<i64>\n stablehlo.return %s, %t : " F ", tensor<i64>\n}\n"
      " %w = stablehlo.multiply %r#0, %r#0 : " F "\n return %w : " F, F, 0, 0, 0, NULL},
+    {"reduce_any", "%x: tensor<2x5x3xf64>, %z: " F, /* log(e^a + e^b) of 15 elements */
+     "%r = stablehlo.reduce(%x init: %z) across dimensions = [1, 2] : (tensor<2x5x3xf64>, " F ") -> tensor<2xf64>\n"
+     " reducer(%a: " F ", %b: " F ") {\n %p = stablehlo.exponential %a : " F "\n %q = stablehlo.exponential %b : " F "\n %s = stablehlo.add %p, %q : " F "\n %l = stablehlo.log %s : " F
+     "\n stablehlo.return %l : " F "\n}\n return %r : tensor<2xf64>", "tensor<2xf64>", 0, 0, 0, NULL},
+    {"reduce_window_any", "%x: tensor<2x7xf64>", "%z = stablehlo.constant dense<0xFFF0000000000000> : " F "\n"
+     "%r = \"stablehlo.reduce_window\"(%x, %z) ({ ^bb0(%a: " F ", %b: " F "): %p = stablehlo.exponential %a : " F " %q = stablehlo.exponential %b : " F " %s = stablehlo.add %p, %q : " F
+     " %l = stablehlo.log %s : " F " stablehlo.return %l : " F " }) {window_dimensions = array<i64: 1, 3>, window_strides = array<i64: 1, 2>, base_dilations = array<i64: 1, 1>, "
+     "window_dilations = array<i64: 1, 2>, padding = dense<[[0, 0], [2, 1]]> : tensor<2x2xi64>} : (tensor<2x7xf64>, " F ") -> tensor<2x3xf64>\n return %r : tensor<2x3xf64>", "tensor<2x3xf64>", 0, 0, 0, NULL},
     {"map", "%x: " M23 ", %y: " M23,
      "%r = \"stablehlo.map\"(%x, %y) ({ ^bb0(%a: " F ", %b: " F "): %k = stablehlo.constant dense<2.0> : " F " %c = stablehlo.multiply %a, %b : " F " %d = stablehlo.sine %c : " F
      " %e = stablehlo.power %a, %k : " F " %f = stablehlo.add %d, %e : " F " stablehlo.return %f : " F " }) {dimensions = array<i64: 0, 1>} : (" M23 ", " M23 ") -> " M23 "\n return %r : " M23, M23, 0.2, 2, 0, NULL},
