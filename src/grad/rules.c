@@ -13,7 +13,7 @@
 static const char flat[] = "constant between jumps";
 static const char discrete[] = "integers and truth values carry no gradient";
 static const char no_operands[] = "depends on nothing that could want a gradient";
-static const char dynamic[] = "shapes that are known only when running cannot be turned around; use the op with static shapes";
+static const char dynamic[] = "what it gives has a shape that is known only when running; differentiate the program for given inputs (pass_refine makes shapes static)";
 static const char effects[] = "what happens outside the program has no derivative";
 static const char no_flow[] = "it computes no value";
 
@@ -91,8 +91,8 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_convolution] = RULE(grad_convolution, "d * reversed kernel; input * d"),
     [OP_dot] = RULE(grad_dot, "d y^T, x^T d"),
     [OP_dot_general] = RULE(grad_dot_general, "d contracted with the other operand"),
-    [OP_einsum] = NONE("a legacy op; record dot_general"),
-    [OP_unary_einsum] = NONE("a legacy op; record reduce and transpose"),
+    [OP_einsum] = NONE("no framework records it any more; record dot_general, which it is one of"),
+    [OP_unary_einsum] = NONE("no framework records it any more; record reduce and transpose, which it is made of"),
     /* Reductions and computations */
     [OP_map] = RULE(grad_map, "through its computation on whole tensors"),
     [OP_reduce] = RULE(grad_reduce, "sum: d; max, min: d shared by the extremes; product: d times all others; a selection: d where it was taken; else taken apart"),
@@ -104,7 +104,7 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_dynamic_update_slice] = RULE(grad_dynamic_update_slice, "d with the box zeroed; the box of d"),
     [OP_gather] = RULE(grad_gather, "d scattered by addition"),
     [OP_scatter] = RULE(grad_scatter, "add: d, d gathered; replace: d with the places zeroed, d gathered for the updates that won; product, extremes: as reduce"),
-    [OP_torch_index_select] = NONE("a legacy op; record gather"),
+    [OP_torch_index_select] = NONE("no framework records it any more; record gather, which it is one of"),
     /* Normalisation */
     [OP_batch_norm_grad] = RULE(grad_batch_norm_grad, "through its formulas"),
     [OP_batch_norm_inference] = RULE(grad_batch_norm_inference, "through its formula"),
