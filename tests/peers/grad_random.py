@@ -4,7 +4,7 @@
 usage: grad_random.py OUT_DIR [COUNT [SEED]]        (by hand, with a Python that has JAX; then: XT_GRAD_JAX=OUT_DIR build/test_grad_jax)
 
 A file is the StableHLO text that JAX lowers the forward function to (f64 numbers in, one f64 number out), preceded by comment lines with the
-inputs and the expected gradients: `// input 0: 0.5 ...`, `// grad 0: ...`. Programs whose value or gradient is not finite, or which JAX lowers to
+inputs, the expected gradients, and the gradients of these times cos(0, 1, 2, ...): `// input 0: 0.5 ...`, `// grad 0: ...`, `// hvp 0: ...`. Programs whose value or gradient is not finite, or which JAX lowers to
 calls of its own libraries (LU, QR), are left out. tests/grad_jax holds a few, chosen to be small and to hold different ops.
 """
 import os
@@ -227,15 +227,20 @@ def write(path, seed):
     shapes = [tuple(r.randint(1, 4) for _ in range(r.randint(1, 3))) for _ in range(r.randint(1, 3))]
     inputs = [gen.uniform(-1.5, 1.5, s) for s in shapes]
     f = program(seed, r.randint(2, 7))
-    value, grads = jax.jit(jax.value_and_grad(f, argnums=tuple(range(len(inputs)))))(*inputs)
-    if not all(np.isfinite(np.asarray(g)).all() for g in [value, *grads]):
+    every = tuple(range(len(inputs)))
+
+    def slope(*xs):  # along fixed directions, so that its gradient is a product with the Hessian
+        return sum(jnp.sum(g.reshape(-1) * jnp.cos(jnp.arange(g.size))) for g in jax.grad(f, argnums=every)(*xs))
+    value, grads = jax.jit(jax.value_and_grad(f, argnums=every))(*inputs)
+    hvps = jax.jit(jax.grad(slope, argnums=every))(*inputs)
+    if not all(np.isfinite(np.asarray(g)).all() for g in [value, *grads, *hvps]):
         return False
     text = jax.jit(f).lower(*inputs).as_text()
     if re.search(r"custom_call @(lapack|Lu|Qr|cu|__)", text) or len(text) > 60000:
         return False
     with open(path, "w") as out:
-        for i, (x, g) in enumerate(zip(inputs, grads)):
-            out.write(f"// input {i}: {numbers(x)}\n// grad {i}: {numbers(g)}\n")
+        for i, (x, g, h) in enumerate(zip(inputs, grads, hvps)):
+            out.write(f"// input {i}: {numbers(x)}\n// grad {i}: {numbers(g)}\n// hvp {i}: {numbers(h)}\n")
         out.write(f"// value: {numbers(value)}\n" + text)
     return True
 
