@@ -27,6 +27,9 @@ xt_dtype ops_promote(const ir_type *a, const ir_type *b);
 bool ops_is_number(xt_dtype t); /* integer, float or complex */
 /* x as a float: itself, or f32. */
 ir_value *ops_float(ir_builder *b, ir_value *x);
+/* x in f32 when it is a narrower float, else itself; and back to t. */
+ir_value *ops_widen(ir_builder *b, ir_value *x);
+ir_value *ops_narrow(ir_builder *b, ir_value *x, xt_dtype t);
 /* x as truth values: itself, or x != 0. */
 ir_value *ops_bool(ir_builder *b, ir_value *x);
 
@@ -43,7 +46,8 @@ ir_value *ops_copy(ir_builder *b, ir_value *x);
 typedef enum ops_operand {
     OPS_AS_IS,
     OPS_AS_FLOAT,  /* integers and truth values become f32 */
-    OPS_AS_REAL,   /* likewise, and no complex numbers */
+    OPS_AS_WIDE,   /* likewise, and floats narrower than f32 are computed in f32: formulas of several ops, which round once, at the end */
+    OPS_AS_REAL,   /* as wide, and no complex numbers */
     OPS_AS_NUMBER, /* anything but bool */
     OPS_AS_ORDER,  /* anything but complex numbers */
     OPS_AS_BITS,   /* integers and bool */
@@ -114,7 +118,5 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
 /* A number of the caller's as a scalar value of dtype t. It is a constant of the graph; once it has changed between two steps at this place of the
  * program it is data (one notice), so that a schedule never recompiles. Call before ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
-/* Such a number beside a float tensor, of its dtype (f32 beside integers), as a tensor without dims that never promotes. */
-xt_tensor ops_number_beside(const xt_src *src, const char *what, xt_tensor x, double v);
 
 #endif

@@ -72,7 +72,9 @@ static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn m
     if (v && ir_dtype_is_complex(v->type->dtype))
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s, real numbers are needed", what, xt_dtype_name(v->type->dtype));
     v = ops_float(b, v);
-    return lazy_wrap(v ? make(b, v, p, q) : NULL, what);
+    xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
+    v = ops_widen(b, v);
+    return lazy_wrap(v ? ops_narrow(b, make(b, v, p, q), t) : NULL, what);
 }
 
 static ir_value *elu(ir_builder *b, ir_value *x, double alpha, double unused) {
@@ -147,7 +149,8 @@ xt_tensor xt_glu_at(const xt_src *src, xt_tensor x, int axis) {
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_glu: axis %lld of %s has an odd size: two halves are needed", (long long)a,
                           ops_shape(v->type, &shape));
     int64_t half = v->type->dims[a] / 2;
-    return lazy_wrap(ir_multiply(b, ops_part(b, v, a, 0, half), ir_logistic(b, ops_part(b, v, a, half, 2 * half))), "xt_glu");
+    ir_value *first = ops_widen(b, ops_part(b, v, a, 0, half)), *gate = ops_widen(b, ops_part(b, v, a, half, 2 * half));
+    return lazy_wrap(ops_narrow(b, ir_multiply(b, first, ir_logistic(b, gate)), v->type->dtype), "xt_glu");
 }
 
 /* weight: one element, or one per channel (dim 1 of x). */

@@ -92,6 +92,16 @@ ir_value *ops_float(ir_builder *b, ir_value *x) {
     return ir_convert(b, x, XT_F32);
 }
 
+ir_value *ops_widen(ir_builder *b, ir_value *x) {
+    return x && ir_dtype_is_float(x->type->dtype) && xt_dtype_size(x->type->dtype) < 4 ? ir_convert(b, x, XT_F32) : x;
+}
+
+/* Truth values stay what they are. */
+ir_value *ops_narrow(ir_builder *b, ir_value *x, xt_dtype t) {
+    bool widened = x && x->type->dtype == XT_F32 && ir_dtype_is_float(t) && xt_dtype_size(t) < 4;
+    return widened ? ir_convert(b, x, t) : x;
+}
+
 ir_value *ops_bool(ir_builder *b, ir_value *x) {
     if (!x || x->type->dtype == XT_BOOL) return x;
     return ir_compare(b, IR_NE, x, ir_splat(b, x->type, 0));

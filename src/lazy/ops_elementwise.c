@@ -83,8 +83,10 @@ xt_tensor ops_unary(const xt_src *src, const char *what, ops_operand kind, ops_u
     if (kind == OPS_AS_NUMBER && v->type->dtype == XT_BOOL)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is bool, numbers are needed; xt_cast it first", what);
     if (!ops_accepts(src, what, "x", kind, v->type->dtype, &failed)) return failed;
-    if (kind == OPS_AS_FLOAT || kind == OPS_AS_REAL) v = ops_float(b, v);
-    return lazy_wrap(v ? make(b, v) : NULL, what);
+    if (kind == OPS_AS_FLOAT || kind == OPS_AS_WIDE || kind == OPS_AS_REAL) v = ops_float(b, v);
+    xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
+    if (kind == OPS_AS_WIDE || kind == OPS_AS_REAL) v = ops_widen(b, v);
+    return lazy_wrap(v ? ops_narrow(b, make(b, v), t) : NULL, what);
 }
 
 OPS_UNARY(abs, NUMBER, make_abs)
@@ -94,7 +96,7 @@ OPS_UNARY(detach, IS, make_detach)
 OPS_UNARY(exp, FLOAT, ir_exponential)
 OPS_UNARY(expm1, FLOAT, ir_exponential_minus_one)
 OPS_UNARY(floor, NUMBER, make_floor)
-OPS_UNARY(gelu, FLOAT, make_gelu)
+OPS_UNARY(gelu, WIDE, make_gelu)
 OPS_UNARY(isfinite, IS, make_isfinite)
 OPS_UNARY(log1p, FLOAT, ir_log_plus_one)
 OPS_UNARY(log_e, FLOAT, ir_log)
@@ -105,7 +107,7 @@ OPS_UNARY(round, NUMBER, make_round)
 OPS_UNARY(rsqrt, FLOAT, ir_rsqrt)
 OPS_UNARY(sigmoid, FLOAT, ir_logistic)
 OPS_UNARY(sign, NUMBER, make_sign)
-OPS_UNARY(silu, FLOAT, make_silu)
+OPS_UNARY(silu, WIDE, make_silu)
 OPS_UNARY(sin, FLOAT, ir_sine)
 OPS_UNARY(sqrt, FLOAT, ir_sqrt)
 OPS_UNARY(square, NUMBER, make_square)
@@ -159,11 +161,16 @@ xt_tensor ops_binary(const xt_src *src, const char *what, ops_operand kind, ops_
     if (kind == OPS_AS_NUMBER && vx && vx->type->dtype == XT_BOOL)
         return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x and y are bool, numbers are needed; xt_cast one of them first", what);
     if (vx && !ops_accepts(src, what, "the common type of x and y", kind, vx->type->dtype, &failed)) return failed;
-    if (kind == OPS_AS_FLOAT || kind == OPS_AS_REAL) {
+    if (kind == OPS_AS_FLOAT || kind == OPS_AS_WIDE || kind == OPS_AS_REAL) {
         vx = ops_float(b, vx);
         vy = ops_float(b, vy);
     }
-    return lazy_wrap(vx && vy ? make(b, vx, vy) : NULL, what);
+    xt_dtype t = vx ? vx->type->dtype : XT_DTYPE_NONE;
+    if (kind == OPS_AS_WIDE || kind == OPS_AS_REAL) {
+        vx = ops_widen(b, vx);
+        vy = ops_widen(b, vy);
+    }
+    return lazy_wrap(vx && vy ? ops_narrow(b, make(b, vx, vy), t) : NULL, what);
 }
 
 OPS_BINARY(add, IS, ir_add)
@@ -197,15 +204,16 @@ static xt_dtype beside_number(xt_dtype t, double v) {
 
 static xt_tensor with_number(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v,
                              xt_dtype dtype) {
-    bool constant;
-    ir_value *number = ops_number(src, what, dtype, v, &constant);
+    /* Beside a narrow float a factor keeps its own precision and a summand takes the tensor's, as in PyTorch. */
+    bool constant, narrow = ir_dtype_is_float(dtype) && xt_dtype_size(dtype) < 4 && make != ir_add;
+    ir_value *number = ops_number(src, what, narrow ? XT_F32 : dtype, v, &constant);
     ir_builder *b = lazy_begin(src);
     ir_value *vx = lazy_value(x);
     if (!vx || !number) return lazy_wrap(NULL, what);
-    vx = ir_convert(b, vx, dtype);
+    vx = ir_convert(b, vx, narrow ? XT_F32 : dtype);
     if (!vx) return lazy_wrap(NULL, what);
     number = constant ? ir_splat(b, vx->type, v) : ops_broadcast(b, number, vx->type->rank, vx->type->dims);
-    return lazy_wrap(make(b, vx, number), what);
+    return lazy_wrap(ops_narrow(b, make(b, vx, number), dtype), what);
 }
 
 static xt_tensor number_op(const xt_src *src, const char *what, ir_value *(*make)(ir_builder *, ir_value *, ir_value *), xt_tensor x, double v) {
@@ -231,6 +239,12 @@ xt_tensor xt_add_scalar_at(const xt_src *src, xt_tensor x, double v) {
 }
 xt_tensor xt_mul_scalar_at(const xt_src *src, xt_tensor x, double v) {
     return number_op(src, "xt_mul_scalar", ir_multiply, x, v);
+}
+
+xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v) {
+    const ir_type *t = lazy_type(x);
+    return with_number(src, "xt_div_scalar", ir_divide, x, v,
+                       t && (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype)) ? t->dtype : XT_F32);
 }
 
 xt_tensor xt_pow_scalar_at(const xt_src *src, xt_tensor x, double v) {

@@ -23,7 +23,9 @@ static xt_tensor ternary(const xt_src *src, const char *what, ir_value *(*make)(
     if (!meet_three(src, what, b, v, &failed)) return failed;
     if (real)
         for (int i = 0; i < 3; i++) v[i] = ops_float(b, v[i]);
-    return lazy_wrap(make(b, v[0], v[1], v[2]), what);
+    xt_dtype t = v[0] ? v[0]->type->dtype : XT_DTYPE_NONE;
+    for (int i = 0; i < 3; i++) v[i] = ops_widen(b, v[i]);
+    return lazy_wrap(ops_narrow(b, make(b, v[0], v[1], v[2]), t), what);
 }
 
 /* Exact at both ends of the weight. */
@@ -36,24 +38,32 @@ static ir_value *multiply_add(ir_builder *b, ir_value *x, ir_value *y, ir_value 
     return ir_add(b, x, ir_multiply(b, y, z));
 }
 
-xt_tensor ops_number_beside(const xt_src *src, const char *what, xt_tensor x, double v) {
-    const ir_type *t = lazy_type(x);
-    xt_dtype dtype = t && (ir_dtype_is_float(t->dtype) || ir_dtype_is_complex(t->dtype)) ? t->dtype : XT_F32;
-    return lazy_wrap(ops_number(src, what, dtype, v, NULL), what);
-}
-
 xt_tensor xt_lerp_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor weight) {
     return ternary(src, "xt_lerp", lerp, true, x, y, weight);
 }
 xt_tensor xt_lerp_scalar_at(const xt_src *src, xt_tensor x, xt_tensor y, double weight) {
-    return ternary(src, "xt_lerp_scalar", lerp, true, x, y, ops_number_beside(src, "xt_lerp_scalar", x, weight));
+    const char *what = "xt_lerp_scalar";
+    const ir_type *t = lazy_type(x);
+    ir_value *w = ops_number(src, what, t && t->dtype == XT_F64 ? XT_F64 : XT_F32, weight, NULL);
+    ir_builder *b = lazy_begin(src);
+    ir_value *vx = lazy_value(x), *vy = lazy_value(y);
+    xt_tensor failed;
+    if (!ops_meet(src, what, b, XT_DTYPE_NONE, &vx, &vy, &failed)) return failed;
+    vx = ops_float(b, vx);
+    vy = ops_float(b, vy);
+    xt_dtype result = vx ? vx->type->dtype : XT_DTYPE_NONE;
+    vx = ops_widen(b, vx);
+    vy = ops_widen(b, vy);
+    if (!vx || !vy) return lazy_wrap(NULL, what);
+    w = ops_broadcast(b, ir_convert(b, w, vx->type->dtype), vx->type->rank, vx->type->dims);
+    return lazy_wrap(ops_narrow(b, lerp(b, vx, vy, w), result), what);
 }
 
 /* x + value y z, or x + value y / z. */
 static xt_tensor add_product(const xt_src *src, const char *what, bool divide, xt_tensor x, xt_tensor y, xt_tensor z, double value) {
     const ir_type *t = lazy_type(x);
     bool whole = t && ir_dtype_is_int(t->dtype) && value == floor(value) && !divide;
-    ir_value *k = value == 1 ? NULL : ops_number(src, what, whole ? t->dtype : t && ir_dtype_is_float(t->dtype) ? t->dtype : XT_F32, value, NULL);
+    ir_value *k = value == 1 ? NULL : ops_number(src, what, whole || (t && t->dtype == XT_F64) ? t->dtype : XT_F32, value, NULL);
     ir_builder *b = lazy_begin(src);
     ir_value *v[3] = {lazy_value(x), lazy_value(y), lazy_value(z)};
     xt_tensor failed;
@@ -61,9 +71,13 @@ static xt_tensor add_product(const xt_src *src, const char *what, bool divide, x
     if (divide || (k && !whole))
         for (int i = 0; i < 3; i++) v[i] = ops_float(b, v[i]);
     if (!v[0]) return lazy_wrap(NULL, what);
+    xt_dtype result = v[0]->type->dtype;
+    for (int i = 0; i < 3; i++) v[i] = ops_widen(b, v[i]);
+    if (!v[0]) return lazy_wrap(NULL, what);
     if (k) k = ops_broadcast(b, ir_convert(b, k, v[0]->type->dtype), v[0]->type->rank, v[0]->type->dims);
     ir_value *scaled = k ? ir_multiply(b, v[1], k) : v[1];
-    return lazy_wrap(divide ? ir_add(b, v[0], ir_divide(b, scaled, v[2])) : multiply_add(b, v[0], scaled, v[2]), what);
+    ir_value *r = divide ? ir_add(b, v[0], ir_divide(b, scaled, v[2])) : multiply_add(b, v[0], scaled, v[2]);
+    return lazy_wrap(ops_narrow(b, r, result), what);
 }
 xt_tensor xt_addcmul_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_tensor z, double value) {
     return add_product(src, "xt_addcmul", false, x, y, z, value);
@@ -93,9 +107,6 @@ xt_tensor xt_clamp_tensor_at(const xt_src *src, xt_tensor x, xt_tensor lo, xt_te
 }
 
 /* --- numbers beside a tensor ------------------------------------------------------------------------------------------------------------------------ */
-xt_tensor xt_div_scalar_at(const xt_src *src, xt_tensor x, double v) {
-    return xt_div_at(src, x, ops_number_beside(src, "xt_div_scalar", x, v));
-}
 xt_tensor xt_rsub_scalar_at(const xt_src *src, xt_tensor x, double v) {
     return xt_add_scalar_at(src, xt_neg_at(src, x), v);
 }
@@ -112,6 +123,8 @@ xt_tensor xt_isclose_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_close_op
     double rtol = o.rtol ? o.rtol : 1e-5, atol = o.atol ? o.atol : 1e-8;
     ir_value *same = ir_compare(b, IR_EQ, vx, vy);
     if (!vx || !same) return lazy_wrap(NULL, "xt_isclose");
+    if (ir_dtype_is_complex(vx->type->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_isclose: complex numbers; compare xt_view_as_real of both");
     bool floats = ir_dtype_is_float(vx->type->dtype);
     ir_value *nan = floats && o.equal_nan ? ir_and(b, ir_compare(b, IR_NE, vx, vx), ir_compare(b, IR_NE, vy, vy)) : NULL;
     ir_value *fx = floats ? vx : ir_convert(b, vx, XT_F64), *fy = floats ? vy : ir_convert(b, vy, XT_F64);
