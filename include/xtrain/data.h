@@ -1,5 +1,12 @@
-/* Datasets and loaders. A dataset gives sample i; a loader shuffles, shards by rank (the same length on every rank), batches, and puts
- * batches onto the device from background threads, ahead of the training loop. */
+/* Datasets and loaders. A dataset gives sample i; a loader shuffles, shards by rank (the same number of batches on every rank), batches, and puts
+ * batches onto the device from background threads, ahead of the training loop.
+ *
+ *     xt_dataset *train = xt_augment(xt_cifar10("data", "train"), .crop_padding = 4, .flip = XT_ON);
+ *     xt_loader *l = xt_loader_new(train, .batch = 128, .shuffle = XT_ON, .workers = 2);
+ *     for (xt_batch b; xt_next(l, &b);) ...
+ *
+ * Ownership: what takes a dataset (a loader, a wrapper) takes it over, also when it fails; xt_dataset_retain first, to use it twice. A function that gives
+ * NULL has left its error pending (xt_error). Functions of datasets run on loader threads, several at a time, and must not use tensors. */
 #ifndef XTRAIN_DATA_H
 #define XTRAIN_DATA_H
 
@@ -9,17 +16,24 @@
 extern "C" {
 #endif
 
+enum { XT_MORE_FIELDS = 4 }; /* fields of a sample beside x and y */
+
 typedef struct xt_dataset xt_dataset;
 typedef struct xt_loader xt_loader;
 typedef struct xt_batch {
     xt_tensor x, y;
-    int64_t size;   /* samples in this batch on this rank */
+    int64_t size;   /* samples in this batch on this rank; padding not counted */
     int64_t index;  /* batch number in the epoch, from 0 */
     int64_t epoch;  /* from 0 */
+    xt_tensor mask; /* with .pad_last: f32 [batch], 1 for samples and 0 for padding, in every batch; none otherwise */
+    xt_tensor more[XT_MORE_FIELDS]; /* further fields, in the dataset's order */
 } xt_batch;
+/* The mean of `values` ([batch] or [batch,...]) over the samples of a padded batch: sum(values * mask) / count, 0 when all is padding. */
+#define xt_masked_mean(values, mask) xt_masked_mean_at(XT_HERE, values, mask)
+XT_API xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tensor mask);
 
-/* A dataset of one's own: `get` fills sample i (dense host bytes of the specs); it is called from loader threads, several at a time. A
- * status travels to xt_next with the sample's index added. */
+/* --- Datasets --------------------------------------------------------------------------------------------------------------------------------
+ * A dataset of one's own: `get` fills sample i (dense host bytes of the specs). A status travels to xt_next with the sample's index added. */
 typedef struct xt_dataset_desc {
     size_t struct_size;
     int64_t count;
@@ -28,33 +42,92 @@ typedef struct xt_dataset_desc {
     void (*free_user)(void *user);
     void *user;
     const char *name;
+    xt_spec more[XT_MORE_FIELDS];   /* further fields, up to the first without a dtype; then get_more fills them, after get */
+    xt_status (*get_more)(void *user, int64_t i, void *const *more);
 } xt_dataset_desc;
 XT_API xt_dataset *xt_dataset_new(const xt_dataset_desc *d);
-/* From C arrays (not copied: they must outlive the dataset): count samples of spec x and y. */
-XT_API xt_dataset *xt_array_dataset(const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count);
+XT_API xt_dataset *xt_dataset_retain(xt_dataset *d);
 XT_API void xt_dataset_free(xt_dataset *d);
-XT_API int64_t xt_dataset_count(const xt_dataset *d);
+XT_API int64_t xt_dataset_count(const xt_dataset *d);               /* -1: a stream */
 XT_API xt_spec xt_dataset_x(const xt_dataset *d);
 XT_API xt_spec xt_dataset_y(const xt_dataset *d);
-XT_API xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y);
+XT_API xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* y may be NULL */
+/* A random number in [0,1) for the sample being loaded: for `get` and map functions that transform at random. It depends on the loader's seed, the epoch,
+ * the sample's index and how many were drawn for this sample before; so on nothing that threads or ranks could change. */
+XT_API double xt_sample_uniform(void);
 
+/* From C arrays (not copied: they must outlive the dataset): count samples of spec x and y. */
+XT_API xt_dataset *xt_array_dataset(const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count);
+/* From .npy files: dim 0 counts samples; y_path NULL = no labels. The arrays are read whole. */
+XT_API xt_dataset *xt_npy_dataset(const char *x_path, const char *y_path);
+/* From two tensors of a safetensors file, as above. */
+XT_API xt_dataset *xt_safetensors_dataset(const char *path, const char *x_name, const char *y_name);
 /* MNIST as f32 [1,28,28] normalised with mean 0.1307 and std 0.3081, labels i64. `dir` holds IDX files, plain or gzip (also under
  * MNIST/raw/): train-* and t10k-*; with one set only, its first 90 % train. split: "train" or "test". dir NULL: drawn digits (seeded). */
 XT_API xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out);
 XT_API xt_dataset *xt_mnist_dataset(const char *dir);               /* split "train"; NULL after an error (xt_error has it) */
 /* Digits drawn by the library: stroke glyphs with random slant, thickness, shift, elastic distortion and noise; 28x28, seeded. */
 XT_API xt_dataset *xt_drawn_digits(int64_t count, uint64_t seed);
+/* CIFAR's binary files as f32 [3,32,32] in 0..1 and labels i64 (CIFAR-100: the fine ones): data_batch_1.bin .. 5, test_batch.bin (CIFAR-10), train.bin,
+ * test.bin (CIFAR-100), in `dir` or its cifar-10-batches-bin/, cifar-100-binary/. split: "train" or "test". The files are read whole. */
+XT_API xt_dataset *xt_cifar10(const char *dir, const char *split);
+XT_API xt_dataset *xt_cifar100(const char *dir, const char *split);
+/* PNG pictures in one folder a class, classes in the order of their names: f32 [3,side,side] in 0..1 and labels i64. The shorter side is scaled to
+ * `side` (bilinear), then the middle is cut out. Pictures are decoded when they are asked for. */
+XT_API xt_dataset *xt_image_folder(const char *dir, int side);
+XT_API const char *xt_image_folder_class(const xt_dataset *d, int64_t label); /* NULL when there is none */
+/* A file as bytes: windows of seq tokens (i64) every `stride` bytes (0 = seq); y is x one byte later. */
+XT_API xt_dataset *xt_text_dataset(const char *path, int64_t seq, int64_t stride);
 
+/* --- Datasets of datasets --------------------------------------------------------------------------------------------------------------------- */
+/* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields are left out. */
+typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
+XT_API xt_dataset *xt_map_dataset(xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
+XT_API xt_dataset *xt_subset(xt_dataset *d, const int64_t *indices, int64_t n);   /* indices are copied */
+/* n parts of a random permutation, the same for the same seed; lengths must add up to the count. out: n datasets. */
+XT_API xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out);
+XT_API xt_dataset *xt_concat_datasets(int n, xt_dataset *const *parts);           /* one after the other; equal specs */
+/* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) / std[c]. As torchvision's
+ * RandomCrop(size, padding), RandomHorizontalFlip, Normalize. */
+typedef struct xt_augment_opts {
+    size_t struct_size;
+    int crop_padding;       /* 0 = no crop */
+    xt_switch flip;         /* half of the pictures; default off */
+    const float *mean, *std;/* one a channel, copied; NULL = 0 and 1 */
+} xt_augment_opts;
+#define xt_augment(...) XT_AUGMENT_(__VA_ARGS__, )
+#define XT_AUGMENT_(ds, ...) xt_augment_opt(ds, XT_OPTS(xt_augment_opts, __VA_ARGS__))
+XT_API xt_dataset *xt_augment_opt(xt_dataset *d, xt_augment_opts o);
+
+/* --- Streams: samples in their own order, of a number nobody knows before the end. `open` begins an epoch, `next` fills a sample or sets *end.
+ * A loader reads a stream in one thread. With several ranks `open` picks this rank's share (xt_rank()), and the loader needs .limit, so
+ * that all ranks have the same number of batches; a stream that ends earlier on some rank is an error there. */
+typedef struct xt_stream_desc {
+    size_t struct_size;
+    xt_spec x, y;
+    xt_status (*open)(void *user, int64_t epoch, void **out_state);
+    xt_status (*next)(void *state, void *x, void *y, bool *end);
+    void (*close)(void *state);
+    void (*free_user)(void *user);
+    void *user;
+    const char *name;
+} xt_stream_desc;
+XT_API xt_dataset *xt_stream_dataset(const xt_stream_desc *d);
+
+/* --- Loaders ------------------------------------------------------------------------------------------------------------------------------------ */
 typedef struct xt_loader_opts {
     size_t struct_size;
     int64_t batch;        /* 0 = 1; per rank */
-    xt_switch shuffle;    /* default off; reshuffled each epoch from (seed, epoch) */
+    xt_switch shuffle;    /* default off; reshuffled each epoch from (seed, epoch); not for streams */
     xt_switch drop_last;  /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
-    int workers;          /* 0 = 1 thread */
-    int prefetch;         /* batches ahead, 0 = 2 */
+    int workers;          /* 0 = 1 thread; batches arrive in their order all the same */
+    int prefetch;         /* batches ahead, 0 = 2 (and one more for each further worker) */
     uint64_t seed;        /* 0 = the run's seed */
     int64_t limit;        /* 0 = all batches of an epoch */
     xt_switch shard;      /* default on: by rank */
+    xt_switch pad_last;   /* default off; on: no sample is left out, the last batch is filled up and b.mask tells; shapes stay fixed */
+    xt_switch on_device;  /* default off; on: all samples are put on the device once, and each step picks its batch there (one device; random transforms
+                           * are drawn once) */
 } xt_loader_opts;
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
 #define XT_LOADER_NEW_(ds, ...) xt_loader_opt(ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
@@ -73,7 +146,7 @@ XT_API xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64
 /* Ends the previous step, begins one and gives its batch; false at the end of the epoch (the next call begins another) or after an error. */
 #define xt_next(loader, out_batch) xt_next_at(XT_HERE, loader, out_batch)
 XT_API bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out);
-XT_API int64_t xt_loader_batches(const xt_loader *l);               /* per epoch, on this rank */
+XT_API int64_t xt_loader_batches(const xt_loader *l);               /* per epoch, on this rank; a stream without .limit: -1 */
 XT_API int64_t xt_loader_batch_size(const xt_loader *l);
 XT_API int64_t xt_loader_epoch(const xt_loader *l);
 XT_API void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch); /* to resume: the next xt_next gives that batch */

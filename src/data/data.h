@@ -2,14 +2,35 @@
 #ifndef XT_SRC_DATA_H
 #define XT_SRC_DATA_H
 
+#include <stdatomic.h>
+
 #include <xtrain/data.h>
 
 #include "lazy/lazy.h"
 
+enum { DATA_FIELDS = 2 + XT_MORE_FIELDS }; /* x, y, more */
+
 struct xt_dataset {
-    xt_dataset_desc d;
-    const ir_type *x_type, *y_type; /* of one sample; y_type NULL without labels */
+    xt_dataset_desc d; /* of a stream: count -1, no get */
+    xt_stream_desc stream;
+    const ir_type *types[DATA_FIELDS]; /* of one sample; NULL where there is no such field */
     char *name;
+    atomic_int refs;
 };
+
+const ir_type *data_spec_type(const xt_spec *s); /* NULL for none or a bad one */
+xt_spec data_spec(xt_dtype t, size_t rank, const int64_t *dims);
+size_t data_spec_bytes(const xt_spec *s);
+/* A failure of a function that gives a dataset: leaves it pending, frees `over` (what the function has taken over), gives NULL. */
+xt_dataset *data_fail(xt_status s, xt_dataset *over);
+/* For dataset functions: xt_dataset_new, freeing d.user when that fails. */
+xt_dataset *data_make(xt_dataset_desc d);
+/* All fields of sample i; fields[k] NULL = not wanted. */
+xt_status data_get(xt_dataset *d, int64_t i, void *const *fields);
+/* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew with each sample. */
+void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample);
+void data_draw_end(void);
+/* A random permutation of 0 .. n-1 by Fisher and Yates: element k of the draw depends on (seed, stream, k) only. */
+void data_permute(int64_t *order, int64_t n, uint64_t seed, uint64_t stream);
 
 #endif

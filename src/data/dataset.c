@@ -1,34 +1,85 @@
-/* Datasets: a description with functions, and the one over C arrays. */
+/* Datasets: a description with functions, counted; and the one over C arrays. */
 #include "data/data.h"
 
-static const ir_type *spec_type(const xt_spec *s) {
+const ir_type *data_spec_type(const xt_spec *s) {
     size_t rank = 0;
     while (rank < XT_MAX_RANK && s->dims[rank]) rank++;
     return s->dtype ? ir_tensor(s->dtype, rank, s->dims) : NULL;
 }
 
-xt_dataset *xt_dataset_new(const xt_dataset_desc *d) {
-    const char *why = !d || !d->get ? "a get function is needed" : d->count < 0 ? "the count is negative" : !spec_type(&d->x) ? "the spec of x is no tensor" : NULL;
-    if (!why && d->y.dtype && !spec_type(&d->y)) why = "the spec of y is no tensor";
-    if (why) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_new: %s", why));
-        return NULL;
-    }
+xt_spec data_spec(xt_dtype t, size_t rank, const int64_t *dims) {
+    xt_spec s = {.dtype = t};
+    if (rank) memcpy(s.dims, dims, rank * sizeof *dims);
+    return s;
+}
+
+size_t data_spec_bytes(const xt_spec *s) {
+    const ir_type *t = data_spec_type(s);
+    return t ? ir_type_bytes(t) : 0;
+}
+
+xt_dataset *data_fail(xt_status s, xt_dataset *over) {
+    if (s) lazy_fail(s);
+    xt_dataset_free(over);
+    return NULL;
+}
+
+static xt_dataset *allocate(const char *name) {
     xt_dataset *ds = base_calloc(1, sizeof *ds);
-    if (!ds || !(ds->name = base_strdup(d->name ? d->name : "dataset"))) {
+    if (!ds || !(ds->name = base_strdup(name ? name : "dataset"))) {
         base_free(ds);
-        lazy_fail(status_oom(sizeof *ds, "a dataset"));
-        return NULL;
+        return data_fail(status_oom(sizeof *ds, "a dataset"), NULL);
     }
-    ds->d = *d;
-    ds->x_type = spec_type(&d->x);
-    ds->y_type = d->y.dtype ? spec_type(&d->y) : NULL;
+    atomic_init(&ds->refs, 1);
     live_add(LIVE_dataset, 1);
     return ds;
 }
 
+xt_dataset *xt_dataset_new(const xt_dataset_desc *given) {
+    xt_dataset_desc d = {0};
+    if (given) memcpy(&d, given, given->struct_size && given->struct_size < sizeof d ? given->struct_size : sizeof d);
+    const char *why = !d.get ? "a get function is needed" : d.count < 0 ? "the count is negative" : !data_spec_type(&d.x) ? "the spec of x is no tensor" : NULL;
+    if (!why && d.y.dtype && !data_spec_type(&d.y)) why = "the spec of y is no tensor";
+    if (!why && d.more[0].dtype && !d.get_more) why = ".more needs a get_more function";
+    for (int k = 0; !why && k < XT_MORE_FIELDS && d.more[k].dtype; k++)
+        if (!data_spec_type(&d.more[k])) why = "a spec of .more is no tensor";
+    if (why) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_new: %s", why), NULL);
+    xt_dataset *ds = allocate(d.name);
+    if (!ds) return NULL;
+    ds->d = d;
+    ds->types[0] = data_spec_type(&d.x);
+    ds->types[1] = d.y.dtype ? data_spec_type(&d.y) : NULL;
+    for (int k = 0; k < XT_MORE_FIELDS && d.more[k].dtype; k++) ds->types[2 + k] = data_spec_type(&d.more[k]);
+    return ds;
+}
+
+xt_dataset *data_make(xt_dataset_desc d) {
+    d.struct_size = sizeof d;
+    xt_dataset *ds = xt_dataset_new(&d);
+    if (!ds && d.free_user) d.free_user(d.user);
+    return ds;
+}
+
+xt_dataset *xt_stream_dataset(const xt_stream_desc *d) {
+    const char *why = !d || !d->open || !d->next || !d->close ? "open, next and close are needed" : !data_spec_type(&d->x) ? "the spec of x is no tensor" : NULL;
+    if (!why && d->y.dtype && !data_spec_type(&d->y)) why = "the spec of y is no tensor";
+    if (why) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_stream_dataset: %s", why), NULL);
+    xt_dataset *ds = allocate(d->name ? d->name : "stream");
+    if (!ds) return NULL;
+    ds->stream = *d;
+    ds->d = (xt_dataset_desc){.struct_size = sizeof ds->d, .count = -1, .x = d->x, .y = d->y, .free_user = d->free_user, .user = d->user};
+    ds->types[0] = data_spec_type(&d->x);
+    ds->types[1] = d->y.dtype ? data_spec_type(&d->y) : NULL;
+    return ds;
+}
+
+xt_dataset *xt_dataset_retain(xt_dataset *d) {
+    if (d) atomic_fetch_add(&d->refs, 1);
+    return d;
+}
+
 void xt_dataset_free(xt_dataset *d) {
-    if (!d) return;
+    if (!d || atomic_fetch_sub(&d->refs, 1) != 1) return;
     if (d->d.free_user) d->d.free_user(d->d.user);
     base_free(d->name);
     base_free(d);
@@ -39,10 +90,56 @@ int64_t xt_dataset_count(const xt_dataset *d) { return d ? d->d.count : 0; }
 xt_spec xt_dataset_x(const xt_dataset *d) { return d ? d->d.x : (xt_spec){0}; }
 xt_spec xt_dataset_y(const xt_dataset *d) { return d ? d->d.y : (xt_spec){0}; }
 
+/* --- random numbers of a sample ------------------------------------------------------------------------------------------------------------- */
+static _Thread_local struct {
+    bool loading;
+    uint64_t seed, at;
+    int64_t epoch, sample;
+} draw;
+
+void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample) {
+    draw.loading = true;
+    draw.seed = seed;
+    draw.epoch = epoch;
+    draw.sample = sample;
+    draw.at = 0;
+}
+
+void data_draw_end(void) { draw.loading = false; }
+
+double xt_sample_uniform(void) {
+    uint64_t bits = rng_bits(draw.seed ^ ((uint64_t)draw.epoch * 0x9E3779B97F4A7C15u), 0x73616d70u + (uint64_t)draw.sample, draw.at++);
+    return (double)(bits >> 11) * 0x1p-53;
+}
+
+void data_permute(int64_t *order, int64_t n, uint64_t seed, uint64_t stream) {
+    for (int64_t i = n - 1; i > 0; i--) {
+        int64_t j = (int64_t)(rng_bits(seed, stream, (uint64_t)i) % (uint64_t)(i + 1)), t = order[i];
+        order[i] = order[j];
+        order[j] = t;
+    }
+}
+
+/* --- samples ---------------------------------------------------------------------------------------------------------------------------------- */
+xt_status data_get(xt_dataset *d, int64_t i, void *const *fields) {
+    if (d->d.count < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s is a stream: its samples have no numbers", d->name);
+    if (i < 0 || i >= d->d.count) return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld of %lld", d->name, (long long)i, (long long)d->d.count);
+    bool alone = !draw.loading; /* asked for outside a loader */
+    if (alone) data_draw_begin(0, 0, i);
+    xt_status s = d->d.get(d->d.user, i, fields[0], fields[1]);
+    if (!s && d->types[2]) {
+        bool wanted = false;
+        for (int k = 2; k < DATA_FIELDS; k++) wanted |= fields[k] != NULL;
+        if (wanted) s = d->d.get_more(d->d.user, i, fields + 2);
+    }
+    if (alone) data_draw_end();
+    return s ? status_context(s, "%s: sample %lld", d->name, (long long)i) : NULL;
+}
+
 xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y) {
     if (!d) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_get: the dataset is NULL");
-    if (i < 0 || i >= d->d.count) return status_new(XT_OUT_OF_RANGE, NULL, "%s: sample %lld of %lld", d->name, (long long)i, (long long)d->d.count);
-    return status_context(d->d.get(d->d.user, i, x, y), "%s: sample %lld", d->name, (long long)i);
+    void *fields[DATA_FIELDS] = {x, y};
+    return data_get(d, i, fields);
 }
 
 /* --- C arrays --------------------------------------------------------------------------------------------------------------------------- */
@@ -59,15 +156,11 @@ static xt_status get_row(void *user, int64_t i, void *x, void *y) {
 }
 
 xt_dataset *xt_array_dataset(const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count) {
-    const ir_type *tx = spec_type(&x_spec), *ty = y_spec.dtype ? spec_type(&y_spec) : NULL;
     arrays *a = base_calloc(1, sizeof *a);
-    if (!a || !x || !tx || (y_spec.dtype && (!y || !ty))) {
+    if (!a || !x || !data_spec_type(&x_spec) || (y_spec.dtype && (!y || !data_spec_type(&y_spec)))) {
         base_free(a);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x (and y, if its dtype is given) must be arrays with a known spec"));
-        return NULL;
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x (and y, if its dtype is given) must be arrays with a known spec"), NULL);
     }
-    *a = (arrays){x, y, ir_type_bytes(tx), ty ? ir_type_bytes(ty) : 0};
-    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = count, .x = x_spec, .y = y_spec, .get = get_row, .free_user = base_free, .user = a, .name = "array"});
-    if (!d) base_free(a);
-    return d;
+    *a = (arrays){x, y, data_spec_bytes(&x_spec), data_spec_bytes(&y_spec)};
+    return data_make((xt_dataset_desc){.count = count, .x = x_spec, .y = y_spec, .get = get_row, .free_user = base_free, .user = a, .name = "array"});
 }

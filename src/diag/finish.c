@@ -2,11 +2,27 @@
 #include "diag/diag.h"
 
 #include <sys/resource.h>
+#include <unistd.h>
+
+#define LEAST_WAIT_S 0.2
+#define LARGE_SHARE 0.15
 
 static int64_t began_ns;
 __attribute__((constructor)) static void note_start(void) { began_ns = clock_ns(); }
 
 static double ms(counter c) { return (double)counter_get(c) / 1e6; }
+
+/* A loop that waits for its loader wants more readers: as many as would have read everything in the time that the rest of the run took. */
+static void advise_workers(str *t, double wall) {
+    double wait = (double)counter_get(COUNTER_loader_wait_ns) / 1e9, rest = wall - wait;
+    int64_t workers = counter_get(COUNTER_loader_workers), cores = sysconf(_SC_NPROCESSORS_ONLN);
+    if (workers < 1 || wait < LEAST_WAIT_S || wait < LARGE_SHARE * wall) return;
+    double wanted = rest > 0 ? (double)workers * wall / rest : (double)workers * 2;
+    int64_t n = wanted < 64 ? (int64_t)wanted + 1 : 64;
+    str_printf(t, "  loader      waited for during %.0f %% of the run: try .workers = %lld (%lld now)", 100 * wait / wall, (long long)n, (long long)workers);
+    if (n > cores) str_printf(t, "; there are %lld cores, so only reading that waits (disk, network) gains from so many", (long long)cores);
+    str_putc(t, '\n');
+}
 
 void diag_summary(str *t) {
     double wall = (double)(clock_ns() - began_ns) / 1e9;
@@ -22,6 +38,7 @@ void diag_summary(str *t) {
     if (exec) str_printf(t, ", %.3f ms each", busy * 1e3 / (double)exec);
     str_printf(t, "\n  host        recording %.1f ms, lowering %.1f ms, waiting: queue %.1f ms, reads %.1f ms, loader %.1f ms\n", ms(COUNTER_trace_ns), ms(COUNTER_lower_ns),
                ms(COUNTER_queue_wait_ns), ms(COUNTER_read_wait_ns), ms(COUNTER_loader_wait_ns));
+    advise_workers(t, wall);
     str_printf(t, "  transfers   %lld reads (%.2f MiB), %lld uploads (%.2f MiB)\n", (long long)counter_get(COUNTER_host_reads),
                (double)counter_get(COUNTER_host_read_bytes) / 1048576, (long long)counter_get(COUNTER_uploads), (double)counter_get(COUNTER_upload_bytes) / 1048576);
     str_printf(t, "  memory      device peak %.1f MiB, process peak %.1f MiB", (double)counter_get(COUNTER_device_peak_bytes) / 1048576, (double)ru.ru_maxrss / 1024);

@@ -50,3 +50,34 @@ xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *
     str_free(&out);
     return s;
 }
+
+xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb) {
+    enum { MOST_SIDE = 1 << 15 };
+    char *data = NULL;
+    size_t n = 0;
+    *out_rgb = NULL;
+    XT_TRY(file_read_all(path, &data, &n));
+    png_image image = {.version = PNG_IMAGE_VERSION};
+    static const png_color black = {0, 0, 0}; /* what shows through transparent pixels */
+    xt_status s = NULL;
+    if (!png_image_begin_read_from_memory(&image, data, n))
+        s = status_new(XT_DATA_LOSS, NULL, "%s is no PNG picture: %s", path, image.message);
+    else if (image.width > MOST_SIDE || image.height > MOST_SIDE)
+        s = status_new(XT_DATA_LOSS, NULL, "%s is said to be %u x %u pixels; at most %d x %d are read", path, image.width, image.height, MOST_SIDE, MOST_SIDE);
+    if (!s) {
+        image.format = PNG_FORMAT_RGB;
+        *out_width = (int)image.width;
+        *out_height = (int)image.height;
+        *out_rgb = base_malloc(PNG_IMAGE_SIZE(image));
+        if (!*out_rgb) s = status_oom(PNG_IMAGE_SIZE(image), path);
+        else if (!png_image_finish_read(&image, &black, *out_rgb, 0, NULL))
+            s = status_new(XT_DATA_LOSS, NULL, "%s is damaged: %s", path, image.message);
+    }
+    png_image_free(&image);
+    base_free(data);
+    if (s) {
+        base_free(*out_rgb);
+        *out_rgb = NULL;
+    }
+    return s;
+}

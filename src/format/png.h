@@ -1,9 +1,11 @@
-/* PNG pictures by libpng: 8-bit RGB, written whole or not at all. */
+/* PNG pictures by libpng as 8-bit RGB; written whole or not at all. */
 #ifndef XT_SRC_FORMAT_PNG_H
 #define XT_SRC_FORMAT_PNG_H
 
 #include "base/base.h"
 
 xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *rgb); /* width * height * 3 bytes, rows from the top */
+/* Any kind of PNG picture as RGB; base_free(*out_rgb). */
+xt_status png_read_rgb(const char *path, int *out_width, int *out_height, uint8_t **out_rgb);
 
 #endif

@@ -219,6 +219,8 @@ static bool run_epochs(loop *l) {
 
 /* --- fit ------------------------------------------------------------------------------------------------------------------------------------------- */
 static xt_status check_periods(const xt_trainer *t, int64_t batches) {
+    if (xt_loader_batches(t->train) < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader reads a stream, whose length nobody knows; give the loader .limit, the batches of an epoch");
     if (batches < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader has no batches");
     if (t->o.val_every_n_batches > batches)
         return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs",

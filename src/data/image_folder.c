@@ -1,0 +1,125 @@
+/* Pictures in one folder a class. Names are read and sorted once, so labels and indices are the same on every machine; pictures are decoded by
+ * libpng's simplified interface when they are asked for. */
+#include <dirent.h>
+#include <stdlib.h>
+
+#include "data/data.h"
+#include "format/png.h"
+
+typedef struct image_file {
+    char *path;
+    int64_t label;
+} image_file;
+typedef struct folder {
+    char **classes;
+    size_t n_classes, cap_classes;
+    image_file *files;
+    size_t n_files, cap_files;
+    int side;
+} folder;
+
+static void folder_free(void *user) {
+    folder *f = user;
+    for (size_t i = 0; i < f->n_classes; i++) base_free(f->classes[i]);
+    for (size_t i = 0; i < f->n_files; i++) base_free(f->files[i].path);
+    base_free(f->classes);
+    base_free(f->files);
+    base_free(f);
+}
+
+/* --- the picture ---------------------------------------------------------------------------------------------------------------------------------- */
+/* Samples at pixel centres, as torchvision without antialiasing: the shorter side becomes `side`, the middle is kept. */
+static void scale_and_cut(const uint8_t *rgb, int64_t width, int64_t height, int64_t side, float *out) {
+    double scale = (double)(width < height ? width : height) / (double)side;
+    double left = ((double)width / scale - (double)side) / 2, top = ((double)height / scale - (double)side) / 2;
+    for (int64_t r = 0; r < side; r++)
+        for (int64_t q = 0; q < side; q++) {
+            double v = (top + (double)r + 0.5) * scale - 0.5, u = (left + (double)q + 0.5) * scale - 0.5;
+            v = v < 0 ? 0 : v > (double)height - 1 ? (double)height - 1 : v;
+            u = u < 0 ? 0 : u > (double)width - 1 ? (double)width - 1 : u;
+            int64_t v0 = (int64_t)v, u0 = (int64_t)u, v1 = v0 + (v0 + 1 < height), u1 = u0 + (u0 + 1 < width);
+            double dv = v - (double)v0, du = u - (double)u0;
+            for (int64_t c = 0; c < 3; c++) {
+#define AT(y, x) (double)rgb[((y)*width + (x)) * 3 + c]
+                double upper = AT(v0, u0) * (1 - du) + AT(v0, u1) * du, lower = AT(v1, u0) * (1 - du) + AT(v1, u1) * du;
+#undef AT
+                out[(c * side + r) * side + q] = (float)((upper * (1 - dv) + lower * dv) / 255);
+            }
+        }
+}
+
+static xt_status get(void *user, int64_t i, void *x, void *y) {
+    const folder *f = user;
+    int width, height;
+    uint8_t *rgb;
+    XT_TRY(png_read_rgb(f->files[i].path, &width, &height, &rgb));
+    scale_and_cut(rgb, width, height, f->side, x);
+    base_free(rgb);
+    if (y) *(int64_t *)y = f->files[i].label;
+    return NULL;
+}
+
+/* --- the folders ------------------------------------------------------------------------------------------------------------------------------------ */
+static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
+static int by_path(const void *a, const void *b) { return strcmp(((const image_file *)a)->path, ((const image_file *)b)->path); }
+
+static bool is_png(const char *name) {
+    size_t n = strlen(name);
+    return n > 4 && (strcmp(name + n - 4, ".png") == 0 || strcmp(name + n - 4, ".PNG") == 0);
+}
+
+static xt_status list_classes(folder *f, const char *dir) {
+    DIR *d = opendir(dir);
+    if (!d) return status_new(XT_NOT_FOUND, NULL, "the folder %s cannot be read", dir);
+    xt_status s = NULL;
+    for (struct dirent *e; !s && (e = readdir(d));) {
+        char *name = e->d_name[0] == '.' ? NULL : base_strdup(e->d_name), *path = name ? path_join(dir, name) : NULL;
+        DIR *inner = path ? opendir(path) : NULL;
+        if (inner && !VEC_PUSH(f->classes, f->n_classes, f->cap_classes, name)) s = status_oom(sizeof name, "the classes");
+        else if (inner) name = NULL;
+        if (inner) closedir(inner);
+        base_free(path);
+        base_free(name);
+    }
+    closedir(d);
+    if (f->n_classes) qsort(f->classes, f->n_classes, sizeof *f->classes, by_name);
+    return s;
+}
+
+static xt_status list_files(folder *f, const char *dir, int64_t label) {
+    char *path = path_join(dir, f->classes[label]);
+    DIR *d = path ? opendir(path) : NULL;
+    xt_status s = d ? NULL : status_new(XT_NOT_FOUND, NULL, "the folder of class %s cannot be read", f->classes[label]);
+    for (struct dirent *e; !s && (e = readdir(d));) {
+        if (!is_png(e->d_name)) continue;
+        image_file file = {path_join(path, e->d_name), label};
+        if (!file.path || !VEC_PUSH(f->files, f->n_files, f->cap_files, file)) {
+            base_free(file.path);
+            s = status_oom(sizeof file, "the list of pictures");
+        }
+    }
+    if (d) closedir(d);
+    base_free(path);
+    return s;
+}
+
+xt_dataset *xt_image_folder(const char *dir, int side) {
+    if (!dir || side < 1 || side > 1 << 14) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_image_folder: side = %d; a folder and a side from 1 to %d are needed", side, 1 << 14), NULL);
+    folder *f = base_calloc(1, sizeof *f);
+    if (!f) return data_fail(status_oom(sizeof *f, "a dataset"), NULL);
+    f->side = side;
+    xt_status s = list_classes(f, dir);
+    for (size_t k = 0; !s && k < f->n_classes; k++) s = list_files(f, dir, (int64_t)k);
+    if (!s && f->n_files == 0) s = status_new(XT_NOT_FOUND, NULL, "%s has no pictures: one folder a class with .png files in it is expected", dir);
+    if (s) {
+        folder_free(f);
+        return data_fail(status_context(s, "xt_image_folder"), NULL);
+    }
+    qsort(f->files, f->n_files, sizeof *f->files, by_path);
+    return data_make((xt_dataset_desc){.count = (int64_t)f->n_files, .x = {XT_F32, {3, side, side}}, .y = {XT_I64, {0}}, .get = get, .free_user = folder_free, .user = f, .name = dir});
+}
+
+const char *xt_image_folder_class(const xt_dataset *d, int64_t label) {
+    const folder *f = d && d->d.get == get ? d->d.user : NULL;
+    return f && label >= 0 && (size_t)label < f->n_classes ? f->classes[label] : NULL;
+}

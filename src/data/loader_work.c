@@ -1,0 +1,254 @@
+/* The loader's threads: each claims the next batch number, reads its samples, puts it onto the device, and leaves it in the ring. Batches are claimed
+ * and taken in order, so neither the number of threads nor their speed shows in what the loop sees. */
+#include "data/loader_int.h"
+
+xt_status loader_put(const ir_type *type, int64_t n, const void *data, device_buffer **out) {
+    int64_t dims[XT_MAX_RANK];
+    memcpy(dims, type->dims, type->rank * sizeof *dims);
+    dims[0] = n;
+    device_client *c;
+    XT_TRY(lazy_device(&c));
+    return device_upload(c, type->dtype, type->rank, dims, data, out);
+}
+
+void ready_free(ready *r) {
+    for (int k = 0; k < DATA_FIELDS; k++) device_buffer_release(r->fields[k]);
+    device_buffer_release(r->mask);
+    xt_status_free(r->error);
+    memset(r, 0, sizeof *r);
+}
+
+/* --- order ------------------------------------------------------------------------------------------------------------------------------------- */
+/* Under the lock in these two. */
+static void order_release(batch_order *b) {
+    if (b && --b->refs == 0) base_free(b);
+}
+
+static xt_status order_of(xt_loader *l, int64_t epoch, batch_order **out) {
+    *out = NULL;
+    if (l->o.shuffle != XT_ON) return NULL;
+    if (!l->order || l->order->epoch != epoch) {
+        int64_t n = l->ds->d.count;
+        batch_order *b = base_malloc(sizeof *b + (size_t)n * sizeof *b->at);
+        if (!b) return status_oom((size_t)n * sizeof *b->at, "the order of an epoch");
+        *b = (batch_order){.epoch = epoch, .refs = 1};
+        for (int64_t i = 0; i < n; i++) b->at[i] = i;
+        data_permute(b->at, n, l->o.seed, 0x73687566u + (uint64_t)epoch);
+        order_release(l->order);
+        l->order = b;
+    }
+    l->order->refs++;
+    *out = l->order;
+    return NULL;
+}
+
+void loader_share(const xt_loader *l, int64_t index, int64_t *out_first, int64_t *out_size) {
+    int64_t all = l->o.batch * l->parts, first = index * all, left = l->ds->d.count - first, size = l->o.batch, more = 0;
+    if (left < all) { /* padded, nothing is left out, and the first parts have one more; else all have the same */
+        size = left / l->parts;
+        more = l->o.pad_last == XT_ON ? left % l->parts : 0;
+    }
+    *out_first = first + l->part * size + (l->part < more ? l->part : more);
+    *out_size = size + (l->part < more);
+}
+
+/* --- reading ------------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct worker {
+    xt_loader *l;
+    char *rows[DATA_FIELDS]; /* host memory of a batch, used again for each */
+    float *mask;
+    size_t bytes[DATA_FIELDS]; /* of a sample */
+} worker;
+
+static void worker_free(worker *w) {
+    for (int k = 0; k < DATA_FIELDS; k++) base_free(w->rows[k]);
+    base_free(w->mask);
+}
+
+static xt_status worker_init(worker *w, xt_loader *l) {
+    *w = (worker){.l = l};
+    for (int k = 0; k < DATA_FIELDS; k++) {
+        if (!l->types[k]) continue;
+        w->bytes[k] = ir_type_bytes(l->ds->types[k]);
+        if (!(w->rows[k] = base_malloc(ir_type_bytes(l->types[k]) + 1))) return status_oom(ir_type_bytes(l->types[k]), "a batch");
+    }
+    w->mask = base_malloc((size_t)l->o.batch * sizeof *w->mask);
+    return w->mask ? NULL : status_oom((size_t)l->o.batch * sizeof *w->mask, "a batch's mask");
+}
+
+static xt_status read_row(worker *w, int64_t epoch, int64_t sample, int64_t row) {
+    void *fields[DATA_FIELDS] = {NULL};
+    for (int k = 0; k < DATA_FIELDS; k++)
+        if (w->rows[k]) fields[k] = w->rows[k] + (size_t)row * w->bytes[k];
+    data_draw_begin(w->l->o.seed, epoch, sample);
+    xt_status s = data_get(w->l->ds, sample, fields);
+    data_draw_end();
+    return s;
+}
+
+/* Rows from n on repeat the samples before them: numbers that any model can stand, and the mask leaves out. */
+static void pad(worker *w, int64_t n) {
+    for (int64_t i = n; i < w->l->o.batch; i++)
+        for (int k = 0; k < DATA_FIELDS; k++)
+            if (w->rows[k]) memcpy(w->rows[k] + (size_t)i * w->bytes[k], w->rows[k] + (size_t)(i - n) * w->bytes[k], w->bytes[k]);
+    for (int64_t i = 0; i < w->l->o.batch; i++) w->mask[i] = i < n ? 1.0f : 0.0f;
+}
+
+static xt_status put_batch(worker *w, ready *r) {
+    xt_loader *l = w->l;
+    bool padded = l->o.pad_last == XT_ON && r->size < l->o.batch;
+    int64_t rows = padded ? l->o.batch : r->size;
+    for (int k = 0; k < DATA_FIELDS; k++)
+        if (l->types[k]) XT_TRY(loader_put(l->types[k], rows, w->rows[k], &r->fields[k]));
+    return padded ? loader_put(ir_tensor(XT_F32, 1, &l->o.batch), l->o.batch, w->mask, &r->mask) : NULL;
+}
+
+static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch_order *order, ready *r) {
+    int64_t first;
+    loader_share(w->l, index, &first, &r->size);
+    for (int64_t i = 0; i < r->size; i++) XT_TRY(read_row(w, epoch, order ? order->at[first + i] : first + i, i));
+    if (w->l->o.pad_last == XT_ON && r->size < w->l->o.batch) {
+        if (r->size == 0) XT_TRY(read_row(w, epoch, 0, 0)); /* this rank has none at all */
+        pad(w, r->size ? r->size : 1);
+        if (r->size == 0) w->mask[0] = 0;
+    }
+    return put_batch(w, r);
+}
+
+/* --- streams -------------------------------------------------------------------------------------------------------------------------------------- */
+static void stream_close(xt_loader *l) {
+    if (l->stream) l->ds->stream.close(l->stream);
+    l->stream = NULL;
+}
+
+static xt_status stream_row(worker *w, int64_t row, bool *end) {
+    xt_status s = w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0], w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
+    return s ? status_context(s, "%s", w->l->ds->name) : NULL;
+}
+
+static xt_status stream_open(worker *w, int64_t epoch, int64_t skip) {
+    xt_loader *l = w->l;
+    XT_TRY(status_context(l->ds->stream.open(l->ds->stream.user, epoch, &l->stream), "%s: opening epoch %lld", l->ds->name, (long long)epoch));
+    bool end = false;
+    for (int64_t i = 0; i < skip && !end; i++) XT_TRY(stream_row(w, 0, &end));
+    return NULL;
+}
+
+static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r) {
+    xt_loader *l = w->l;
+    if (l->stream_ended) {
+        l->stream_ended = false;
+        r->end = true;
+        return NULL;
+    }
+    if (!l->stream) XT_TRY(stream_open(w, epoch, index * l->o.batch));
+    bool end = false;
+    while (r->size < l->o.batch && !end) {
+        data_draw_begin(l->o.seed, epoch, index * l->o.batch + r->size);
+        xt_status s = stream_row(w, r->size, &end);
+        data_draw_end();
+        if (s) return status_context(s, "sample %lld of the epoch", (long long)(index * l->o.batch + r->size));
+        r->size += !end;
+    }
+    bool keep = r->size == l->o.batch || (r->size > 0 && (l->o.pad_last == XT_ON || l->o.drop_last == XT_OFF));
+    if (end) stream_close(l);
+    l->stream_ended = end && keep;
+    if (!keep && l->o.limit && l->parts > 1)
+        return status_new(XT_OUT_OF_RANGE, NULL, "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name, (long long)index, (long long)l->o.limit);
+    r->end = !keep;
+    if (!keep) return NULL;
+    if (r->size < l->o.batch) pad(w, r->size);
+    return put_batch(w, r);
+}
+
+/* --- threads ---------------------------------------------------------------------------------------------------------------------------------------- */
+static void *work(void *p) {
+    xt_loader *l = p;
+    worker w;
+    xt_status memory = worker_init(&w, l);
+    pthread_mutex_lock(&l->lock);
+    while (!l->stop) {
+        if (l->closed || l->claimed - l->taken >= l->capacity) {
+            pthread_cond_wait(&l->changed, &l->lock);
+            continue;
+        }
+        int64_t number = l->claimed++, epoch = l->claim_epoch, index = l->claim_index++;
+        bool last = l->batches >= 0 && l->claim_index >= l->batches;
+        if (last) {
+            l->claim_index = 0;
+            l->claim_epoch++;
+        }
+        batch_order *order = NULL;
+        ready r = {.error = memory};
+        memory = NULL;
+        if (!r.error && l->ds->d.count >= 0) r.error = order_of(l, epoch, &order);
+        pthread_mutex_unlock(&l->lock);
+        if (!r.error) r.error = l->ds->d.count >= 0 ? read_batch(&w, epoch, index, order, &r) : stream_batch(&w, epoch, index, &r);
+        if (l->ds->d.count < 0 && last) { /* .limit ends the epoch */
+            stream_close(l);
+            l->stream_ended = false;
+        }
+        pthread_mutex_lock(&l->lock);
+        order_release(order);
+        if (r.error) l->closed = true;
+        if (r.end) {
+            l->claim_index = 0;
+            l->claim_epoch = epoch + 1;
+        }
+        r.filled = true;
+        l->ring[number % l->capacity] = r;
+        pthread_cond_broadcast(&l->changed);
+    }
+    pthread_mutex_unlock(&l->lock);
+    worker_free(&w);
+    xt_status_free(memory);
+    return NULL;
+}
+
+xt_status loader_start(xt_loader *l) {
+    if (l->running) return NULL;
+    device_client *c;
+    XT_TRY(lazy_device(&c)); /* opened here, so that its line is the user's */
+    l->claim_epoch = l->epoch;
+    l->claim_index = l->next;
+    l->claimed = l->taken = 0;
+    l->closed = false;
+    counter_max(COUNTER_loader_workers, l->o.workers);
+    while (l->running < l->o.workers && pthread_create(&l->threads[l->running], NULL, work, l) == 0) l->running++;
+    return l->running ? NULL : status_new(XT_UNAVAILABLE, NULL, "the loader's thread could not be started");
+}
+
+void loader_stop(xt_loader *l) {
+    if (!l->running) return;
+    pthread_mutex_lock(&l->lock);
+    l->stop = true;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    while (l->running > 0) pthread_join(l->threads[--l->running], NULL);
+    l->stop = false;
+    for (int i = 0; i < l->capacity; i++) ready_free(&l->ring[i]);
+    order_release(l->order);
+    l->order = NULL;
+    stream_close(l);
+    l->stream_ended = false;
+}
+
+xt_status loader_take(xt_loader *l, ready *out) {
+    XT_TRY(loader_start(l));
+    pthread_mutex_lock(&l->lock);
+    ready *r = &l->ring[l->taken % l->capacity];
+    if (!r->filled) {
+        int64_t began = clock_ns();
+        while (!r->filled) pthread_cond_wait(&l->changed, &l->lock);
+        counter_add(COUNTER_loader_wait_ns, clock_ns() - began);
+        lazy_not_recording(clock_ns() - began);
+    }
+    *out = *r;
+    memset(r, 0, sizeof *r);
+    l->taken++;
+    pthread_cond_broadcast(&l->changed);
+    pthread_mutex_unlock(&l->lock);
+    xt_status s = out->error;
+    out->error = NULL;
+    return s;
+}

@@ -1,0 +1,79 @@
+/* .on_device: all samples live on the device, and a step takes its rows there. What travels is a list of row numbers a step, and where nothing is
+ * shuffled not more than that. The samples are read once, through the loader's own order of threads: a plain pass over the dataset. */
+#include "data/loader_int.h"
+
+/* Field k of all samples as one tensor [count, elements of a sample]. */
+static xt_status upload(const xt_src *src, xt_loader *l, int k, const char *all) {
+    const ir_type *t = l->ds->types[k];
+    int64_t dims[2] = {l->ds->d.count, t->count};
+    l->resident[k] = xt_keep_at(src, xt_from_data_at(src, all, t->dtype, 2, dims));
+    return xt_is_error(l->resident[k]) ? status_clone(xt_error()) : NULL;
+}
+
+static xt_status make_resident(const xt_src *src, xt_loader *l) {
+    xt_dataset *ds = l->ds;
+    char *all[DATA_FIELDS] = {NULL};
+    xt_status s = NULL;
+    for (int k = 0; k < DATA_FIELDS && !s; k++) {
+        size_t n = 0;
+        if (!ds->types[k]) continue;
+        if (!size_mul((size_t)ds->d.count, ir_type_bytes(ds->types[k]), &n) || !(all[k] = base_malloc(n + 1))) s = status_oom(n, "all samples");
+    }
+    for (int64_t i = 0; i < ds->d.count && !s; i++) {
+        void *fields[DATA_FIELDS] = {NULL};
+        for (int k = 0; k < DATA_FIELDS; k++)
+            if (all[k]) fields[k] = all[k] + (size_t)i * ir_type_bytes(ds->types[k]);
+        data_draw_begin(l->o.seed, 0, i);
+        s = data_get(ds, i, fields);
+        data_draw_end();
+    }
+    for (int k = 0; k < DATA_FIELDS && !s; k++)
+        if (all[k]) s = upload(src, l, k, all[k]);
+    for (int k = 0; k < DATA_FIELDS; k++) base_free(all[k]);
+    return s;
+}
+
+static xt_status epoch_order(xt_loader *l) {
+    if (l->order && l->order->epoch == l->epoch) return NULL;
+    int64_t n = l->ds->d.count;
+    if (!l->order && !(l->order = base_malloc(sizeof *l->order + (size_t)n * sizeof(int64_t)))) return status_oom((size_t)n * sizeof(int64_t), "the order of an epoch");
+    l->order->epoch = l->epoch;
+    for (int64_t i = 0; i < n; i++) l->order->at[i] = i;
+    if (l->o.shuffle == XT_ON) data_permute(l->order->at, n, l->o.seed, 0x73687566u + (uint64_t)l->epoch);
+    return NULL;
+}
+
+static xt_tensor rows_of(const xt_src *src, const xt_loader *l, int k, xt_tensor index, int64_t n) {
+    int64_t dims[XT_MAX_RANK + 1] = {n};
+    const ir_type *t = l->ds->types[k];
+    for (uint32_t i = 0; i < t->rank; i++) dims[i + 1] = t->dims[i];
+    return xt_reshape_at(src, xt_take_at(src, l->resident[k], index), dims);
+}
+
+xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out) {
+    if (xt_is_none(l->resident[0])) XT_TRY(make_resident(src, l));
+    XT_TRY(epoch_order(l));
+    int64_t first, n;
+    loader_share(l, l->next, &first, &out->size);
+    n = l->o.pad_last == XT_ON ? l->o.batch : out->size;
+    int64_t *rows = base_malloc((size_t)n * sizeof *rows);
+    float *mask = base_malloc((size_t)n * sizeof *mask);
+    if (!rows || !mask) {
+        base_free(rows);
+        base_free(mask);
+        return status_oom((size_t)n * sizeof *rows, "a batch's rows");
+    }
+    for (int64_t i = 0; i < n; i++) {
+        rows[i] = l->order->at[first + i % out->size];
+        mask[i] = i < out->size ? 1.0f : 0.0f;
+    }
+    xt_tensor index = xt_from_data_at(src, rows, XT_I64, 1, &n);
+    out->x = rows_of(src, l, 0, index, n);
+    if (l->types[1]) out->y = rows_of(src, l, 1, index, n);
+    for (int k = 2; k < DATA_FIELDS; k++)
+        if (l->types[k]) out->more[k - 2] = rows_of(src, l, k, index, n);
+    if (l->o.pad_last == XT_ON) out->mask = xt_from_data_at(src, mask, XT_F32, 1, &n);
+    base_free(rows);
+    base_free(mask);
+    return NULL;
+}

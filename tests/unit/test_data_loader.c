@@ -1,0 +1,310 @@
+/* Loaders: order with several workers, shuffling, short and padded last batches, streams, errors with their sample, resuming, samples on the device,
+ * further fields, and that nothing stays alive. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+#include "base/base.h"
+#include "patience.h"
+
+enum { SAMPLES = 50 };
+static float xs[SAMPLES][2];
+static int64_t ys[SAMPLES];
+
+static int begin(void **state) {
+    (void)state;
+    for (int i = 0; i < SAMPLES; i++) {
+        xs[i][0] = (float)i;
+        xs[i][1] = (float)-i;
+        ys[i] = i;
+    }
+    xt_seed(11);
+    return 0;
+}
+
+static int end(void **state) {
+    (void)state;
+    xt_clear_error();
+    xt_finish();
+    if (live_get(LIVE_loader) || live_get(LIVE_dataset)) print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader), (long long)live_get(LIVE_dataset));
+    return live_get(LIVE_loader) != 0 || live_get(LIVE_dataset) != 0;
+}
+
+static xt_dataset *arrays(void) { return xt_array_dataset(xs, (xt_spec){XT_F32, {2}}, ys, (xt_spec){XT_I64, {0}}, SAMPLES); }
+
+/* A dataset whose samples take longer or shorter by turns, so that workers overtake each other. */
+static xt_status uneven(void *user, int64_t i, void *x, void *y) {
+    (void)user;
+    usleep((unsigned)(i * 7919 % 5) * 200);
+    memcpy(x, xs[i], sizeof xs[i]);
+    *(int64_t *)y = ys[i];
+    return NULL;
+}
+static xt_dataset *slow(void) {
+    return xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = uneven, .name = "slow"});
+}
+
+/* The labels of `epochs` epochs one after the other; gives how many. A batch's x must be that of its y. */
+static int labels_of(xt_loader *l, int epochs, int64_t *out) {
+    int n = 0;
+    for (int e = 0; e < epochs; e++) {
+        int64_t index = 0;
+        for (xt_batch b; xt_next(l, &b); index++) {
+            int64_t rows = xt_dim(b.y, 0), y[SAMPLES];
+            float x[SAMPLES][2], mask[SAMPLES];
+            assert_int_equal(b.index, index);
+            assert_int_equal(b.epoch, e);
+            assert_true(xt_read(b.y, y, (size_t)rows * sizeof *y) && xt_read(b.x, x, (size_t)rows * sizeof *x));
+            bool padded = !xt_is_none(b.mask);
+            if (padded) assert_true(xt_read(b.mask, mask, (size_t)rows * sizeof *mask));
+            for (int64_t i = 0; i < rows; i++) {
+                assert_true(x[i][0] == (float)y[i] && x[i][1] == (float)-y[i]);
+                if (padded) assert_true(mask[i] == (i < b.size ? 1 : 0));
+                if (i < b.size) out[n++] = y[i];
+            }
+        }
+        if (xt_error()) fail_msg("%s", xt_status_message(xt_error()));
+    }
+    return n;
+}
+
+static void workers_keep_the_order(void **state) {
+    (void)state;
+    static int64_t one[3 * SAMPLES], many[3 * SAMPLES];
+    xt_loader *l = xt_loader_new(slow(), .batch = 7, .shuffle = XT_ON, .seed = 5);
+    int n = labels_of(l, 3, one);
+    assert_int_equal(n, 3 * 49);
+    xt_loader_free(l);
+    for (int workers = 2; workers <= 5; workers += 3) {
+        l = xt_loader_new(slow(), .batch = 7, .shuffle = XT_ON, .seed = 5, .workers = workers, .prefetch = workers);
+        assert_int_equal(labels_of(l, 3, many), n);
+        assert_memory_equal(one, many, (size_t)n * sizeof *one);
+        xt_loader_free(l);
+    }
+    assert_true(memcmp(one, one + 49, 49 * sizeof *one) != 0); /* each epoch has an order of its own */
+}
+
+static void last_batches(void **state) {
+    (void)state;
+    int64_t got[2 * SAMPLES];
+    static const struct {
+        xt_loader_opts o;
+        int batches, samples;
+    } rows[] = {
+        {{.batch = 8}, 6, 48},
+        {{.batch = 8, .drop_last = XT_OFF}, 7, 50},
+        {{.batch = 8, .pad_last = XT_ON}, 7, 50},
+        {{.batch = 8, .pad_last = XT_ON, .workers = 3}, 7, 50},
+        {{.batch = 64, .pad_last = XT_ON}, 1, 50},
+        {{.batch = 10, .pad_last = XT_ON}, 5, 50},
+        {{.batch = 8, .pad_last = XT_ON, .on_device = XT_ON}, 7, 50},
+        {{.batch = 8, .drop_last = XT_OFF, .on_device = XT_ON}, 7, 50},
+        {{.batch = 8, .limit = 2}, 2, 16},
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_loader_opts o = rows[i].o;
+        o.struct_size = sizeof o;
+        if (o.batch > SAMPLES) continue;
+        xt_loader *l = xt_loader_opt(arrays(), o);
+        assert_int_equal(xt_loader_batches(l), rows[i].batches);
+        assert_int_equal(labels_of(l, 2, got), 2 * rows[i].samples);
+        for (int k = 0; k < rows[i].samples; k++) assert_int_equal(got[k], k);
+        xt_loader_free(l);
+    }
+    assert_null(xt_loader_new(arrays(), .pad_last = XT_ON, .drop_last = XT_ON));
+    assert_non_null(strstr(xt_status_message(xt_error()), ".drop_last and .pad_last"));
+}
+
+/* A padded batch gives the mean of its samples, in the one program of all batches. */
+static void padding_is_masked(void **state) {
+    (void)state;
+    int64_t compiles = 0;
+    xt_loader *l = xt_loader_new(arrays(), .batch = 8, .pad_last = XT_ON);
+    xt_tensor means[7];
+    int n = 0;
+    for (xt_batch b; xt_next(l, &b); n++) {
+        if (n == 2) compiles = xt_counter("compiles");
+        means[n] = xt_keep(xt_masked_mean(xt_square(b.x), b.mask));
+    }
+    assert_int_equal(n, 7);
+    assert_int_equal(xt_counter("compiles"), compiles);
+    double want = (48 * 48 + 49 * 49) / 2.0;
+    assert_true(xt_item(means[6]) == want);
+    for (int i = 0; i < 7; i++) xt_drop(means[i]);
+    xt_loader_free(l);
+}
+
+static void resuming_gives_the_same_batches(void **state) {
+    (void)state;
+    int64_t all[2 * SAMPLES], rest[2 * SAMPLES];
+    xt_loader *l = xt_loader_new(arrays(), .batch = 5, .shuffle = XT_ON, .workers = 2);
+    assert_int_equal(labels_of(l, 2, all), 100);
+    xt_loader_set_epoch(l, 1, 4);
+    int n = 0;
+    for (xt_batch b; xt_next(l, &b); n += 5) {
+        assert_int_equal(b.index, 4 + n / 5);
+        assert_true(xt_read(b.y, rest + n, 5 * sizeof *rest));
+    }
+    assert_int_equal(n, 30);
+    assert_memory_equal(rest, all + 50 + 20, 30 * sizeof *rest);
+    xt_loader_free(l);
+}
+
+static xt_status broken(void *user, int64_t i, void *x, void *y) {
+    return i == 23 ? status_new(XT_DATA_LOSS, NULL, "the disk said no") : uneven(user, i, x, y);
+}
+
+static void errors_name_the_sample_and_come_in_order(void **state) {
+    (void)state;
+    for (int workers = 1; workers <= 4; workers += 3) {
+        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = broken, .name = "bad disk"});
+        xt_loader *l = xt_loader_new(d, .batch = 5, .workers = workers);
+        int n = 0;
+        for (xt_batch b; xt_next(l, &b);) n++;
+        assert_int_equal(n, 4); /* all batches before the one with the error */
+        const char *text = xt_status_message(xt_error());
+        if (!strstr(text, "bad disk: sample 23") || !strstr(text, "the disk said no") || !strstr(text, "test_data_loader.c")) fail_msg("%s", text);
+        xt_clear_error();
+        xt_loader_free(l);
+    }
+}
+
+/* --- streams ------------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct counting {
+    int64_t at, epoch;
+} counting;
+static int open_streams;
+
+static xt_status counting_open(void *user, int64_t epoch, void **out) {
+    counting *c = calloc(1, sizeof *c);
+    (void)user;
+    c->epoch = epoch;
+    open_streams++;
+    *out = c;
+    return NULL;
+}
+static xt_status counting_next(void *state, void *x, void *y, bool *at_end) {
+    counting *c = state;
+    if ((*at_end = c->at == 20 + c->epoch)) return NULL; /* epochs of different length */
+    memcpy(x, xs[c->at], sizeof xs[0]);
+    *(int64_t *)y = c->at++;
+    return NULL;
+}
+static void counting_close(void *state) {
+    open_streams--;
+    free(state);
+}
+static xt_dataset *stream(void) {
+    return xt_stream_dataset(&(xt_stream_desc){.struct_size = sizeof(xt_stream_desc), .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .open = counting_open, .next = counting_next, .close = counting_close});
+}
+
+static void streams_end_when_they_end(void **state) {
+    (void)state;
+    int64_t got[3 * SAMPLES];
+    xt_loader *l = xt_loader_new(stream(), .batch = 4, .pad_last = XT_ON);
+    assert_int_equal(xt_loader_batches(l), -1);
+    assert_int_equal(labels_of(l, 3, got), 20 + 21 + 22);
+    for (int i = 0; i < 22; i++) assert_int_equal(got[41 + i], i);
+    xt_loader_free(l);
+    l = xt_loader_new(stream(), .batch = 4); /* the short one is dropped */
+    assert_int_equal(labels_of(l, 3, got), 3 * 20);
+    xt_loader_set_epoch(l, 1, 3);
+    xt_batch b;
+    assert_true(xt_next(l, &b));
+    assert_int_equal(xt_read(b.y, got, 4 * sizeof *got), 1);
+    assert_int_equal(got[0], 12);
+    xt_loader_free(l);
+    l = xt_loader_new(stream(), .batch = 4, .limit = 2);
+    assert_int_equal(labels_of(l, 3, got), 3 * 8);
+    assert_int_equal(got[8], 0); /* each epoch begins the stream again */
+    xt_loader_free(l);
+    assert_int_equal(open_streams, 0);
+    assert_null(xt_loader_new(stream(), .shuffle = XT_ON));
+    assert_non_null(strstr(xt_status_message(xt_error()), "cannot be shuffled"));
+}
+
+/* --- further fields --------------------------------------------------------------------------------------------------------------------------------- */
+static xt_status weight_of(void *user, int64_t i, void *const *more) {
+    (void)user;
+    if (more[0]) *(float *)more[0] = (float)i / 2;
+    if (more[1]) ((int32_t *)more[1])[0] = (int32_t)i, ((int32_t *)more[1])[1] = -1;
+    return NULL;
+}
+
+static void further_fields(void **state) {
+    (void)state;
+    xt_dataset_desc d = {.struct_size = sizeof d, .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = uneven, .more = {{XT_F32, {0}}, {XT_I32, {2}}}, .get_more = weight_of};
+    int64_t last[] = {SAMPLES - 2, SAMPLES - 1};
+    xt_loader *l = xt_loader_new(xt_subset(xt_dataset_new(&d), last, 2), .batch = 2);
+    xt_batch b;
+    assert_true(xt_next(l, &b));
+    float w[2];
+    int32_t pairs[2][2];
+    assert_true(xt_read(b.more[0], w, sizeof w) && xt_read(b.more[1], pairs, sizeof pairs));
+    assert_true(w[0] == 24 && w[1] == 24.5f && pairs[0][0] == 48 && pairs[1][0] == 49 && pairs[1][1] == -1);
+    assert_true(xt_is_none(b.more[2]) && xt_is_none(b.mask));
+    xt_loader_free(l);
+    d.get_more = NULL;
+    assert_null(xt_dataset_new(&d));
+}
+
+/* --- throughput -------------------------------------------------------------------------------------------------------------------------------------- */
+static xt_status sleeping(void *user, int64_t i, void *x, void *y) {
+    usleep(2000);
+    return uneven(user, i - i % 5, x, y);
+}
+
+/* Samples that wait (a disk, the network) come twice as fast by two workers; four times by four. */
+static void workers_add_up(void **state) {
+    (void)state;
+    double seconds[2];
+    for (int k = 0; k < 2; k++) {
+        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 48, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
+        xt_loader *l = xt_loader_new(d, .batch = 4, .workers = k ? 4 : 1);
+        double began = monotonic_now();
+        int n = 0;
+        for (xt_batch b; xt_next(l, &b);) n++;
+        seconds[k] = monotonic_now() - began;
+        assert_int_equal(n, 12);
+        xt_loader_free(l);
+    }
+    print_message("12 batches of 4 samples of 2 ms: %.0f batches/s by 1 worker, %.0f by 4\n", 12 / seconds[0], 12 / seconds[1]);
+    assert_true(seconds[1] < seconds[0] * 0.75);
+    assert_true(xt_counter("loader_wait_ns") > 0);
+    assert_true(xt_counter("loader_workers") >= 4);
+}
+
+static char said[8192];
+static void listen(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev;
+    (void)user;
+    size_t at = strlen(said);
+    if (at + n < sizeof said) memcpy(said + at, text, n), said[at + n] = 0;
+}
+
+/* The loop of workers_add_up has waited for its loader most of the time: the cost summary says what to do. */
+static void the_summary_suggests_workers(void **state) {
+    (void)state;
+    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
+    xt_loader *l = xt_loader_new(d, .batch = 1);
+    for (int e = 0; e < 8; e++)
+        for (xt_batch b; xt_next(l, &b);) continue;
+    xt_loader_free(l);
+    xt_set_sink(listen, NULL);
+    xt_cost_summary();
+    xt_set_sink(NULL, NULL);
+    if (!strstr(said, "try .workers = ")) fail_msg("no advice in:\n%s", said);
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(workers_keep_the_order), TEST(last_batches), TEST(padding_is_masked), TEST(resuming_gives_the_same_batches), TEST(errors_name_the_sample_and_come_in_order),
+        TEST(streams_end_when_they_end), TEST(further_fields), TEST(workers_add_up), TEST(the_summary_suggests_workers),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,309 @@
+/* Datasets of files and of datasets: values, counts, and one sentence for each bad input. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+#include "base/base.h"
+#include "format/npy.h"
+#include "format/png.h"
+#include "format/safetensors.h"
+
+static char dir[64];
+
+static int begin(void **state) {
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/xt_data_XXXXXX");
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
+    char command[128];
+    xt_clear_error();
+    xt_finish();
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    return system(command) || live_get(LIVE_dataset) != 0;
+}
+
+static const char *in_dir(const char *name) {
+    static char path[4][256];
+    static int at;
+    at = (at + 1) % 4;
+    snprintf(path[at], sizeof path[at], "%s/%s", dir, name);
+    return path[at];
+}
+
+static void put_file(const char *name, const void *data, size_t n) {
+    assert_null(file_write_all(in_dir(name), data, n));
+}
+
+/* `d` must be NULL, with an error that says `part`. */
+static void refused(xt_dataset *d, const char *part) {
+    assert_null(d);
+    const char *text = xt_status_message(xt_error());
+    if (!strstr(text, part)) fail_msg("'%s' is not in: %s", part, text);
+    xt_clear_error();
+}
+
+static xt_dataset *numbers(int64_t n) { /* x = i as [1,1], y = -i */
+    static float x[64];
+    static int64_t y[64];
+    for (int i = 0; i < 64; i++) x[i] = (float)i, y[i] = -i;
+    return xt_array_dataset(x, (xt_spec){XT_F32, {1, 1}}, y, (xt_spec){XT_I64, {0}}, n);
+}
+
+static int64_t at(xt_dataset *d, int64_t i) {
+    float x;
+    int64_t y;
+    assert_null(xt_dataset_get(d, i, &x, &y));
+    assert_true((float)-y == x);
+    return (int64_t)x;
+}
+
+static xt_status twice(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y) {
+    float v = *(const float *)x_in;
+    ((double *)x)[0] = 2.0 * (double)v;
+    ((double *)x)[1] = *(int *)user;
+    *(int32_t *)y = (int32_t)(*(const int64_t *)y_in + i);
+    return NULL;
+}
+
+static void datasets_of_datasets(void **state) {
+    (void)state;
+    int tag = 7;
+    double x[2];
+    int32_t y;
+    xt_dataset *d = xt_map_dataset(numbers(10), (xt_spec){XT_F64, {2}}, (xt_spec){XT_I32, {0}}, twice, &tag);
+    assert_int_equal(xt_dataset_count(d), 10);
+    assert_null(xt_dataset_get(d, 4, x, &y));
+    assert_true(x[0] == 8 && x[1] == 7 && y == 0);
+    xt_dataset_free(d);
+
+    int64_t picks[] = {9, 0, 9}, wrong[] = {3, 10};
+    d = xt_subset(numbers(10), picks, 3);
+    assert_true(xt_dataset_count(d) == 3 && at(d, 0) == 9 && at(d, 1) == 0 && at(d, 2) == 9);
+    xt_dataset_free(d);
+    refused(xt_subset(numbers(10), wrong, 2), "index 1 is 10");
+
+    xt_dataset *parts[] = {numbers(3), xt_subset(numbers(10), picks, 0), numbers(2)};
+    d = xt_concat_datasets(3, parts);
+    assert_true(xt_dataset_count(d) == 5 && at(d, 2) == 2 && at(d, 3) == 0 && at(d, 4) == 1);
+    xt_status s = xt_dataset_get(d, 5, x, NULL);
+    assert_int_equal(xt_status_code(s), XT_OUT_OF_RANGE);
+    xt_status_free(s);
+    xt_dataset_free(d);
+    xt_dataset *other[] = {numbers(3), xt_drawn_digits(2, 1)};
+    refused(xt_concat_datasets(2, other), "other specs");
+}
+
+static void random_splits(void **state) {
+    (void)state;
+    xt_dataset *part[2], *again[2], *bad[2];
+    int64_t lengths[] = {14, 6}, short_ones[] = {14, 5};
+    assert_null(xt_random_split(numbers(20), 2, lengths, 3, part));
+    assert_null(xt_random_split(numbers(20), 2, lengths, 3, again));
+    int seen[20] = {0}, moved = 0;
+    for (int k = 0; k < 2; k++)
+        for (int64_t i = 0; i < lengths[k]; i++) {
+            seen[at(part[k], i)]++;
+            moved += at(part[k], i) != i;
+            assert_int_equal(at(part[k], i), at(again[k], i));
+        }
+    for (int i = 0; i < 20; i++) assert_int_equal(seen[i], 1);
+    assert_true(moved > 10);
+    for (int k = 0; k < 2; k++) xt_dataset_free(part[k]), xt_dataset_free(again[k]);
+    xt_status s = xt_random_split(numbers(20), 2, short_ones, 3, bad);
+    assert_non_null(strstr(xt_status_message(s), "add up to 19"));
+    xt_status_free(s);
+}
+
+/* --- pictures ------------------------------------------------------------------------------------------------------------------------------------- */
+static void augmentation(void **state) {
+    (void)state;
+    static float picture[2][4][5], out[2][4][5];
+    for (int i = 0; i < 40; i++) ((float *)picture)[i] = (float)(i + 1);
+    float mean[] = {1, 2}, std[] = {2, 4}, bad[] = {1, 0};
+    xt_spec spec = {XT_F32, {2, 4, 5}};
+    xt_dataset *d = xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .mean = mean, .std = std);
+    assert_null(xt_dataset_get(d, 0, out, NULL));
+    for (int i = 0; i < 40; i++) assert_true(fabsf(((float *)out)[i] - (((float *)picture)[i] - mean[i / 20]) / std[i / 20]) < 1e-6f);
+    xt_dataset_free(d);
+    refused(xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .std = bad), "std[1] = 0");
+    refused(xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .crop_padding = 4), "crop_padding = 4");
+    refused(xt_augment(xt_map_dataset(numbers(1), (xt_spec){XT_F32, {2}}, (xt_spec){0}, twice, NULL), .flip = XT_ON), "no pictures");
+
+    /* Through a loader: each epoch draws anew, two loaders with the same seed draw alike, and every picture is a shifted, perhaps mirrored one. */
+    static float seen[2][6][2][4][5];
+    for (int run = 0; run < 2; run++) {
+        d = xt_augment(xt_array_dataset(picture, spec, NULL, (xt_spec){0}, 1), .crop_padding = 2, .flip = XT_ON);
+        xt_loader *l = xt_loader_new(d, .batch = 1, .seed = 9, .workers = 1 + run);
+        for (int e = 0; e < 6; e++)
+            for (xt_batch b; xt_next(l, &b);) assert_true(xt_read(b.x, seen[run][e], sizeof seen[run][e]));
+        xt_loader_free(l);
+    }
+    assert_memory_equal(seen[0], seen[1], sizeof seen[0]);
+    int different = 0;
+    for (int e = 0; e < 6; e++) {
+        different += memcmp(seen[0][e], seen[0][0], sizeof seen[0][e]) != 0;
+        bool found = false;
+        for (int down = -2; down <= 2; down++)
+            for (int right = -2; right <= 2; right++)
+                for (int flip = 0; flip < 2; flip++) {
+                    bool same = true;
+                    for (int c = 0; c < 2; c++)
+                        for (int r = 0; r < 4; r++)
+                            for (int q = 0; q < 5; q++) {
+                                int fr = r + down, fq = (flip ? 4 - q : q) + right;
+                                float want = fr >= 0 && fr < 4 && fq >= 0 && fq < 5 ? picture[c][fr][fq] : 0;
+                                same &= seen[0][e][c][r][q] == want;
+                            }
+                    found |= same;
+                }
+        assert_true(found);
+    }
+    assert_true(different > 0);
+}
+
+static void image_folders(void **state) {
+    (void)state;
+    mkdir(in_dir("dogs"), 0755);
+    mkdir(in_dir("cats"), 0755);
+    uint8_t rgb[4 * 6 * 3]; /* 6 wide, 4 high: red grows to the right */
+    for (int i = 0; i < 24; i++) rgb[3 * i] = (uint8_t)(i % 6 * 10), rgb[3 * i + 1] = 100, rgb[3 * i + 2] = 255;
+    assert_null(png_write_rgb(in_dir("dogs/b.png"), 6, 4, rgb));
+    assert_null(png_write_rgb(in_dir("cats/a.png"), 6, 4, rgb));
+    put_file("cats/notes.txt", "x", 1);
+    xt_dataset *d = xt_image_folder(dir, 4);
+    assert_int_equal(xt_dataset_count(d), 2);
+    assert_string_equal(xt_image_folder_class(d, 0), "cats");
+    assert_string_equal(xt_image_folder_class(d, 1), "dogs");
+    assert_null(xt_image_folder_class(d, 2));
+    float x[3][4][4];
+    int64_t y;
+    assert_null(xt_dataset_get(d, 1, x, &y));
+    assert_int_equal(y, 1);
+    for (int q = 0; q < 4; q++) assert_true(fabsf(x[0][2][q] - (float)(q + 1) * 10 / 255) < 1e-6f); /* one column is cut off on each side */
+    assert_true(fabsf(x[1][0][0] - 100.0f / 255) < 1e-6f && x[2][3][3] == 1);
+    xt_dataset_free(d);
+    d = xt_image_folder(dir, 2);
+    float half[3][2][2];
+    assert_null(xt_dataset_get(d, 0, half, &y));
+    assert_true(y == 0 && fabsf(half[0][0][0] - 15.0f / 255) < 1e-6f && fabsf(half[0][1][1] - 35.0f / 255) < 1e-6f);
+    xt_dataset_free(d);
+    put_file("cats/broken.png", "\x89PNG no more", 12);
+    d = xt_image_folder(dir, 2);
+    xt_status s = xt_dataset_get(d, 1, half, &y);
+    assert_non_null(strstr(xt_status_message(s), "broken.png is no PNG picture"));
+    xt_status_free(s);
+    xt_dataset_free(d);
+    refused(xt_image_folder(in_dir("none"), 2), "cannot be read");
+    refused(xt_image_folder(in_dir("dogs"), 2), "has no pictures");
+}
+
+static void cifar(void **state) {
+    (void)state;
+    static uint8_t record[3 * 3073];
+    for (int i = 0; i < 3; i++) {
+        record[i * 3073] = (uint8_t)(i + 4);
+        for (int k = 0; k < 3072; k++) record[i * 3073 + 1 + k] = (uint8_t)(k + i);
+    }
+    mkdir(in_dir("cifar-10-batches-bin"), 0755);
+    for (int k = 1; k <= 5; k++) {
+        char name[64];
+        snprintf(name, sizeof name, "cifar-10-batches-bin/data_batch_%d.bin", k);
+        put_file(name, record, k == 5 ? sizeof record : 3073);
+    }
+    put_file("test_batch.bin", record, sizeof record);
+    static float x[3072];
+    int64_t y;
+    xt_dataset *d = xt_cifar10(dir, "train");
+    assert_int_equal(xt_dataset_count(d), 7);
+    assert_null(xt_dataset_get(d, 6, x, &y));
+    assert_true(y == 6 && fabsf(x[100] - 102.0f / 255) < 1e-6f);
+    xt_dataset_free(d);
+    d = xt_cifar10(dir, "test");
+    assert_int_equal(xt_dataset_count(d), 3);
+    xt_dataset_free(d);
+    put_file("test.bin", record, 2 * 3074 > sizeof record ? 3074 : 2 * 3074); /* labels: 4, then 0 */
+    d = xt_cifar100(dir, "test");
+    assert_null(xt_dataset_get(d, 0, x, &y));
+    assert_true(y == 0 && fabsf(x[0] - 1.0f / 255) < 1e-6f);
+    xt_dataset_free(d);
+    put_file("test_batch.bin", record, 3000);
+    refused(xt_cifar10(dir, "test"), "ends inside record 0");
+    record[3073] = 10;
+    put_file("test_batch.bin", record, sizeof record);
+    refused(xt_cifar10(dir, "test"), "label 10 at offset 3073");
+    refused(xt_cifar10(dir, "validation"), "the split");
+    refused(xt_cifar100(dir, "train"), "train.bin");
+}
+
+/* --- files of arrays and text ------------------------------------------------------------------------------------------------------------------------ */
+static void put_npy(const char *name, xt_dtype t, int rank, const int64_t *dims, const void *data, size_t bytes) {
+    xt_array a = {.dtype = t, .rank = rank, .data = (void *)data, .bytes = bytes};
+    memcpy(a.dims, dims, (size_t)rank * sizeof *dims);
+    str s = STR_INIT;
+    assert_null(npy_header(&a, &s));
+    str_appendn(&s, data, bytes);
+    put_file(name, s.data, s.len);
+    str_free(&s);
+}
+
+static void files_of_arrays(void **state) {
+    (void)state;
+    float x[3][2] = {{1, 2}, {3, 4}, {5, 6}}, got[2];
+    int64_t y[3] = {7, 8, 9}, dims[] = {3, 2}, label;
+    put_npy("x.npy", XT_F32, 2, dims, x, sizeof x);
+    put_npy("y.npy", XT_I64, 1, dims, y, sizeof y);
+    put_npy("y2.npy", XT_I64, 1, dims + 1, y, 2 * sizeof *y);
+    xt_dataset *d = xt_npy_dataset(in_dir("x.npy"), in_dir("y.npy"));
+    assert_int_equal(xt_dataset_count(d), 3);
+    assert_null(xt_dataset_get(d, 1, got, &label));
+    assert_true(got[0] == 3 && got[1] == 4 && label == 8);
+    xt_dataset_free(d);
+    refused(xt_npy_dataset(in_dir("x.npy"), in_dir("y2.npy")), "x has 3 samples, y has 2");
+    refused(xt_npy_dataset(in_dir("z.npy"), NULL), "z.npy");
+
+    st_writer *w;
+    assert_null(st_create(in_dir("a.safetensors"), &w));
+    assert_null(st_declare(w, "images", XT_F32, 2, dims));
+    assert_null(st_declare(w, "labels", XT_I64, 1, dims));
+    assert_null(st_data(w, x, sizeof x));
+    assert_null(st_data(w, y, sizeof y));
+    assert_null(st_commit(w));
+    d = xt_safetensors_dataset(in_dir("a.safetensors"), "images", "labels");
+    assert_null(xt_dataset_get(d, 2, got, &label));
+    assert_true(got[1] == 6 && label == 9 && xt_dataset_x(d).dims[0] == 2 && xt_dataset_x(d).dims[1] == 0);
+    xt_dataset_free(d);
+    refused(xt_safetensors_dataset(in_dir("a.safetensors"), "image", NULL), "has no tensor image");
+}
+
+static void text_windows(void **state) {
+    (void)state;
+    put_file("t.txt", "hello world", 11);
+    int64_t x[4], y[4];
+    xt_dataset *d = xt_text_dataset(in_dir("t.txt"), 4, 3);
+    assert_int_equal(xt_dataset_count(d), 3); /* at 0, 3, 6: 6 + 4 + 1 = 11 */
+    assert_null(xt_dataset_get(d, 2, x, y));
+    for (int k = 0; k < 4; k++) assert_true(x[k] == "worl"[k] && y[k] == "orld"[k]);
+    xt_dataset_free(d);
+    d = xt_text_dataset(in_dir("t.txt"), 10, 0);
+    assert_int_equal(xt_dataset_count(d), 1);
+    xt_dataset_free(d);
+    refused(xt_text_dataset(in_dir("t.txt"), 11, 0), "has 11 bytes");
+    refused(xt_text_dataset(in_dir("t.txt"), 0, 0), "seq 0");
+}
+
+int main(void) {
+#define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        TEST(datasets_of_datasets), TEST(random_splits), TEST(augmentation), TEST(image_folders), TEST(cifar), TEST(files_of_arrays), TEST(text_windows),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
