@@ -125,6 +125,20 @@ typedef struct xt_lion_opts {
 #define XT_LION_(net, ...) xt_lion_opt(net, XT_OPTS(xt_lion_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_lion_opt(xt_module *net, xt_lion_opts o);
 
+/* LAMB (You et al. 2020, arXiv 1904.00962): Adam whose step is scaled a parameter to its own norm; for very large batches. */
+typedef struct xt_lamb_opts {
+    size_t struct_size;
+    double lr;            /* 0 = 1e-3 */
+    double beta1, beta2;  /* 0 = 0.9, 0.999 */
+    double eps;           /* 0 = 1e-6 */
+    double weight_decay;  /* 0 = 0.01; negative = none */
+    double clip_norm, clip_value, clip_norm_type;
+    xt_switch maximize;
+} xt_lamb_opts;
+#define xt_lamb(...) XT_LAMB_(__VA_ARGS__, )
+#define XT_LAMB_(net, ...) xt_lamb_opt(net, XT_OPTS(xt_lamb_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_lamb_opt(xt_module *net, xt_lamb_opts o);
+
 /* Adafactor (Shazeer and Stern 2018), in PyTorch's form: second moments of matrices kept as row and column means. */
 typedef struct xt_adafactor_opts {
     size_t struct_size;

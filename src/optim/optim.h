@@ -70,7 +70,7 @@ typedef struct optim_kind {
     void (*update)(optim_update *u);
 } optim_kind;
 extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax, optim_nadam, optim_radam, optim_lion,
-    optim_adafactor;
+    optim_lamb, optim_adafactor;
 
 typedef struct optim_counter {
     xt_tensor count; /* f32 scalar */

@@ -33,6 +33,26 @@ class Lion(torch.optim.Optimizer):
                 m.mul_(b2).add_(p.grad, alpha=1 - b2)
 
 
+class Lamb(torch.optim.Optimizer):
+    """Algorithm 2 of arXiv 1904.00962, without a bound on the norms."""
+
+    def __init__(self, params, lr=1e-3, betas=(0.9, 0.999), eps=1e-6, weight_decay=0.01):
+        super().__init__(params, dict(lr=lr, betas=betas, eps=eps, weight_decay=weight_decay))
+
+    @torch.no_grad()
+    def step(self):
+        for g in self.param_groups:
+            b1, b2 = g["betas"]
+            for p in g["params"]:
+                s = self.state[p]
+                s["step"] = s.get("step", 0) + 1
+                m = s.setdefault("exp_avg", torch.zeros_like(p)).mul_(b1).add_(p.grad, alpha=1 - b1)
+                v = s.setdefault("exp_avg_sq", torch.zeros_like(p)).mul_(b2).addcmul_(p.grad, p.grad, value=1 - b2)
+                r = m / (1 - b1 ** s["step"]) / ((v / (1 - b2 ** s["step"])).sqrt() + g["eps"]) + g["weight_decay"] * p
+                ratio = p.norm() / r.norm() if p.norm() > 0 and r.norm() > 0 else 1.0
+                p -= g["lr"] * ratio * r
+
+
 def fresh():
     return torch.nn.Parameter(w0.clone()), torch.nn.Parameter(b0.clone())
 
@@ -86,6 +106,8 @@ run("radam", lambda p: o.RAdam(p, **K))
 run("radam_all", lambda p: o.RAdam(p, lr=0.05, betas=(0.8, 0.99), weight_decay=0.1, decoupled_weight_decay=True, **K))
 run("lion", lambda p: Lion(p))
 run("lion_all", lambda p: Lion(p, lr=0.01, betas=(0.8, 0.95), weight_decay=0.1))
+run("lamb", lambda p: Lamb(p))
+run("lamb_all", lambda p: Lamb(p, lr=0.02, betas=(0.8, 0.95), eps=1e-3, weight_decay=0.0))
 run("adafactor", lambda p: o.Adafactor(p, **K))
 run("adafactor_all", lambda p: o.Adafactor(p, lr=0.1, beta2_decay=-0.5, eps=(1e-5, 1e-2), d=2.0, weight_decay=0.1, maximize=True, **K))
 run("groups", lambda p: o.AdamW([dict(params=p[:1]), dict(params=p[1:], lr=0.005, weight_decay=0.0)], lr=0.05, **K))

@@ -76,6 +76,8 @@ static void compare_states(const parity_file *f, const char *name, const xt_opti
     R(radam_all, xt_radam(m, .lr = 0.05, .beta1 = 0.8, .beta2 = 0.99, .weight_decay = 0.1, .decoupled_weight_decay = XT_ON))                         \
     R(lion, xt_lion(m))                                                                                                                              \
     R(lion_all, xt_lion(m, .lr = 0.01, .beta1 = 0.8, .beta2 = 0.95, .weight_decay = 0.1))                                                            \
+    R(lamb, xt_lamb(m))                                                                                                                              \
+    R(lamb_all, xt_lamb(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = -1))                                                \
     R(adafactor, xt_adafactor(m))                                                                                                                    \
     R(adafactor_all,                                                                                                                                 \
       xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2, .weight_decay = 0.1, .maximize = XT_ON))                   \
