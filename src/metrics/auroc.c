@@ -42,7 +42,7 @@ static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, i
     xt_tensor levels = xt_mul_scalar_at(src, xt_arange_at(src, t, XT_F32), 1.0 / (double)(t - 1)); /* [T] */
     xt_tensor above = xt_cast_at(src, xt_ge_at(src, xt_unsqueeze_at(src, scores, -1), levels), XT_F32); /* [N,C,T] */
     xt_tensor is = xt_unsqueeze_at(src, truth, -1), not = xt_add_scalar_at(src, xt_mul_scalar_at(src, is, -1), 1);
-    xt_tensor parts[4] = {xt_sum_axis_at(src, xt_mul_at(src, above, is), 0), xt_sum_axis_at(src, xt_mul_at(src, above, not), 0),
+    xt_tensor parts[4] = {xt_sum_axis_at(src, xt_mul_at(src, above, is), 0), xt_sum_axis_at(src, xt_mul_at(src, above, not ), 0),
                           xt_sum_axis_at(src, truth, 0), xt_sum_axis_at(src, xt_squeeze_at(src, not, -1), 0)};
     for (int i = 0; i < 4; i++) parts[i] = xt_flatten_at(src, parts[i], 0);
     return xt_concat_at(src, 4, parts, 0);
@@ -60,7 +60,8 @@ xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_
     if (t < 2 || t > 10000)
         m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_auroc.thresholds = %d is out of range: expected 2 to 10000 (default 200)", o.thresholds);
     else if (!fits(s, l))
-        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_auroc: scores are %s with %d dims and labels %s with %d dims: float [N] or [N,C] and int [N] of the same N",
+        m.sums = lazy_error(src, XT_INVALID_ARGUMENT,
+                            "xt_auroc: scores are %s with %d dims and labels %s with %d dims: float [N] or [N,C] and int [N] of the same N",
                             xt_dtype_name(s->dtype), (int)s->rank, xt_dtype_name(l->dtype), (int)l->rank);
     if (lazy_is_error(m.sums)) return m;
     xt_no_grad_begin();

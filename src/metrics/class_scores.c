@@ -13,10 +13,11 @@ static bool fits(const xt_src *src, const char *what, xt_tensor out, xt_tensor l
         *failed = (xt_metric){.numerator = t ? labels : out, .denominator = t ? labels : out};
         return false;
     }
-    if (t->rank == 2 && l->rank == 1 && l->dims[0] == t->dims[0] && ir_dtype_is_int(l->dtype) && t->dims[1] <= MOST_CLASSES && t->count > 0) return true;
-    failed->sums = failed->numerator =
-        lazy_error(src, XT_INVALID_ARGUMENT, "%s: out has %d dims (%lld classes) and labels are %s with %d dims: [N,C] with at most %d classes, int [N]", what,
-                   (int)t->rank, (long long)xt_dim(out, -1), xt_dtype_name(l->dtype), (int)l->rank, MOST_CLASSES);
+    if (t->rank == 2 && l->rank == 1 && l->dims[0] == t->dims[0] && ir_dtype_is_int(l->dtype) && t->dims[1] <= MOST_CLASSES && t->count > 0)
+        return true;
+    failed->sums = failed->numerator = lazy_error(
+        src, XT_INVALID_ARGUMENT, "%s: out has %d dims (%lld classes) and labels are %s with %d dims: [N,C] with at most %d classes, int [N]", what,
+        (int)t->rank, (long long)xt_dim(out, -1), xt_dtype_name(l->dtype), (int)l->rank, MOST_CLASSES);
     return false;
 }
 
@@ -68,14 +69,16 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
     xt_metric m = {.finish = finish_scores, .arg = (double)score * 8 + (double)average};
     lazy_begin(src);
     if ((unsigned)score > XT_SCORE_BALANCED_ACCURACY || (unsigned)average > XT_WEIGHTED) {
-        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_class_score: score %d, average %d: an xt_class_score and an xt_average are needed", (int)score, (int)average);
+        m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_class_score: score %d, average %d: an xt_class_score and an xt_average are needed",
+                            (int)score, (int)average);
         return m;
     }
     if (!fits(src, "xt_class_score", out, labels, &m)) return m;
     xt_tensor predicted, actual;
     xt_no_grad_begin();
     hot(src, out, labels, &predicted, &actual);
-    xt_tensor parts[] = {xt_sum_axis_at(src, xt_mul_at(src, predicted, actual), 0), xt_sum_axis_at(src, predicted, 0), xt_sum_axis_at(src, actual, 0)};
+    xt_tensor parts[] = {xt_sum_axis_at(src, xt_mul_at(src, predicted, actual), 0), xt_sum_axis_at(src, predicted, 0),
+                         xt_sum_axis_at(src, actual, 0)};
     m.sums = xt_concat_at(src, 3, parts, 0);
     xt_no_grad_end();
     return m;

@@ -24,9 +24,9 @@ typedef struct log_value {
 } log_value;
 typedef struct log_row { /* valid during the call */
     log_stage stage;
-    bool epoch_level;    /* values accumulated over the epoch; else of the last window */
+    bool epoch_level; /* values accumulated over the epoch; else of the last window */
     int64_t step, epoch, batch, samples; /* step: optimizer steps */
-    double wall;         /* seconds since 1970 */
+    double wall; /* seconds since 1970 */
     size_t n;
     const log_value *values;
 } log_row;
@@ -41,17 +41,17 @@ void log_add_sink(const log_sink *s);
 void log_set_default_sinks(void (*open)(void));
 void log_remove_sink(const log_sink *s); /* waits for rows under way, then closes it */
 
-void log_set_stage(log_stage s);         /* of this thread; LOG_TRAIN at first */
+void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
-void log_window_begin(void);             /* the current stage's next step begins a new window (plain loops: every optimizer step) */
-void log_epoch_begin(log_stage s);       /* the next step of that stage begins from empty sums */
+void log_window_begin(void); /* the current stage's next step begins a new window (plain loops: every optimizer step) */
+void log_epoch_begin(log_stage s); /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
 void log_emit(log_stage s, bool epoch_level, int64_t step);
-int64_t log_epoch_rows(log_stage s);     /* rows of epoch values that log_emit has sent on their way in this process */
-void log_drain(void);                    /* until all rows are written (validation results, end of fit) */
-void log_close(void);                    /* drains, closes the sinks, forgets the metrics */
-double log_latest(const char *name);     /* newest written value; NaN if none. Any thread. */
+int64_t log_epoch_rows(log_stage s); /* rows of epoch values that log_emit has sent on their way in this process */
+void log_drain(void); /* until all rows are written (validation results, end of fit) */
+void log_close(void); /* drains, closes the sinks, forgets the metrics */
+double log_latest(const char *name); /* newest written value; NaN if none. Any thread. */
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
 size_t log_sums(const char *name, double *out, size_t n); /* newest written sums of a metric that has some; their number, 0 if none */
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */

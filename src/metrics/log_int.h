@@ -9,7 +9,7 @@ typedef struct log_metric {
     char *name;
     xt_log_opts o; /* settled */
     src_id src;
-    int64_t at, count;       /* its rows in the state */
+    int64_t at, count; /* its rows in the state */
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
     double arg;
 } log_metric;
@@ -23,10 +23,10 @@ typedef struct log_set { /* one stage */
     size_t n, cap;
     log_pending *pending;
     size_t n_pending, cap_pending;
-    xt_tensor state;   /* [rows, LOG_COLUMNS] */
+    xt_tensor state; /* [rows, LOG_COLUMNS] */
     int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;
-    bool fresh;        /* something was recorded since the last row */
+    bool fresh; /* something was recorded since the last row */
 } log_set;
 typedef struct log_engine { /* of a thread */
     log_set sets[LOG_STAGE_COUNT];
@@ -36,8 +36,8 @@ typedef struct log_engine { /* of a thread */
 } log_engine;
 
 log_engine *log_engine_get(void);
-log_engine *log_engine_peek(void);      /* NULL when nothing was logged on this thread */
-void log_record_step(log_engine *e);    /* before a boundary */
-void log_observe_boundaries(void);      /* once per process */
+log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
+void log_record_step(log_engine *e); /* before a boundary */
+void log_observe_boundaries(void); /* once per process */
 
 #endif

@@ -31,7 +31,9 @@ log_engine *log_engine_get(void) {
     return e;
 }
 
-log_engine *log_engine_peek(void) { return engine; }
+log_engine *log_engine_peek(void) {
+    return engine;
+}
 
 void log_set_stage(log_stage s) {
     log_engine *e = log_engine_get();
@@ -67,8 +69,10 @@ void log_epoch_begin(log_stage s) {
 
 void xt_log_every_n_steps(int64_t n) {
     log_engine *e = log_engine_get();
-    if (n < 1) lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
-    else if (e) e->every = n;
+    if (n < 1)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
+    else if (e)
+        e->every = n;
 }
 
 /* --- xt_log -------------------------------------------------------------------------------------------------------------------------------- */
@@ -79,14 +83,17 @@ static void settle_options(log_engine *e, xt_log_opts *o) {
     if (o->reduce == XT_REDUCE_DEFAULT) o->reduce = XT_MEAN;
 }
 
-static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count, xt_metric_finish finish, double arg) {
+static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count, xt_metric_finish finish,
+                             double arg) {
     log_set *set = &e->sets[e->stage];
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
         if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist) {
             char at[256];
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s with other options (on_step, on_epoch, reduce, sync_dist must agree)", name, src_text(m->src, at, sizeof at)));
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                                 "xt_log \"%s\": logged at %s with other options (on_step, on_epoch, reduce, sync_dist must agree)", name,
+                                 src_text(m->src, at, sizeof at)));
             return NULL;
         }
         if (m->count != count || m->finish != finish || m->arg != arg) {
@@ -150,7 +157,8 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
     if (type->count != 1) {
         str text = STR_INIT;
         ir_type_print(type, &text);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is %s; a logged value has one element (xt_mean of it?)", name ? name : "", str_cstr(&text)));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is %s; a logged value has one element (xt_mean of it?)",
+                             name ? name : "", str_cstr(&text)));
         str_free(&text);
         return;
     }
@@ -172,7 +180,8 @@ static void log_sums_of(const xt_src *src, const char *name, xt_metric m, xt_log
         return;
     }
     if (t->count < 1 || t->count > MOST_SUMS)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log_metric \"%s\": it has %lld sums; 1 to %d can be logged", name ? name : "", (long long)t->count, MOST_SUMS));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log_metric \"%s\": it has %lld sums; 1 to %d can be logged", name ? name : "",
+                             (long long)t->count, MOST_SUMS));
     else
         note(src, name, (noted){.value = m.sums, .weight_value = 1, .count = t->count, .finish = m.finish, .arg = m.arg}, o);
 }
@@ -198,7 +207,8 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
 xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
     xt_no_grad_begin();
     xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
-    xt_metric m = {.numerator = xt_sum_at(src, xt_cast_at(src, hit, XT_F32)), .denominator = xt_full_at(src, (double)xt_numel(labels), XT_F32, (int64_t[]){0})};
+    xt_metric m = {.numerator = xt_sum_at(src, xt_cast_at(src, hit, XT_F32)),
+                   .denominator = xt_full_at(src, (double)xt_numel(labels), XT_F32, (int64_t[]){0})};
     xt_no_grad_end();
     return m;
 }
@@ -282,8 +292,12 @@ static bool make_room(log_set *set, const xt_src *src) {
     return !lazy_is_error(set->state);
 }
 
-static double epoch_begins(void *set) { return ((const log_set *)set)->epoch_begins; }
-static double window_begins(void *set) { return ((const log_set *)set)->window_begins; }
+static double epoch_begins(void *set) {
+    return ((const log_set *)set)->epoch_begins;
+}
+static double window_begins(void *set) {
+    return ((const log_set *)set)->window_begins;
+}
 
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
 static void recorded(void *user) {

@@ -13,7 +13,7 @@ typedef struct row_metric {
     char *name;
     xt_reduce reduce;
     bool on_level, sync, prog_bar; /* on_level: belongs to this row */
-    int64_t at, count;             /* its rows of the state */
+    int64_t at, count; /* its rows of the state */
     xt_metric_finish finish;
     double arg;
 } row_metric;
@@ -21,7 +21,7 @@ typedef struct job {
     log_row row;
     row_metric *metrics; /* NULL: a host row, whose values are ready */
     size_t n;
-    float *data;         /* [rows, LOG_COLUMNS] */
+    float *data; /* [rows, LOG_COLUMNS] */
     log_value *values;
     struct job *next;
 } job;
@@ -30,7 +30,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     job *head, *tail;
-    int under_way;       /* asked for, not written */
+    int under_way; /* asked for, not written */
     bool running;
     log_sink sinks[16];
     size_t n_sinks;
@@ -80,7 +80,9 @@ static xt_status same_names(const job *j) {
             str names = STR_INIT;
             for (size_t i = 0; i < j->n; i++)
                 if (j->metrics[i].sync) str_printf(&names, " %s", j->metrics[i].name);
-            s = status_new(XT_FAILED_PRECONDITION, NULL, "ranks logged different names with sync_dist in step %lld: rank %d differs from rank 0; this rank logged:%s", (long long)j->row.step, r, str_cstr(&names));
+            s = status_new(XT_FAILED_PRECONDITION, NULL,
+                           "ranks logged different names with sync_dist in step %lld: rank %d differs from rank 0; this rank logged:%s",
+                           (long long)j->row.step, r, str_cstr(&names));
             str_free(&names);
         }
     base_free(all);
@@ -264,8 +266,10 @@ static void enqueue(job *j) {
         lg.running = true;
     }
     if (lg.running) {
-        if (lg.tail) lg.tail->next = j;
-        else lg.head = j;
+        if (lg.tail)
+            lg.tail->next = j;
+        else
+            lg.head = j;
         lg.tail = j;
     } else {
         lg.under_way--;
@@ -303,7 +307,13 @@ static double now(void) {
 
 static void begin_row(job *j, log_stage s, bool epoch_level, int64_t step) {
     const lazy_position *p = lazy_position_of_thread();
-    j->row = (log_row){.stage = s, .epoch_level = epoch_level, .step = step, .epoch = p->epoch, .batch = p->batch, .samples = p->samples * world_get()->size, .wall = now()};
+    j->row = (log_row){.stage = s,
+                       .epoch_level = epoch_level,
+                       .step = step,
+                       .epoch = p->epoch,
+                       .batch = p->batch,
+                       .samples = p->samples * world_get()->size,
+                       .wall = now()};
     pthread_mutex_lock(&lg.lock);
     lg.under_way++;
     pthread_mutex_unlock(&lg.lock);
@@ -311,7 +321,9 @@ static void begin_row(job *j, log_stage s, bool epoch_level, int64_t step) {
 
 static _Atomic(int64_t) epoch_rows[LOG_STAGE_COUNT];
 
-int64_t log_epoch_rows(log_stage s) { return atomic_load(&epoch_rows[s]); }
+int64_t log_epoch_rows(log_stage s) {
+    return atomic_load(&epoch_rows[s]);
+}
 
 void log_emit(log_stage s, bool epoch_level, int64_t step) {
     log_engine *e = log_engine_peek();
@@ -376,7 +388,9 @@ void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values) 
 static void (*default_sinks)(void);
 static atomic_bool defaults_opened;
 
-void log_set_default_sinks(void (*open)(void)) { default_sinks = open; }
+void log_set_default_sinks(void (*open)(void)) {
+    default_sinks = open;
+}
 
 void log_drain(void) {
     pthread_mutex_lock(&lg.lock);
@@ -390,7 +404,9 @@ void log_add_sink(const log_sink *s) {
     pthread_mutex_unlock(&lg.lock);
 }
 
-bool log_has_sinks(void) { return lg.n_sinks > 0; }
+bool log_has_sinks(void) {
+    return lg.n_sinks > 0;
+}
 
 void log_remove_sink(const log_sink *s) {
     log_drain();

@@ -97,8 +97,8 @@ static xt_tensor row(const xt_src *src, xt_tensor t) {
 xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
     xt_tensor y = xt_cast_at(src, target, XT_F32), d = xt_sub__at(src, xt_cast_at(src, out, XT_F32), y);
-    xt_tensor parts[] = {row(src, count_of(src, (double)xt_numel(target))), row(src, xt_sum_at(src, y)), row(src, xt_sum_at(src, xt_square_at(src, y))),
-                         row(src, xt_sum_at(src, xt_square_at(src, d)))};
+    xt_tensor parts[] = {row(src, count_of(src, (double)xt_numel(target))), row(src, xt_sum_at(src, y)),
+                         row(src, xt_sum_at(src, xt_square_at(src, y))), row(src, xt_sum_at(src, xt_square_at(src, d)))};
     xt_metric m = {.sums = xt_concat_at(src, 4, parts, 0), .finish = finish_r2};
     if (xt_numel(out) != xt_numel(target) && !lazy_is_error(m.sums))
         m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_r2: out has %lld elements and the target %lld; they must agree", (long long)xt_numel(out),

@@ -43,7 +43,8 @@ xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t) {
     lazy_begin(src);
     if (!r) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_running_mean: the running mean is NULL");
     if (!type) return t;
-    if (type->count != 1) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_running_mean: the tensor has %lld elements; one is needed", (long long)type->count);
+    if (type->count != 1)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_running_mean: the tensor has %lld elements; one is needed", (long long)type->count);
     xt_no_grad_begin();
     xt_tensor v = xt_reshape_at(src, xt_cast_at(src, t, XT_F32), XT_DIMS_(1, 0));
     xt_tensor n = xt_slice_at(src, r->ring, 0, r->window, r->window + 1); /* [1] */

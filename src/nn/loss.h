@@ -32,9 +32,9 @@ ir_value *loss_splat(ir_builder *b, const ir_value *like, double v);
 ir_value *loss_times(ir_builder *b, ir_value *x, double v);
 ir_value *loss_plus(ir_builder *b, ir_value *x, double v);
 ir_value *loss_where(ir_builder *b, ir_cmp_dir dir, ir_value *x, double v, ir_value *yes, ir_value *no); /* x dir v ? yes : no */
-ir_value *loss_positive(ir_builder *b, ir_value *x);   /* max(0, x) with derivative 1 at 0, as PyTorch's clamp_min */
-ir_value *loss_softplus(ir_builder *b, ir_value *x);   /* log(1 + exp(x)) without overflow */
-ir_value *loss_root(ir_builder *b, ir_value *x);       /* sqrt with derivative 0 at 0 */
+ir_value *loss_positive(ir_builder *b, ir_value *x); /* max(0, x) with derivative 1 at 0, as PyTorch's clamp_min */
+ir_value *loss_softplus(ir_builder *b, ir_value *x); /* log(1 + exp(x)) without overflow */
+ir_value *loss_root(ir_builder *b, ir_value *x); /* sqrt with derivative 0 at 0 */
 ir_value *loss_raise(ir_builder *b, ir_value *x, double least); /* max(x, least), its derivative that of x everywhere (clamped under no_grad) */
 ir_value *loss_sum_all(ir_builder *b, ir_value *x);
 ir_value *loss_sum_axis(ir_builder *b, ir_value *x, int64_t axis);

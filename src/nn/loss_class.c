@@ -6,7 +6,7 @@
 typedef struct classes {
     loss l;
     ir_value *x, *labels, *weight; /* weight [C] at x's shape, or NULL */
-    int64_t axis, count;           /* the class axis of x and its size */
+    int64_t axis, count; /* the class axis of x and its size */
     double smoothing;
 } classes;
 
@@ -33,7 +33,8 @@ static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool 
         c->axis = rank == 1 ? 0 : 1;
     if (probabilities) {
         if (labels->rank == x->rank && memcmp(labels->dims, x->dims, x->rank * sizeof *x->dims) == 0) return true;
-        return wrong_shapes(c, x, labels, "float labels are probabilities and have the scores' shape; class numbers are integers, xt_cast them to XT_I64");
+        return wrong_shapes(c, x, labels,
+                            "float labels are probabilities and have the scores' shape; class numbers are integers, xt_cast them to XT_I64");
     }
     bool first = without_axis(x, labels, c->axis), last = without_axis(x, labels, rank - 1);
     if (!asked && rank > 2 && first && last)
@@ -42,7 +43,8 @@ static bool find_axis(classes *c, const ir_type *x, const ir_type *labels, bool 
         c->axis = rank - 1;
         return true;
     }
-    return first || wrong_shapes(c, x, labels, "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) or the last one ([N,T,C])");
+    return first || wrong_shapes(c, x, labels,
+                                 "labels have the scores' shape without the class axis, which is dim 1 ([N,C,d1,...]) or the last one ([N,T,C])");
 }
 
 static bool open_classes(classes *c, const xt_src *src, const char *what, xt_tensor scores, xt_tensor labels, xt_tensor weight, int axis,
@@ -70,8 +72,8 @@ static bool open_classes(classes *c, const xt_src *src, const char *what, xt_ten
     if (probabilities) c->labels = ir_convert(c->l.b, c->labels, v[0]->type->dtype);
     if (v[1] && (v[1]->type->rank != 1 || v[1]->type->dims[0] != c->count)) {
         ops_text sw;
-        c->l.failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .weight is %s; one factor a class is needed, [%lld]", what, ops_shape(v[1]->type, &sw),
-                                 (long long)c->count);
+        c->l.failed = lazy_error(src, XT_INVALID_ARGUMENT, "%s: .weight is %s; one factor a class is needed, [%lld]", what,
+                                 ops_shape(v[1]->type, &sw), (long long)c->count);
         return false;
     }
     c->weight = v[1] ? ir_broadcast_in_dim(c->l.b, v[1], v[0]->type, 1, &c->axis) : NULL;
@@ -138,7 +140,8 @@ static xt_tensor from_probabilities(classes *c, ir_value *log_probs, const xt_cl
 
 xt_tensor xt_nll_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor labels, xt_class_loss_opts o) {
     classes c = {0};
-    if (!open_classes(&c, src, "xt_nll_loss", log_probs, labels, o.weight, o.axis, false) || !loss_reduction(&c.l, o.reduction, false)) return c.l.failed;
+    if (!open_classes(&c, src, "xt_nll_loss", log_probs, labels, o.weight, o.axis, false) || !loss_reduction(&c.l, o.reduction, false))
+        return c.l.failed;
     if (o.label_smoothing != 0)
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_nll_loss: .label_smoothing = %g is an option of xt_cross_entropy", o.label_smoothing);
     return from_labels(&c, c.x, &o);
@@ -159,7 +162,8 @@ xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labe
     if (!open_classes(&c, src, "xt_multi_margin_loss", x, labels, o.weight, 0, false) || !loss_reduction(&c.l, o.reduction, false) ||
         !loss_number(&c.l, "margin", o.margin, 1, -1e30, 1e30, &margin))
         return c.l.failed;
-    if (o.p < 0 || o.p > 2) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_multi_margin_loss: .p = %d is out of range: expected 1 or 2 (default 1)", o.p);
+    if (o.p < 0 || o.p > 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_multi_margin_loss: .p = %d is out of range: expected 1 or 2 (default 1)", o.p);
     ir_builder *b = c.l.b;
     ir_value *mask = mask_of(&c), *own = spread(&c, masked_sum(&c, mask, c.x));
     ir_value *short_by = loss_positive(b, loss_plus(b, ir_subtract(b, c.x, own), margin));
@@ -192,17 +196,17 @@ xt_tensor xt_multilabel_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor
     const ir_type *t = v[0]->type;
     if (t->rank != 2 || y->type->rank != 2 || memcmp(t->dims, y->type->dims, 2 * sizeof *t->dims) != 0 || !ir_dtype_is_signed(y->type->dtype) ||
         ir_dtype_is_float(y->type->dtype) || t->count == 0)
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and labels %s %s: both [N,C], labels signed integers that end at a negative one", l.what,
-                          ops_shape(t, &sx), xt_dtype_name(y->type->dtype), ops_shape(y->type, &sy));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x %s and labels %s %s: both [N,C], labels signed integers that end at a negative one",
+                          l.what, ops_shape(t, &sx), xt_dtype_name(y->type->dtype), ops_shape(y->type, &sy));
     ir_builder *b = l.b;
     int64_t k = t->dims[1], cube[3] = {t->dims[0], k, k}, last[2] = {0, 2}, middle[2] = {0, 1}, two = 2, one = 1, both[2] = {1, 2};
     const ir_type *full = ir_tensor(t->dtype, 3, cube);
     ir_value *hit = entries(b, y), *wide = ir_broadcast_in_dim(b, v[0], full, 2, last), *zero = ir_splat(b, full, 0);
     ir_value *flag = ir_convert(b, hit, t->dtype);
     if (!flag || !wide) return lazy_wrap(NULL, l.what);
-    ir_value *own = ir_reduce(b, OP_add, ir_select(b, hit, wide, zero), 1, &two);    /* [N,K]: x of the entry */
-    ir_value *used = ir_reduce(b, OP_add, flag, 1, &two);                            /* [N,K]: the entry counts */
-    ir_value *target = ir_reduce(b, OP_maximum, flag, 1, &one);                      /* [N,C]: the class is one of the row's */
+    ir_value *own = ir_reduce(b, OP_add, ir_select(b, hit, wide, zero), 1, &two); /* [N,K]: x of the entry */
+    ir_value *used = ir_reduce(b, OP_add, flag, 1, &two); /* [N,K]: the entry counts */
+    ir_value *target = ir_reduce(b, OP_maximum, flag, 1, &one); /* [N,C]: the class is one of the row's */
     ir_value *gap = ir_subtract(b, ir_add(b, wide, ir_splat(b, full, 1)), own ? ir_broadcast_in_dim(b, own, full, 2, middle) : NULL);
     ir_value *counts = used && target ? ir_multiply(b, ir_broadcast_in_dim(b, used, full, 2, middle),
                                                     ir_subtract(b, ir_splat(b, full, 1), ir_broadcast_in_dim(b, target, full, 2, last)))

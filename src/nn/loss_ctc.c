@@ -21,12 +21,15 @@ static bool fits(ctc *c, const ir_type *x, xt_tensor targets, xt_tensor input_le
     c->targets = ints(c, targets);
     c->input_lengths = ints(c, input_lengths);
     c->target_lengths = ints(c, target_lengths);
-    bool ok = c->targets && c->input_lengths && c->target_lengths && x->rank == 3 && c->targets->type->rank == 2 && c->input_lengths->type->rank == 1 &&
-              c->target_lengths->type->rank == 1 && x->count > 0 && c->targets->type->count > 0;
-    ok = ok && c->targets->type->dims[0] == x->dims[1] && c->input_lengths->type->dims[0] == x->dims[1] && c->target_lengths->type->dims[0] == x->dims[1];
+    bool ok = c->targets && c->input_lengths && c->target_lengths && x->rank == 3 && c->targets->type->rank == 2 &&
+              c->input_lengths->type->rank == 1 && c->target_lengths->type->rank == 1 && x->count > 0 && c->targets->type->count > 0;
+    ok = ok && c->targets->type->dims[0] == x->dims[1] && c->input_lengths->type->dims[0] == x->dims[1] &&
+         c->target_lengths->type->dims[0] == x->dims[1];
     if (!ok)
-        c->l.failed = lazy_error(c->l.src, XT_INVALID_ARGUMENT,
-                                 "xt_ctc_loss: log_probs with %d dims: float [T,N,C], int targets [N,S], input_lengths [N] and target_lengths [N] are needed", (int)x->rank);
+        c->l.failed =
+            lazy_error(c->l.src, XT_INVALID_ARGUMENT,
+                       "xt_ctc_loss: log_probs with %d dims: float [T,N,C], int targets [N,S], input_lengths [N] and target_lengths [N] are needed",
+                       (int)x->rank);
     else if (blank < 0 || blank >= x->dims[2]) {
         c->l.failed = lazy_error(c->l.src, XT_OUT_OF_RANGE, "xt_ctc_loss.blank = %lld of %lld classes", (long long)blank, (long long)x->dims[2]);
         ok = false;
@@ -111,7 +114,8 @@ static ir_value *ending(const ctc *c, ir_value *alpha, double offset) {
     return v ? loss_where(b, IR_LT, at, 0, loss_splat(b, v, IMPOSSIBLE), v) : NULL;
 }
 
-xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths, xt_ctc_opts o) {
+xt_tensor xt_ctc_loss_at(const xt_src *src, xt_tensor log_probs, xt_tensor targets, xt_tensor input_lengths, xt_tensor target_lengths,
+                         xt_ctc_opts o) {
     ctc c = {0};
     ir_value *x;
     if (!loss_open(&c.l, src, "xt_ctc_loss", 1, &log_probs, &x) || !loss_reduction(&c.l, o.reduction, false) ||

@@ -8,7 +8,8 @@ xt_tensor xt_cosine_similarity_at(const xt_src *src, xt_tensor x, xt_tensor y, x
     ir_value *v[2];
     double eps;
     int64_t axis;
-    if (!loss_open(&l, src, "xt_cosine_similarity", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 1e-8, 1e-15, 1, &eps)) return l.failed;
+    if (!loss_open(&l, src, "xt_cosine_similarity", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "eps", o.eps, 1e-8, 1e-15, 1, &eps))
+        return l.failed;
     ir_builder *b = l.b;
     if (!ops_meet(src, l.what, b, v[0]->type->dtype, &v[0], &v[1], &l.failed) ||
         !ops_axis(src, l.what, v[0]->type, o.axis ? o.axis : 1, &axis, &l.failed))
@@ -26,17 +27,19 @@ xt_tensor xt_cosine_embedding_loss_at(const xt_src *src, xt_tensor x1, xt_tensor
     ir_value *v[3];
     const double tiny = 1e-12; /* PyTorch's */
     ops_text s1, s2, s3;
-    if (!loss_open(&l, src, "xt_cosine_embedding_loss", 3, (xt_tensor[]){x1, x2, y}, v) || !loss_same_shape(&l, v[0], v[1], "x1", "x2")) return l.failed;
+    if (!loss_open(&l, src, "xt_cosine_embedding_loss", 3, (xt_tensor[]){x1, x2, y}, v) || !loss_same_shape(&l, v[0], v[1], "x1", "x2"))
+        return l.failed;
     const ir_type *t = v[0]->type, *ty = v[2]->type;
     if (t->rank < 1 || t->rank > 2 || ty->rank + 1 != t->rank || (ty->rank && ty->dims[0] != t->dims[0]))
-        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x1 %s, x2 %s, y %s: [N,D], [N,D], [N] (or [D], [D], []) are needed", l.what, ops_shape(t, &s1),
-                          ops_shape(v[1]->type, &s2), ops_shape(ty, &s3));
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x1 %s, x2 %s, y %s: [N,D], [N,D], [N] (or [D], [D], []) are needed", l.what,
+                          ops_shape(t, &s1), ops_shape(v[1]->type, &s2), ops_shape(ty, &s3));
     ir_builder *b = l.b;
     int64_t axis = (int64_t)t->rank - 1;
     ir_value *dot = loss_sum_axis(b, ir_multiply(b, v[0], v[1]), axis), *square[2];
     for (int i = 0; i < 2; i++) square[i] = loss_plus(b, loss_sum_axis(b, ir_multiply(b, v[i], v[i]), axis), tiny);
     ir_value *cosine = ir_divide(b, dot, ir_sqrt(b, ir_multiply(b, square[0], square[1])));
-    ir_value *zero = loss_splat(b, cosine, 0), *same = loss_plus(b, ir_negate(b, cosine), 1), *other = loss_positive(b, loss_plus(b, cosine, -o.margin));
+    ir_value *zero = loss_splat(b, cosine, 0), *same = loss_plus(b, ir_negate(b, cosine), 1),
+             *other = loss_positive(b, loss_plus(b, cosine, -o.margin));
     return loss_close(&l, ir_add(b, loss_where(b, IR_EQ, v[2], 1, same, zero), loss_where(b, IR_EQ, v[2], -1, other, zero)), o.reduction);
 }
 

@@ -58,14 +58,16 @@ xt_tensor xt_smooth_l1_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_s
     loss l;
     ir_value *v[2];
     double beta;
-    if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "beta", o.beta, 1, 1e-30, 1e30, &beta)) return l.failed;
+    if (!loss_open(&l, src, "xt_smooth_l1_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "beta", o.beta, 1, 1e-30, 1e30, &beta))
+        return l.failed;
     return pointwise(&l, v, o.reduction, smooth, &beta);
 }
 xt_tensor xt_huber_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_huber_opts o) {
     loss l;
     ir_value *v[2];
     double delta;
-    if (!loss_open(&l, src, "xt_huber_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "delta", o.delta, 1, 1e-30, 1e30, &delta)) return l.failed;
+    if (!loss_open(&l, src, "xt_huber_loss", 2, (xt_tensor[]){x, y}, v) || !loss_number(&l, "delta", o.delta, 1, 1e-30, 1e30, &delta))
+        return l.failed;
     return pointwise(&l, v, o.reduction, huber, &delta);
 }
 xt_tensor xt_hinge_embedding_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, xt_margin_opts o) {
@@ -175,8 +177,8 @@ static ir_value *poisson(ir_builder *b, ir_value *x, ir_value *y, const void *nu
                                   : ir_subtract(b, x, ir_multiply(b, y, ir_log(b, loss_plus(b, x, n->eps))));
     if (!n->full) return each;
     ir_value *zero = loss_splat(b, y, 0), *big = loss_where(b, IR_GT, y, 1, y, loss_splat(b, y, 1));
-    ir_value *stirling = ir_add(b, ir_subtract(b, ir_multiply(b, big, ir_log(b, big)), big),
-                                loss_times(b, ir_log(b, loss_times(b, big, 2 * M_PI)), 0.5));
+    ir_value *stirling =
+        ir_add(b, ir_subtract(b, ir_multiply(b, big, ir_log(b, big)), big), loss_times(b, ir_log(b, loss_times(b, big, 2 * M_PI)), 0.5));
     return ir_add(b, each, loss_where(b, IR_GT, y, 1, stirling, zero));
 }
 
@@ -197,7 +199,8 @@ xt_tensor xt_gaussian_nll_loss_at(const xt_src *src, xt_tensor x, xt_tensor y, x
         return l.failed;
     ir_builder *b = l.b;
     const ir_type *t = v[0]->type, *tv = v[2]->type;
-    if (t->rank && tv->rank + 1 == t->rank && (tv->rank == 0 || memcmp(tv->dims, t->dims, tv->rank * sizeof *t->dims) == 0)) { /* one variance a row */
+    if (t->rank && tv->rank + 1 == t->rank &&
+        (tv->rank == 0 || memcmp(tv->dims, t->dims, tv->rank * sizeof *t->dims) == 0)) { /* one variance a row */
         int64_t dims[XT_MAX_RANK];
         memcpy(dims, tv->dims, tv->rank * sizeof *dims);
         dims[tv->rank] = 1;

@@ -22,8 +22,14 @@ static void update(optim_update *u) {
     optim_descend(u, ir_divide(u->b, u->grad, optim_plus(u->b, ir_sqrt(u->b, s), u->h->eps)), u->shared[0]);
 }
 
-const optim_kind optim_adagrad = {
-    .name = "adagrad", .title = "Adagrad", .n_states = 1, .state_names = {"sum"}, .counts = counts, .initial = initial, .begin = begin, .update = update};
+const optim_kind optim_adagrad = {.name = "adagrad",
+                                  .title = "Adagrad",
+                                  .n_states = 1,
+                                  .state_names = {"sum"},
+                                  .counts = counts,
+                                  .initial = initial,
+                                  .begin = begin,
+                                  .update = update};
 
 xt_optimizer *xt_adagrad_opt(xt_module *net, xt_adagrad_opts p) {
     static const option_row rows[] = {

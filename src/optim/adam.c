@@ -33,8 +33,8 @@ static void update(optim_update *u) {
 
 #define ADAM(c_name, py_name)                                                                                                                        \
     {                                                                                                                                                \
-        .name = c_name, .title = py_name, .momentum = true, .n_states = 3, .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"}, .counts = counts,               \
-        .state_type = state_type, .begin = begin, .update = update                                                                                   \
+        .name = c_name, .title = py_name, .momentum = true, .n_states = 3, .state_names = {"exp_avg", "exp_avg_sq", "max_exp_avg_sq"},               \
+        .counts = counts, .state_type = state_type, .begin = begin, .update = update                                                                 \
     }
 const optim_kind optim_adam = ADAM("adam", "Adam"), optim_adamw = ADAM("adamw", "AdamW");
 
@@ -55,7 +55,9 @@ static xt_optimizer *make(const optim_kind *k, const char *what, xt_module *net,
                                    .momentum = p.beta1,
                                    .beta2 = p.beta2,
                                    .eps = p.eps,
-                                   .weight_decay = p.weight_decay < 0 ? 0 : p.weight_decay == 0 ? decay : p.weight_decay,
+                                   .weight_decay = p.weight_decay < 0    ? 0
+                                                   : p.weight_decay == 0 ? decay
+                                                                         : p.weight_decay,
                                    .decoupled = k == &optim_adamw,
                                    .amsgrad = p.amsgrad == XT_ON,
                                    .maximize = p.maximize == XT_ON};

@@ -23,7 +23,8 @@ static void adamax(optim_update *u) {
     optim_descend(u, ir_divide(u->b, m, n), u->shared[0]);
 }
 const optim_kind optim_adamax = {.name = "adamax",
-                                 .title = "Adamax", .momentum = true,
+                                 .title = "Adamax",
+                                 .momentum = true,
                                  .n_states = 2,
                                  .state_names = {"exp_avg", "exp_inf"},
                                  .counts = counts,
@@ -62,7 +63,8 @@ static double nadam_initial(const optim_hyper *h, int k) {
     return k == 2;
 }
 const optim_kind optim_nadam = {.name = "nadam",
-                                .title = "NAdam", .momentum = true,
+                                .title = "NAdam",
+                                .momentum = true,
                                 .n_states = 3,
                                 .state_names = {"exp_avg", "exp_avg_sq", "mu_product"},
                                 .counts = counts,
@@ -94,7 +96,8 @@ static void radam(optim_update *u) {
     optim_descend(u, ir_select(b, above, adapted, m), u->shared[0]);
 }
 const optim_kind optim_radam = {.name = "radam",
-                                .title = "RAdam", .momentum = true,
+                                .title = "RAdam",
+                                .momentum = true,
                                 .n_states = 2,
                                 .state_names = {"exp_avg", "exp_avg_sq"},
                                 .counts = counts,

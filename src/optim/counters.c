@@ -7,8 +7,10 @@
 static int new_counter(const xt_src *src, xt_optimizer *o) {
     char name[64];
     size_t n = o->n_counters;
-    if (n == 0) snprintf(name, sizeof name, "optimizer.step");
-    else snprintf(name, sizeof name, "optimizer.step.%zu", n);
+    if (n == 0)
+        snprintf(name, sizeof name, "optimizer.step");
+    else
+        snprintf(name, sizeof name, "optimizer.step.%zu", n);
     optim_counter c = {.count = optim_new_state(src, o, name, ir_scalar(XT_F32), 0)};
     if (VEC_PUSH(o->counters, o->n_counters, o->cap_counters, c)) return (int)n;
     lazy_fail(status_oom(sizeof c, "an optimizer's step count"));

@@ -146,7 +146,8 @@ void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
 static bool clip_options(const xt_src *src, const char *what, double max, xt_clip_opts *p) {
     static const option_row rows[] = {OPTIM_ROW(xt_clip_opts, norm_type, 2, 1e-3, HUGE_VAL, "which norm")};
     xt_status s = options_check(rows, BASE_COUNT(rows), p, what);
-    if (!s && !(max > 0)) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the largest norm is %g; a number above 0 is needed (HUGE_VAL: the norm alone)", what, max);
+    if (!s && !(max > 0))
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the largest norm is %g; a number above 0 is needed (HUGE_VAL: the norm alone)", what, max);
     if (s) lazy_fail(status_at(s, src));
     return !s;
 }
@@ -177,7 +178,8 @@ xt_tensor xt_clip_grad_norm_at(const xt_src *src, xt_optimizer *o, double max, x
 xt_tensor xt_module_clip_grad_norm_at(const xt_src *src, xt_module *m, double max, xt_clip_opts p) {
     gradients g;
     ir_builder *b = lazy_begin(src);
-    if (!m || !clip_options(src, "xt_module_clip_grad_norm", max, &p) || !gradients_of_module(m, &g)) return lazy_wrap(NULL, "xt_module_clip_grad_norm");
+    if (!m || !clip_options(src, "xt_module_clip_grad_norm", max, &p) || !gradients_of_module(m, &g))
+        return lazy_wrap(NULL, "xt_module_clip_grad_norm");
     return clip(b, &g, "xt_module_clip_grad_norm", max, p.norm_type);
 }
 
@@ -218,7 +220,8 @@ xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     if (!gradients_get(o, &g)) return lazy_wrap(NULL, "xt_grad_norm");
     if (g.n == 0) {
         gradients_free(&g);
-        return lazy_error(src, XT_FAILED_PRECONDITION, "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step in the same step");
+        return lazy_error(src, XT_FAILED_PRECONDITION,
+                          "xt_grad_norm: there are no gradients; call it after xt_backward, or after xt_optimizer_step in the same step");
     }
     return clip(b, &g, "xt_grad_norm", HUGE_VAL, p.norm_type);
 }

@@ -23,7 +23,8 @@ xt_optimizer *xt_lion_opt(xt_module *net, xt_lion_opts p) {
     };
     xt_optimizer *o = optim_new(&optim_lion, net, "xt_lion", rows, BASE_COUNT(rows), &p);
     if (!o) return NULL;
-    o->groups[0].h = (optim_hyper){.lr = p.lr, .momentum = p.beta1, .beta2 = p.beta2, .weight_decay = p.weight_decay, .maximize = p.maximize == XT_ON};
+    o->groups[0].h =
+        (optim_hyper){.lr = p.lr, .momentum = p.beta1, .beta2 = p.beta2, .weight_decay = p.weight_decay, .maximize = p.maximize == XT_ON};
     optim_set_clip(o, p.clip_norm, p.clip_norm_type, p.clip_value);
     return o;
 }

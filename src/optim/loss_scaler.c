@@ -71,8 +71,10 @@ bool scaler_unscale(const xt_src *src, xt_loss_scaler *s, gradients *g, ir_value
     for (size_t i = 0; i < g->n; i++) g->values[i] = optim_scale(b, g->values[i], inverse);
     ir_value *found = *out_skip;
     bool again = s->found_step == lazy_step();
-    if (again) found = ir_or(b, found, lazy_value(s->found)); /* of another optimizer */
-    else found = ops_copy(b, found);
+    if (again)
+        found = ir_or(b, found, lazy_value(s->found)); /* of another optimizer */
+    else
+        found = ops_copy(b, found);
     s->found = lazy_wrap(found, "xt_scaler_step");
     s->found_step = lazy_step();
     return *out_skip != NULL;

@@ -18,19 +18,19 @@ enum { OPTIM_MAX_STATES = 4, OPTIM_MAX_SHARED = 4 };
 /* The numbers of a group; a kind uses those it knows. */
 typedef struct optim_hyper {
     double lr, weight_decay;
-    double momentum;  /* SGD's and RMSprop's; the first beta of the Adam family and Lion */
-    double beta2;     /* the second beta */
+    double momentum; /* SGD's and RMSprop's; the first beta of the Adam family and Lion */
+    double beta2; /* the second beta */
     double eps, eps2; /* eps2: Adafactor */
-    double decay;     /* Adagrad: lr_decay; RMSprop: alpha; Adadelta: rho; NAdam: momentum_decay; Adafactor: beta2_decay */
+    double decay; /* Adagrad: lr_decay; RMSprop: alpha; Adadelta: rho; NAdam: momentum_decay; Adafactor: beta2_decay */
     double dampening; /* SGD; Adafactor: the clipping threshold d */
-    double initial;   /* Adagrad: initial_accumulator_value */
+    double initial; /* Adagrad: initial_accumulator_value */
     bool nesterov, amsgrad, centered, decoupled, maximize;
 } optim_hyper;
 
 typedef struct optim_group { /* group 0: what no pattern matches */
     char *pattern;
     optim_hyper h;
-    double lr_ratio;   /* to group 0's, when it was made: what xt_optimizer_set_lr keeps */
+    double lr_ratio; /* to group 0's, when it was made: what xt_optimizer_set_lr keeps */
     double initial_lr; /* what schedules begin from; < 0: there is none yet */
     bool frozen;
     size_t members;
@@ -40,7 +40,7 @@ typedef struct optim_param { /* one parameter with its state, found at the first
     xt_tensor param;
     char *name;
     int group, counter; /* counter: -1 before its first step, and for kinds that do not count */
-    bool active;        /* is updated in the step being recorded */
+    bool active; /* is updated in the step being recorded */
     xt_tensor state[OPTIM_MAX_STATES];
 } optim_param;
 
@@ -48,9 +48,9 @@ typedef struct optim_param { /* one parameter with its state, found at the first
 typedef struct optim_update {
     ir_builder *b;
     const optim_hyper *h;
-    ir_value *lr;                       /* f32 scalar */
-    ir_value *momentum, *rest, *log_m;  /* f32 scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
-    ir_value *step;                     /* f32 scalar: updates of this parameter, counting this one; kinds that count */
+    ir_value *lr; /* f32 scalar */
+    ir_value *momentum, *rest, *log_m; /* f32 scalars m, 1 - m, log m where the momentum is data; NULL: a constant of the hyper-parameters */
+    ir_value *step; /* f32 scalar: updates of this parameter, counting this one; kinds that count */
     ir_value *shared[OPTIM_MAX_SHARED]; /* kind->begin's values: f32 scalars, the same for all parameters of a group and counter */
     ir_value *param, *grad;
     ir_value *state[OPTIM_MAX_STATES];
@@ -59,22 +59,22 @@ typedef struct optim_update {
 
 typedef struct optim_kind {
     const char *name, *title; /* "adamw", and PyTorch's class name: "AdamW" */
-    bool momentum;            /* has one that schedules may cycle */
+    bool momentum; /* has one that schedules may cycle */
     int n_states;
     const char *state_names[OPTIM_MAX_STATES]; /* PyTorch's: momentum_buffer, exp_avg, exp_avg_sq */
-    bool (*counts)(const optim_hyper *h);      /* needs step counts; NULL: never */
+    bool (*counts)(const optim_hyper *h); /* needs step counts; NULL: never */
     /* The type of state k of a parameter, NULL when it is not used; the function NULL: all states, each of the parameter's type. */
     const ir_type *(*state_type)(const optim_hyper *h, int k, const ir_type *param);
     double (*initial)(const optim_hyper *h, int k); /* first value of a state; NULL: 0 */
-    void (*begin)(optim_update *u);                 /* fills shared from step; NULL: nothing is shared */
+    void (*begin)(optim_update *u); /* fills shared from step; NULL: nothing is shared */
     void (*update)(optim_update *u);
 } optim_kind;
-extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax, optim_nadam, optim_radam, optim_lion,
-    optim_lamb, optim_adafactor;
+extern const optim_kind optim_sgd, optim_adam, optim_adamw, optim_adagrad, optim_rmsprop, optim_adadelta, optim_adamax, optim_nadam, optim_radam,
+    optim_lion, optim_lamb, optim_adafactor;
 
 typedef struct optim_counter {
     xt_tensor count; /* f32 scalar */
-    ir_value *now;   /* in the step being recorded */
+    ir_value *now; /* in the step being recorded */
 } optim_counter;
 
 struct xt_optimizer {
@@ -85,20 +85,20 @@ struct xt_optimizer {
     bool momentum_moves; /* a schedule sets it: data */
     double clip_norm, clip_norm_type, clip_value;
     bool reduced, unscaled, patterns_checked; /* reduced, unscaled: the gradients are already, since the last step */
-    xt_tensor found;     /* unscaled: bool scalar, whether one was not finite */
+    xt_tensor found; /* unscaled: bool scalar, whether one was not finite */
     int64_t steps;
     optim_param *params;
     size_t n, cap;
-    int *slots;          /* a tensor's number in the module -> its place in params, or -1 */
+    int *slots; /* a tensor's number in the module -> its place in params, or -1 */
     size_t n_slots, cap_slots;
     optim_counter *counters;
     size_t n_counters, cap_counters;
-    map *loaded;         /* state name -> value read before the state exists */
+    map *loaded; /* state name -> value read before the state exists */
     map *loaded_counter; /* parameter name -> number of its counter + 1 */
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
-    ir_value **last;     /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
+    ir_value **last; /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
     size_t n_last;
     int64_t last_step;
 };
@@ -108,11 +108,14 @@ struct xt_optimizer {
 xt_optimizer *optim_new(const optim_kind *k, xt_module *net, const char *what, const option_row *rows, size_t n_rows, void *opts);
 void optim_set_clip(xt_optimizer *o, double norm, double norm_type, double value);
 #define OPTIM_CLIP_ROWS(type)                                                                                                                        \
-    {"clip_norm", "largest norm of all gradients together; 0 = off", OPTION_DOUBLE, offsetof(type, clip_norm), 0, 0, 1e30, NULL},                     \
-        {"clip_norm_type", "which norm", OPTION_DOUBLE, offsetof(type, clip_norm_type), 2, 1e-3, HUGE_VAL, NULL},                                      \
-        {"clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(type, clip_value), 0, 0, 1e30, NULL}
-#define OPTIM_ROW(type, field, def, min, max, help) {#field, help, OPTION_DOUBLE, offsetof(type, field), def, min, max, NULL}
-#define OPTIM_SWITCH(type, field, help) {#field, help, OPTION_SWITCH, offsetof(type, field), 0, 0, 0, NULL}
+    {"clip_norm", "largest norm of all gradients together; 0 = off", OPTION_DOUBLE, offsetof(type, clip_norm), 0, 0, 1e30, NULL},                    \
+        {"clip_norm_type", "which norm", OPTION_DOUBLE, offsetof(type, clip_norm_type), 2, 1e-3, HUGE_VAL, NULL}, {                                  \
+        "clip_value", "largest absolute value of a gradient; 0 = off", OPTION_DOUBLE, offsetof(type, clip_value), 0, 0, 1e30, NULL                   \
+    }
+#define OPTIM_ROW(type, field, def, min, max, help)                                                                                                  \
+    { #field, help, OPTION_DOUBLE, offsetof(type, field), def, min, max, NULL }
+#define OPTIM_SWITCH(type, field, help)                                                                                                              \
+    { #field, help, OPTION_SWITCH, offsetof(type, field), 0, 0, 0, NULL }
 int optim_group_of(const xt_optimizer *o, const char *param); /* the last pattern that matches */
 bool optim_counts(const xt_optimizer *o);
 const ir_type *optim_state_type(const xt_optimizer *o, const optim_param *p, int k, const ir_type *param);
@@ -123,9 +126,10 @@ ir_value *optim_times(ir_builder *b, ir_value *x, double c);
 ir_value *optim_plus(ir_builder *b, ir_value *x, double c);
 ir_value *optim_keep(optim_update *u, ir_value *x); /* momentum * x */
 ir_value *optim_take(optim_update *u, ir_value *x); /* (1 - momentum) * x */
-ir_value *optim_mean_of(optim_update *u, ir_value *old, ir_value *x);                 /* momentum * old + (1 - momentum) * x */
-ir_value *optim_mix(ir_builder *b, ir_value *old, ir_value *x, double keep);          /* keep * old + (1 - keep) * x */
-ir_value *optim_bias(ir_builder *b, ir_value *step, double beta, ir_value *log_beta); /* 1 - beta^step without cancellation; log_beta: data, or NULL */
+ir_value *optim_mean_of(optim_update *u, ir_value *old, ir_value *x); /* momentum * old + (1 - momentum) * x */
+ir_value *optim_mix(ir_builder *b, ir_value *old, ir_value *x, double keep); /* keep * old + (1 - keep) * x */
+ir_value *optim_bias(ir_builder *b, ir_value *step, double beta,
+                     ir_value *log_beta); /* 1 - beta^step without cancellation; log_beta: data, or NULL */
 void optim_decay(optim_update *u, bool decoupled); /* weight decay: into the gradient, or decoupled: out of the parameter */
 void optim_descend(optim_update *u, ir_value *direction, ir_value *rate); /* new_param = param - rate * direction */
 
@@ -143,7 +147,7 @@ void gradients_free(gradients *g);
 bool gradients_average(ir_builder *b, gradients *g); /* one all-reduce for all; over ranks */
 void gradients_assign(const gradients *g, const char *what); /* the values become the gradients */
 ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p); /* f32 scalar; NULL when a value is */
-void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max);    /* all times min(1, max / (norm + 1e-6)) */
+void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max); /* all times min(1, max / (norm + 1e-6)) */
 void gradients_clip_value(ir_builder *b, gradients *g, double max);
 ir_value *gradients_not_finite(ir_builder *b, const gradients *g); /* i1 scalar */
 

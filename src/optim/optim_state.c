@@ -16,7 +16,8 @@ typedef struct loaded {
 xt_status optim_restore(xt_optimizer *o, const char *name, const ir_type *type, const void *data) {
     for (int i = 0; i < xt_optimizer_tensors(o); i++) {
         if (strcmp(xt_optimizer_tensor_name(o, i), name) != 0) continue;
-        if (lazy_type(xt_optimizer_tensor(o, i)) != type) return status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer state %s has another shape or dtype now", name);
+        if (lazy_type(xt_optimizer_tensor(o, i)) != type)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer state %s has another shape or dtype now", name);
         return lazy_state_write(xt_optimizer_tensor(o, i), data, ir_type_bytes(type));
     }
     if (!o->loaded) o->loaded = map_new();
@@ -40,7 +41,8 @@ xt_tensor optim_new_state(const xt_src *src, xt_optimizer *o, const char *name, 
     xt_status s = !l && fill != 0 ? array_new(type, &init) : NULL;
     if (s) lazy_fail(s);
     for (int64_t i = 0; init.data && i < type->count; i++) array_set(&init, i, fill);
-    xt_tensor t = lazy_state_new(src, LAZY_OPTIMIZER, name, type->dtype, (int)type->rank, type->dims, l && l->type == type ? (void *)l->data : init.data);
+    xt_tensor t =
+        lazy_state_new(src, LAZY_OPTIMIZER, name, type->dtype, (int)type->rank, type->dims, l && l->type == type ? (void *)l->data : init.data);
     if (init.data) array_free(&init);
     base_free(l);
     return t;
@@ -172,7 +174,8 @@ xt_status optim_state_load(xt_optimizer *o, const char *json) {
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d groups and has %zu now", cJSON_GetArraySize(groups), o->n_groups);
     if (!s) s = load_counters(o, cJSON_GetObjectItemCaseSensitive(all, "counters"));
     if (!s && cJSON_GetArraySize(schedules) != (int)o->n_schedulers)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d learning rate schedules and has %zu now", cJSON_GetArraySize(schedules), o->n_schedulers);
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the optimizer was saved with %d learning rate schedules and has %zu now",
+                       cJSON_GetArraySize(schedules), o->n_schedulers);
     for (size_t k = 0; k < o->n_schedulers && !s; k++) s = schedule_load(o->schedulers[k], cJSON_GetArrayItem(schedules, (int)k));
     if (!s) {
         o->steps = (int64_t)steps->valuedouble;

@@ -6,7 +6,8 @@
 #include "optim/optim.h"
 
 static void step_error(const xt_src *src, const char *what) {
-    lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s: no parameter has a gradient; call xt_backward(loss) before it, on a loss made with this module", what));
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s: no parameter has a gradient; call xt_backward(loss) before it, on a loss made with this module", what));
 }
 
 /* --- parameters ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -57,8 +58,10 @@ static void check_patterns(xt_optimizer *o) {
         if (xt_module_tensor_is_param(o->net, i)) o->groups[optim_group_of(o, xt_module_tensor_name(o->net, i))].members++;
     for (size_t i = 1; i < o->n_groups; i++)
         if (o->groups[i].members == 0)
-            log_msg(XT_SEV_WARNING, "xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later groups take them all; names are as %s",
-                    o->groups[i].pattern, xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
+            log_msg(
+                XT_SEV_WARNING,
+                "xt_optimizer_group: no parameter is in the group \"%s\": the pattern matches none, or later groups take them all; names are as %s",
+                o->groups[i].pattern, xt_module_tensors(o->net) ? xt_module_tensor_name(o->net, 0) : "fc1.weight");
 }
 
 /* --- one parameter -------------------------------------------------------------------------------------------------------------------------------- */

@@ -62,11 +62,16 @@ static const option_row group_rows[] = {
 int xt_optimizer_group_opt(xt_optimizer *o, const char *pattern, xt_group_opts p) {
     if (!o) return -1; /* its own error is pending */
     xt_status s = options_check(group_rows, BASE_COUNT(group_rows), &p, "xt_optimizer_group");
-    if (!s && (!pattern || !*pattern)) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_group: a pattern of parameter names is needed, as \"*.bias\"");
+    if (!s && (!pattern || !*pattern))
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_group: a pattern of parameter names is needed, as \"*.bias\"");
     if (!s && p.lr != 0 && p.lr_scale != 1)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_group: .lr = %g and .lr_scale = %g are both given; one of them is the rate", p.lr, p.lr_scale);
-    if (!s && o->steps) s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_optimizer_group: make the groups before the first step; %lld were taken", (long long)o->steps);
-    if (!s && o->n_schedulers) s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_optimizer_group: make the groups before the learning rate's schedule");
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_group: .lr = %g and .lr_scale = %g are both given; one of them is the rate", p.lr,
+                       p.lr_scale);
+    if (!s && o->steps)
+        s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_optimizer_group: make the groups before the first step; %lld were taken",
+                       (long long)o->steps);
+    if (!s && o->n_schedulers)
+        s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_optimizer_group: make the groups before the learning rate's schedule");
     optim_group g = {.h = o->groups[0].h, .pattern = s ? NULL : base_strdup(pattern), .frozen = p.frozen == XT_ON, .initial_lr = -1};
     if (!s && !g.pattern) s = status_oom(64, "an optimizer's group");
     g.h.lr = p.lr != 0 ? p.lr : g.h.lr * p.lr_scale;

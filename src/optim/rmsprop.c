@@ -25,7 +25,8 @@ static void update(optim_update *u) {
 }
 
 const optim_kind optim_rmsprop = {.name = "rmsprop",
-                                  .title = "RMSprop", .momentum = true,
+                                  .title = "RMSprop",
+                                  .momentum = true,
                                   .n_states = 3,
                                   .state_names = {"square_avg", "momentum_buffer", "grad_avg"},
                                   .state_type = state_type,

@@ -102,15 +102,18 @@ void xt_schedule_step(xt_scheduler *s) {
 
 static void step(xt_scheduler *s) {
     if (s->kind == &schedule_on_plateau)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_schedule_step: a plateau schedule goes by a value; use xt_schedule_step_value or xt_schedule_step_tensor"));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_schedule_step: a plateau schedule goes by a value; use xt_schedule_step_value or xt_schedule_step_tensor"));
     else if (s->kind == &schedule_chained) {
         s->at++;
         for (size_t i = 0; i < s->n_children; i++) step(s->children[i]);
     } else if (s->kind == &schedule_sequential)
         step_sequence(s);
     else {
-        if (s->kind->advance) s->kind->advance(s);
-        else s->at++;
+        if (s->kind->advance)
+            s->kind->advance(s);
+        else
+            s->at++;
         apply(s, false);
     }
 }
@@ -149,10 +152,13 @@ static xt_status check_parts(const xt_optimizer *o, const char *what, const xt_s
     *out_n = n;
     if (n == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: .schedules is empty", what);
     for (size_t i = 0; i < n; i++) {
-        if (!owned(o, p->schedules[i])) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedule %zu belongs to another optimizer or to another sequence", what, i);
+        if (!owned(o, p->schedules[i]))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedule %zu belongs to another optimizer or to another sequence", what, i);
         for (size_t k = 0; k < i; k++)
-            if (p->schedules[k] == p->schedules[i]) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedules %zu and %zu are the same", what, k, i);
-        if (p->schedules[i]->kind == &schedule_on_plateau) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedule %zu is a plateau schedule, which goes by a value", what, i);
+            if (p->schedules[k] == p->schedules[i])
+                return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedules %zu and %zu are the same", what, k, i);
+        if (p->schedules[i]->kind == &schedule_on_plateau)
+            return status_new(XT_INVALID_ARGUMENT, NULL, "%s: schedule %zu is a plateau schedule, which goes by a value", what, i);
     }
     return NULL;
 }
@@ -160,9 +166,12 @@ static xt_status check_parts(const xt_optimizer *o, const char *what, const xt_s
 static xt_status check_milestones(const xt_sequence_opts *p, size_t n) {
     for (size_t i = 0; i + 1 < n; i++)
         if (p->milestones[i] < 1 || (i && p->milestones[i] <= p->milestones[i - 1]))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_sequential_schedule: %zu schedules need %zu rising milestones of at least 1; number %zu is %lld", n, n - 1, i,
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "xt_sequential_schedule: %zu schedules need %zu rising milestones of at least 1; number %zu is %lld", n, n - 1, i,
                               (long long)p->milestones[i]);
-    return n < XT_SCHEDULE_MOST && p->milestones[n - 1] ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_sequential_schedule: %zu schedules need %zu milestones, there are more", n, n - 1) : NULL;
+    return n < XT_SCHEDULE_MOST && p->milestones[n - 1]
+               ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_sequential_schedule: %zu schedules need %zu milestones, there are more", n, n - 1)
+               : NULL;
 }
 
 static void undo(xt_scheduler *s) {
@@ -205,7 +214,8 @@ xt_scheduler *xt_warmup_schedule_opt(xt_optimizer *o, int64_t steps, xt_schedule
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_warmup_schedule: %lld steps; at least 1 is needed", (long long)steps));
         return NULL;
     }
-    xt_scheduler *rise = xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps, .interval = p.interval);
+    xt_scheduler *rise =
+        xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps, .interval = p.interval);
     if (!rise || !then) return rise;
     return xt_sequential_schedule(o, .schedules = {rise, then}, .milestones = {steps}, .interval = p.interval);
 }
@@ -268,8 +278,8 @@ static xt_status fits(const xt_scheduler *s, const cJSON *o) {
     if (strcmp(kind, s->kind->name) != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "the state is that of a %s schedule, this one is %s", kind, s->kind->name);
     if (cJSON_GetArraySize(base) != (int)s->n_base || cJSON_GetArraySize(parts) != (int)s->n_children)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the state is that of a schedule with %d groups and %d parts, this one has %zu and %zu", cJSON_GetArraySize(base),
-                          cJSON_GetArraySize(parts), s->n_base, s->n_children);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the state is that of a schedule with %d groups and %d parts, this one has %zu and %zu",
+                          cJSON_GetArraySize(base), cJSON_GetArraySize(parts), s->n_base, s->n_children);
     for (size_t i = 0; i < s->n_children; i++) XT_TRY(fits(s->children[i], cJSON_GetArrayItem(parts, (int)i)));
     return NULL;
 }

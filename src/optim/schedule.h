@@ -22,16 +22,16 @@ typedef struct schedule_plateau {
     double best;
     int64_t bad, cooling;
     pthread_mutex_t lock; /* over arrived */
-    double arrived[64];   /* values of tensors, in order, not yet used */
+    double arrived[64]; /* values of tensors, in order, not yet used */
     size_t n_arrived;
 } schedule_plateau;
 
 typedef struct schedule_kind {
     const char *name;
-    double (*rate)(const struct xt_scheduler *s, size_t group, double now);  /* the rate at s->at, from the group's rate now */
-    double (*closed)(const struct xt_scheduler *s, size_t group);            /* the same from s->at alone; NULL: rate does */
-    void (*advance)(struct xt_scheduler *s);                                 /* s->at goes on by one; NULL: just that */
-    double (*momentum)(const struct xt_scheduler *s);                        /* NULL: not moved */
+    double (*rate)(const struct xt_scheduler *s, size_t group, double now); /* the rate at s->at, from the group's rate now */
+    double (*closed)(const struct xt_scheduler *s, size_t group); /* the same from s->at alone; NULL: rate does */
+    void (*advance)(struct xt_scheduler *s); /* s->at goes on by one; NULL: just that */
+    double (*momentum)(const struct xt_scheduler *s); /* NULL: not moved */
 } schedule_kind;
 extern const schedule_kind schedule_sequential, schedule_chained, schedule_on_plateau;
 
@@ -39,20 +39,21 @@ struct xt_scheduler {
     const schedule_kind *kind;
     xt_optimizer *opt;
     xt_interval interval;
-    double *base;         /* a group: its first rate */
+    double *base; /* a group: its first rate */
     size_t n_base;
-    int64_t at;           /* PyTorch's last_epoch */
-    bool initial;         /* during the step that making it takes */
+    int64_t at; /* PyTorch's last_epoch */
+    bool initial; /* during the step that making it takes */
     schedule_numbers n;
-    int64_t t_cur, t_i;   /* warm restarts */
+    int64_t t_cur, t_i; /* warm restarts */
     schedule_plateau *plateau;
     struct xt_scheduler *children[XT_SCHEDULE_MOST];
     size_t n_children;
-    bool refused;         /* its last step was an error */
+    bool refused; /* its last step was an error */
 };
 
 /* A schedule of opt, attached to it, with its first rates set unless `begin` is false. NULL with a pending error: status `s` (taken over), or no memory. */
-xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status s, const schedule_numbers *n, xt_interval interval, bool begin);
+xt_scheduler *schedule_new(const schedule_kind *k, xt_optimizer *opt, const char *what, xt_status s, const schedule_numbers *n, xt_interval interval,
+                           bool begin);
 void schedule_value(xt_scheduler *s, double value); /* plateau */
 
 #endif

@@ -123,7 +123,8 @@ static double one_cycle_momentum(S s) {
 static void one_cycle_advance(xt_scheduler *s) {
     if (++s->at <= s->n.length) return;
     s->refused = true;
-    lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_one_cycle_schedule: step %lld of a schedule of .total_steps = %lld", (long long)s->at, (long long)s->n.length));
+    lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_one_cycle_schedule: step %lld of a schedule of .total_steps = %lld", (long long)s->at,
+                         (long long)s->n.length));
 }
 
 /* --- cyclic (Smith 2017) -------------------------------------------------------------------------------------------------------------------------------- */
@@ -148,16 +149,20 @@ static double lambda_rate(S s, size_t g, double now) {
     return s->initial ? now : now * s->n.fn(s->at, s->n.user);
 }
 
-static const schedule_kind step = {"step", step_rate, step_closed, NULL, NULL}, multistep = {"multistep", multistep_rate, multistep_closed, NULL, NULL},
+static const schedule_kind step = {"step", step_rate, step_closed, NULL, NULL},
+                           multistep = {"multistep", multistep_rate, multistep_closed, NULL, NULL},
                            exponential = {"exponential", exponential_rate, exponential_closed, NULL, NULL},
-                           constant = {"constant", constant_rate, constant_closed, NULL, NULL}, linear = {"linear", linear_rate, linear_closed, NULL, NULL},
+                           constant = {"constant", constant_rate, constant_closed, NULL, NULL},
+                           linear = {"linear", linear_rate, linear_closed, NULL, NULL},
                            polynomial = {"polynomial", polynomial_rate, polynomial_closed, NULL, NULL},
-                           cosine = {"cosine", cosine_rate, cosine_closed, NULL, NULL}, restarts = {"warm_restarts", restarts_rate, NULL, restarts_advance, NULL},
+                           cosine = {"cosine", cosine_rate, cosine_closed, NULL, NULL},
+                           restarts = {"warm_restarts", restarts_rate, NULL, restarts_advance, NULL},
                            one_cycle = {"one_cycle", one_cycle_rate, NULL, one_cycle_advance, one_cycle_momentum},
                            cyclic = {"cyclic", cyclic_rate, NULL, NULL, cyclic_momentum}, lambda = {"lambda", lambda_rate, NULL, NULL, NULL};
 
 /* --- making --------------------------------------------------------------------------------------------------------------------------------------------------- */
-#define COUNT(type, field, def, help) {#field, help, OPTION_I64, offsetof(type, field), def, 1, 1e15, NULL}
+#define COUNT(type, field, def, help)                                                                                                                \
+    { #field, help, OPTION_I64, offsetof(type, field), def, 1, 1e15, NULL }
 #define CHECK(rows, what) options_check(rows, BASE_COUNT(rows), &p, what)
 
 static xt_status needed(xt_status e, const char *what, const char *field, bool given) {
@@ -165,7 +170,8 @@ static xt_status needed(xt_status e, const char *what, const char *field, bool g
 }
 
 xt_scheduler *xt_step_schedule_opt(xt_optimizer *o, xt_step_schedule_opts p) {
-    static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, 0, "period"), OPTIM_ROW(xt_step_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
+    static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, 0, "period"),
+                                      OPTIM_ROW(xt_step_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
     xt_status e = needed(CHECK(rows, "xt_step_schedule"), "xt_step_schedule", "step_size", p.step_size > 0);
     return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma}, p.interval, true);
 }
@@ -177,10 +183,12 @@ xt_scheduler *xt_multistep_schedule_opt(xt_optimizer *o, xt_multistep_schedule_o
     for (; n.n_milestones < XT_SCHEDULE_MOST && p.milestones[n.n_milestones]; n.n_milestones++) {
         n.milestones[n.n_milestones] = p.milestones[n.n_milestones];
         if (!e && p.milestones[n.n_milestones] < 1)
-            e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_multistep_schedule.milestones: %lld; each is at least 1", (long long)p.milestones[n.n_milestones]);
+            e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_multistep_schedule.milestones: %lld; each is at least 1",
+                           (long long)p.milestones[n.n_milestones]);
     }
     n.gamma = p.gamma;
-    return schedule_new(&multistep, o, "xt_multistep_schedule", needed(e, "xt_multistep_schedule", "milestones", n.n_milestones > 0), &n, p.interval, true);
+    return schedule_new(&multistep, o, "xt_multistep_schedule", needed(e, "xt_multistep_schedule", "milestones", n.n_milestones > 0), &n, p.interval,
+                        true);
 }
 
 xt_scheduler *xt_exponential_schedule_opt(xt_optimizer *o, xt_exponential_schedule_opts p) {
@@ -211,11 +219,13 @@ xt_scheduler *xt_polynomial_schedule_opt(xt_optimizer *o, xt_polynomial_schedule
     static const option_row rows[] = {OPTIM_ROW(xt_polynomial_schedule_opts, power, 1, 1e-9, 1e9, "exponent"),
                                       COUNT(xt_polynomial_schedule_opts, total_iters, 5, "length")};
     xt_status e = CHECK(rows, "xt_polynomial_schedule");
-    return schedule_new(&polynomial, o, "xt_polynomial_schedule", e, &(schedule_numbers){.power = p.power, .length = p.total_iters}, p.interval, true);
+    return schedule_new(&polynomial, o, "xt_polynomial_schedule", e, &(schedule_numbers){.power = p.power, .length = p.total_iters}, p.interval,
+                        true);
 }
 
 xt_scheduler *xt_cosine_schedule_opt(xt_optimizer *o, xt_cosine_schedule_opts p) {
-    static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, 0, "half a period"), OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate")};
+    static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, 0, "half a period"),
+                                      OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate")};
     xt_status e = needed(CHECK(rows, "xt_cosine_schedule"), "xt_cosine_schedule", "t_max", p.t_max > 0);
     return schedule_new(&cosine, o, "xt_cosine_schedule", e, &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
 }
@@ -278,7 +288,8 @@ xt_scheduler *xt_cyclic_schedule_opt(xt_optimizer *o, xt_cyclic_schedule_opts p)
     xt_status e = needed(CHECK(rows, "xt_cyclic_schedule"), "xt_cyclic_schedule", "base_lr", p.base_lr > 0);
     e = needed(e, "xt_cyclic_schedule", "max_lr", p.max_lr > 0);
     if (!e && (unsigned)p.mode > XT_EXP_RANGE)
-        e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_cyclic_schedule.mode = %d: expected XT_TRIANGULAR, XT_TRIANGULAR2 or XT_EXP_RANGE", (int)p.mode);
+        e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_cyclic_schedule.mode = %d: expected XT_TRIANGULAR, XT_TRIANGULAR2 or XT_EXP_RANGE",
+                       (int)p.mode);
     schedule_numbers n = {.low_lr = p.base_lr,
                           .max_lr = p.max_lr,
                           .up = p.step_size_up,

@@ -55,8 +55,10 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     if (bytes < xt_dtype_size(dtype)) return;
     double v = lazy_as_double(data, dtype);
     pthread_mutex_lock(&p->lock);
-    if (p->n_arrived < BASE_COUNT(p->arrived)) p->arrived[p->n_arrived++] = v;
-    else p->arrived[BASE_COUNT(p->arrived) - 1] = v; /* nobody steps the optimizer: the newest counts */
+    if (p->n_arrived < BASE_COUNT(p->arrived))
+        p->arrived[p->n_arrived++] = v;
+    else
+        p->arrived[BASE_COUNT(p->arrived) - 1] = v; /* nobody steps the optimizer: the newest counts */
     pthread_mutex_unlock(&p->lock);
 }
 
@@ -64,7 +66,8 @@ void xt_schedule_step_tensor_at(const xt_src *src, xt_scheduler *s, xt_tensor t)
     if (!is_plateau(s, "xt_schedule_step_tensor")) return;
     const ir_type *type = lazy_type(t);
     if (type && type->count != 1)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_schedule_step_tensor: the tensor has %lld elements; one is needed", (long long)type->count));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, src, "xt_schedule_step_tensor: the tensor has %lld elements; one is needed", (long long)type->count));
     else
         xt_when_ready_at(src, t, arrived, s);
 }

@@ -30,8 +30,15 @@ static void update(optim_update *u) {
     optim_descend(u, g, u->lr);
 }
 
-const optim_kind optim_sgd = {
-    .name = "sgd", .title = "SGD", .momentum = true, .n_states = 1, .state_names = {"momentum_buffer"}, .counts = counts, .state_type = state_type, .begin = begin, .update = update};
+const optim_kind optim_sgd = {.name = "sgd",
+                              .title = "SGD",
+                              .momentum = true,
+                              .n_states = 1,
+                              .state_names = {"momentum_buffer"},
+                              .counts = counts,
+                              .state_type = state_type,
+                              .begin = begin,
+                              .update = update};
 
 xt_optimizer *xt_sgd_opt(xt_module *net, xt_sgd_opts p) {
     static const option_row rows[] = {
@@ -44,7 +51,8 @@ xt_optimizer *xt_sgd_opt(xt_module *net, xt_sgd_opts p) {
         OPTIM_CLIP_ROWS(xt_sgd_opts),
     };
     if (p.nesterov == XT_ON && (p.momentum == 0 || p.dampening != 0)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_sgd: nesterov needs a momentum (it is %g) and no dampening (it is %g)", p.momentum, p.dampening));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_sgd: nesterov needs a momentum (it is %g) and no dampening (it is %g)", p.momentum,
+                             p.dampening));
         return NULL;
     }
     xt_optimizer *o = optim_new(&optim_sgd, net, "xt_sgd", rows, BASE_COUNT(rows), &p);

@@ -8,8 +8,8 @@ typedef struct precision {
     bool scales;
 } precision;
 
-static const precision known[] = {{"fp32", XT_F32, false},      {"f32", XT_F32, false},  {"32", XT_F32, false},      {"32-true", XT_F32, false},
-                                  {"bf16", XT_BF16, false},     {"bf16-mixed", XT_BF16, false}, {"16-mixed", XT_F16, true}, {"fp16", XT_F16, true}};
+static const precision known[] = {{"fp32", XT_F32, false},  {"f32", XT_F32, false},         {"32", XT_F32, false},      {"32-true", XT_F32, false},
+                                  {"bf16", XT_BF16, false}, {"bf16-mixed", XT_BF16, false}, {"16-mixed", XT_F16, true}, {"fp16", XT_F16, true}};
 
 static const precision *find(const char *name) {
     for (size_t i = 0; i < BASE_COUNT(known); i++)

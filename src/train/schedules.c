@@ -31,21 +31,26 @@ static xt_status mean_of_ranks(double *v) {
 static void step_plateau(xt_trainer *t, xt_scheduler *s) {
     double v;
     if (!s->plateau->o.monitor) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule: .monitor is missing: the name of the logged value that the trainer watches"));
+        lazy_fail(
+            status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule: .monitor is missing: the name of the logged value that the trainer watches"));
         return;
     }
     if (!monitored(t, s->plateau->o.monitor, &v)) return;
     xt_status e = mean_of_ranks(&v);
-    if (e) lazy_fail(status_context(e, "a plateau schedule's value"));
-    else xt_schedule_step_value(s, v);
+    if (e)
+        lazy_fail(status_context(e, "a plateau schedule's value"));
+    else
+        xt_schedule_step_value(s, v);
 }
 
 static void step_all(xt_trainer *t, xt_interval interval) {
     for (size_t i = 0; i < t->opt->n_schedulers && !xt_error(); i++) {
         xt_scheduler *s = t->opt->schedulers[i];
         if (s->interval != interval) continue;
-        if (s->plateau) step_plateau(t, s);
-        else xt_schedule_step(s);
+        if (s->plateau)
+            step_plateau(t, s);
+        else
+            xt_schedule_step(s);
     }
 }
 

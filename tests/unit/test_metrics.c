@@ -72,7 +72,10 @@ static double expected(const counts *c, xt_class_score score, xt_average average
         tn += r;
     }
     if (average != XT_MICRO) return sum / weight;
-    return score == XT_SCORE_PRECISION ? tp / (tp + fp) : score == XT_SCORE_F1 ? 2 * tp / (2 * tp + fp + fn) : score == XT_SCORE_SPECIFICITY ? tn / (tn + fp) : tp / (tp + fn);
+    return score == XT_SCORE_PRECISION     ? tp / (tp + fp)
+           : score == XT_SCORE_F1          ? 2 * tp / (2 * tp + fp + fn)
+           : score == XT_SCORE_SPECIFICITY ? tn / (tn + fp)
+                                           : tp / (tp + fn);
 }
 
 /* Logs what `log` says of each batch as one validation. */
@@ -301,7 +304,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(classes), cmocka_unit_test(curves),  cmocka_unit_test(fits),
-                                       cmocka_unit_test(running), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(classes), cmocka_unit_test(curves),
+                                       cmocka_unit_test(fits),   cmocka_unit_test(running), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,8 +79,7 @@ static void compare_states(const parity_file *f, const char *name, const xt_opti
     R(lamb, xt_lamb(m))                                                                                                                              \
     R(lamb_all, xt_lamb(m, .lr = 0.02, .beta1 = 0.8, .beta2 = 0.95, .eps = 1e-3, .weight_decay = -1))                                                \
     R(adafactor, xt_adafactor(m))                                                                                                                    \
-    R(adafactor_all,                                                                                                                                 \
-      xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2, .weight_decay = 0.1, .maximize = XT_ON))                   \
+    R(adafactor_all, xt_adafactor(m, .lr = 0.1, .beta2_decay = -0.5, .eps1 = 1e-5, .eps2 = 1e-2, .d = 2, .weight_decay = 0.1, .maximize = XT_ON))    \
     R(clip_2, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5))                                                                                                \
     R(clip_1, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 1))                                                                           \
     R(clip_3, xt_sgd(m, .lr = 0.1, .clip_norm = 0.5, .clip_norm_type = 3))                                                                           \
@@ -114,8 +113,10 @@ static void optimizers(void **state) {
             xt_optimizer_step(o);
             xt_mark_step();
             parity_no_error(rows[i].name);
-            if (t + 1 == 1 || t + 1 == 5) compare(f, rows[i].name, m, t + 1);
-            else assert_int_equal(xt_counter("host_reads"), reads);
+            if (t + 1 == 1 || t + 1 == 5)
+                compare(f, rows[i].name, m, t + 1);
+            else
+                assert_int_equal(xt_counter("host_reads"), reads);
             reads = xt_counter("host_reads");
         }
         assert_int_equal(xt_counter("compiles") - compiles, 1);
@@ -185,7 +186,8 @@ static void norms(void **state) {
     xt_tensor before = xt_keep(xt_clip_grad_norm(o, 0.5));
     scaled = xt_keep(xt_module_clip_grad_norm(m, HUGE_VAL));
     xt_optimizer_step(o);
-    for (int i = 0; i < 4; i++) got[4 + i] = xt_keep(xt_grad_norm(o, .norm_type = types[i])); /* of the step: what was clipped by hand stays clipped */
+    for (int i = 0; i < 4; i++)
+        got[4 + i] = xt_keep(xt_grad_norm(o, .norm_type = types[i])); /* of the step: what was clipped by hand stays clipped */
     xt_mark_step();
     parity_no_error("norms");
     for (int i = 0; i < 4; i++) assert_float_equal(xt_item(got[i]), parity_element(want, i), 1e-5 * parity_element(want, i));
@@ -225,7 +227,8 @@ static void scaler(void **state) {
     assert_int_equal(xt_counter("compiles") - compiles, 1); /* skipping is data */
     assert_int_equal(xt_counter("host_reads"), reads);
     for (int t = 0; t < STEPS; t++) {
-        if (xt_item(seen[t]) != parity_element(scales, t)) fail_msg("scale %g after step %d, PyTorch has %g", xt_item(seen[t]), t, parity_element(scales, t));
+        if (xt_item(seen[t]) != parity_element(scales, t))
+            fail_msg("scale %g after step %d, PyTorch has %g", xt_item(seen[t]), t, parity_element(scales, t));
         xt_drop(seen[t]);
     }
     compare(f, "scaler", m, STEPS);
@@ -321,7 +324,8 @@ static void nothing_left(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimizers), cmocka_unit_test(late),   cmocka_unit_test(moving),      cmocka_unit_test(norms),
-                                       cmocka_unit_test(scaler),     cmocka_unit_test(resume), cmocka_unit_test(frozen), cmocka_unit_test(nothing_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(optimizers), cmocka_unit_test(late),        cmocka_unit_test(moving),
+                                       cmocka_unit_test(norms),      cmocka_unit_test(scaler),      cmocka_unit_test(resume),
+                                       cmocka_unit_test(frozen),     cmocka_unit_test(nothing_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -45,24 +45,27 @@ static double powers(int64_t t, void *user) {
                                              .div_factor = 10, .final_div_factor = 100, .base_momentum = 0.7, .max_momentum = 0.9))                  \
     R(one_cycle_fixed, xt_one_cycle_schedule(o, .max_lr = 0.4, .total_steps = STEPS, .cycle_momentum = XT_OFF))                                      \
     R(cyclic, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 6, .step_size_down = 4))                                          \
-    R(cyclic_2, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 5, .mode = XT_TRIANGULAR2, .base_momentum = 0.5,                \
-                                   .max_momentum = 0.7))                                                                                             \
-    R(cyclic_exp, xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 8, .mode = XT_EXP_RANGE, .gamma = 0.97,                       \
-                                     .cycle_momentum = XT_OFF))                                                                                      \
+    R(cyclic_2,                                                                                                                                      \
+      xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 5, .mode = XT_TRIANGULAR2, .base_momentum = 0.5, .max_momentum = 0.7))    \
+    R(cyclic_exp,                                                                                                                                    \
+      xt_cyclic_schedule(o, .base_lr = 0.1, .max_lr = 0.4, .step_size_up = 8, .mode = XT_EXP_RANGE, .gamma = 0.97, .cycle_momentum = XT_OFF))        \
     R(lambda, xt_lambda_schedule(o, inverse, .user = &tenth))                                                                                        \
     R(multiplicative, xt_lambda_schedule(o, falling, .multiplicative = XT_ON))                                                                       \
-    R(sequential, xt_sequential_schedule(o, .schedules = {xt_linear_schedule(o, .start_factor = 0.1, .total_iters = 8),                              \
-                                                          xt_cosine_schedule(o, .t_max = 20), xt_exponential_schedule(o, .gamma = 0.9)},             \
+    R(sequential, xt_sequential_schedule(o,                                                                                                          \
+                                         .schedules = {xt_linear_schedule(o, .start_factor = 0.1, .total_iters = 8),                                 \
+                                                       xt_cosine_schedule(o, .t_max = 20), xt_exponential_schedule(o, .gamma = 0.9)},                \
                                          .milestones = {8, 30}))                                                                                     \
-    R(sequential_restarts, xt_sequential_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 100),                       \
-                                                                   xt_warm_restarts_schedule(o, .t_0 = 6),                                           \
-                                                                   xt_step_schedule(o, .step_size = 3, .gamma = 0.5)},                               \
-                                                  .milestones = {5, 25}))                                                                            \
-    R(sequential_one, xt_sequential_schedule(o, .schedules = {xt_polynomial_schedule(o, .total_iters = 10),                                          \
-                                                              xt_multistep_schedule(o, .milestones = {4, 9}), xt_lambda_schedule(o, powers)},        \
+    R(sequential_restarts,                                                                                                                           \
+      xt_sequential_schedule(o,                                                                                                                      \
+                             .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 100), xt_warm_restarts_schedule(o, .t_0 = 6),       \
+                                           xt_step_schedule(o, .step_size = 3, .gamma = 0.5)},                                                       \
+                             .milestones = {5, 25}))                                                                                                 \
+    R(sequential_one, xt_sequential_schedule(o,                                                                                                      \
+                                             .schedules = {xt_polynomial_schedule(o, .total_iters = 10),                                             \
+                                                           xt_multistep_schedule(o, .milestones = {4, 9}), xt_lambda_schedule(o, powers)},           \
                                              .milestones = {10, 25}))                                                                                \
-    R(chained, xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.1, .total_iters = 4),                                        \
-                                                    xt_exponential_schedule(o, .gamma = 0.9)}))                                                      \
+    R(chained,                                                                                                                                       \
+      xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.1, .total_iters = 4), xt_exponential_schedule(o, .gamma = 0.9)}))     \
     R(chained_3, xt_chained_schedule(o, .schedules = {xt_linear_schedule(o, .start_factor = 0.5, .total_iters = 10),                                 \
                                                       xt_cosine_schedule(o, .t_max = 30, .eta_min = 1e-4),                                           \
                                                       xt_step_schedule(o, .step_size = 12, .gamma = 0.5)}))                                          \
@@ -120,8 +123,10 @@ static void follow(const parity_file *f, const schedule_row *r, int swap) {
         expect(r->name, t, "the rate", xt_optimizer_lr(o), want[t * 3]);
         expect(r->name, t, "the second group's rate", xt_optimizer_group_lr(o, 1), want[t * 3 + 1]);
         expect(r->name, t, "the momentum", xt_optimizer_momentum(o), want[t * 3 + 2]);
-        if (s->plateau) xt_schedule_step_value(s, values[t]);
-        else xt_schedule_step(s);
+        if (s->plateau)
+            xt_schedule_step_value(s, values[t]);
+        else
+            xt_schedule_step(s);
     }
     parity_no_error(r->name);
     xt_optimizer_free(o);
@@ -169,7 +174,8 @@ static void chain_in_sequence(void **state) {
     (void)state;
     xt_module *m = xt_module_new(net, NULL);
     xt_optimizer *o = xt_sgd(m, .lr = 0.1);
-    xt_scheduler *chain = xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 2), xt_exponential_schedule(o, .gamma = 0.9)});
+    xt_scheduler *chain =
+        xt_chained_schedule(o, .schedules = {xt_constant_schedule(o, .factor = 0.5, .total_iters = 2), xt_exponential_schedule(o, .gamma = 0.9)});
     xt_scheduler *s = xt_warmup_schedule(o, 3, chain);
     static const double want[] = {1e-3, 0.034, 0.067, 0.05, 0.045, 0.081, 0.0729};
     for (int t = 0; t < 7; t++) {
@@ -213,6 +219,7 @@ static void refusals(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(schedules), cmocka_unit_test(tensors), cmocka_unit_test(chain_in_sequence), cmocka_unit_test(refusals)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(schedules), cmocka_unit_test(tensors), cmocka_unit_test(chain_in_sequence),
+                                       cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

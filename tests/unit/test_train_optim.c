@@ -179,10 +179,12 @@ static void resumes(void **state) {
         xt_finish();
         char name[32];
         snprintf(name, sizeof name, "cut%zu", i);
-        t = xt_trainer_new(.max_epochs = 3, .max_steps = 8, .seed = 3, .run_name = name, .runs_dir = dir, .progress_bar = XT_OFF, .precision = rows[i].precision);
+        t = xt_trainer_new(.max_epochs = 3, .max_steps = 8, .seed = 3, .run_name = name, .runs_dir = dir, .progress_bar = XT_OFF,
+                           .precision = rows[i].precision);
         assert_int_equal(xt_fit(t, &task, data(), data()), 0);
         xt_finish();
-        t = xt_trainer_new(.max_epochs = 3, .resume = "last", .run_name = name, .runs_dir = dir, .progress_bar = XT_OFF, .precision = rows[i].precision);
+        t = xt_trainer_new(.max_epochs = 3, .resume = "last", .run_name = name, .runs_dir = dir, .progress_bar = XT_OFF,
+                           .precision = rows[i].precision);
         watch(t, &rest);
         assert_int_equal(xt_fit(t, &task, data(), data()), 0);
         weights(t, resumed);
@@ -223,7 +225,8 @@ static void f16(void **state) {
 static void clips_by_value(void **state) {
     (void)state;
     xt_task task = task_of(by_epoch);
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .runs_dir = dir, .progress_bar = XT_OFF, .gradient_clip_val = 0.25, .gradient_clip_algorithm = "value");
+    xt_trainer *t =
+        xt_trainer_new(.max_epochs = 1, .runs_dir = dir, .progress_bar = XT_OFF, .gradient_clip_val = 0.25, .gradient_clip_algorithm = "value");
     assert_int_equal(xt_fit(t, &task, data()), 0);
     assert_true(xt_trainer_optimizer(t)->clip_value == 0.25 && xt_trainer_optimizer(t)->clip_norm == 0);
 }
