@@ -2,7 +2,8 @@
  * initialisation, and found again by name at every later call. "" names the module itself: xt_linear(xt_sub(m, "layers", 0), "", x, 8) makes
  * layers.0.weight. Functions without parameters (pooling, resizing, activations) are in xtrain/functional.h and xtrain/tensor.h.
  *
- * Inputs are floats unless a line says otherwise; parameters are f32, or f64 for f64 inputs, and f16 or bf16 inputs give outputs of their dtype.
+ * Inputs are floats unless a line says otherwise; parameters are f32, or f64 for f64 inputs. With f16 or bf16 inputs norms and recurrent layers compute
+ * in f32 and give the input's dtype; products with f32 parameters (linear, convolution, attention) give f32, as promotion says.
  * Wrong shapes, a name used twice in one pass, and a call whose shapes do not fit the parameters made by an earlier one give error tensors.
  *
  *     static xt_tensor net(xt_module *m, xt_tensor x, void *user) {

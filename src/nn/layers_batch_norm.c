@@ -1,5 +1,7 @@
-/* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel; over several ranks as sums that are added up between them.
+/* Batch norm, recorded as StableHLO's batch_norm ops, which devices have as one kernel; with .sync over several ranks as sums added up between them (mean
+ * first, then the squares of what is left, which rounds better than the mean of squares); their derivative adds up between the ranks too.
  * running = running + momentum * (batch - running), with the unbiased variance, as PyTorch keeps it. */
+#include "lazy/mesh.h"
 #include "nn/nn.h"
 
 void nn_move_average(const xt_src *src, xt_tensor running, xt_tensor batch, xt_tensor momentum) {
@@ -47,6 +49,43 @@ static xt_tensor of_batch(const xt_src *src, const batch_norm *n, xt_tensor x, b
     return y;
 }
 
+/* The sum over all dims but the channels' (dim 1), then over the ranks, divided by n. */
+static ir_value *mean_of_ranks(ir_builder *b, ir_value *x, int ranks, double n) {
+    int64_t others[XT_MAX_RANK];
+    size_t k = 0;
+    for (int64_t i = 0; x && i < (int64_t)x->type->rank; i++)
+        if (i != 1) others[k++] = i;
+    ir_value *sum = x ? ir_reduce(b, OP_add, x, k, others) : NULL, *all = NULL;
+    if (!sum || !ir_all_reduce(b, OP_add, 1, &sum, ranks, 1, &all)) return NULL;
+    return ir_divide(b, all, ir_splat(b, all->type, n));
+}
+
+static ir_value *over_channels(ir_builder *b, ir_value *v, const ir_type *to) {
+    int64_t channel = 1;
+    return v ? ir_broadcast_in_dim(b, v, to, 1, &channel) : NULL;
+}
+
+/* The statistics of the batches of all ranks, which are of one size, for all ranks run one program. */
+static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, int ranks, bool move) {
+    const ir_type *t = lazy_type(x);
+    double per_channel = t->dims[1] ? (double)(t->count / t->dims[1]) * ranks : 0;
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x), *scale = lazy_value(n->weight), *offset = lazy_value(n->bias);
+    if (v && scale) v = ir_convert(b, v, scale->type->dtype);
+    ir_value *mean = scale && offset ? mean_of_ranks(b, v, ranks, per_channel) : NULL;
+    ir_value *left = mean ? ir_subtract(b, v, over_channels(b, mean, v->type)) : NULL;
+    ir_value *var = left ? mean_of_ranks(b, ir_multiply(b, left, left), ranks, per_channel) : NULL;
+    ir_value *rate = var ? ir_multiply(b, scale, ir_rsqrt(b, ir_add(b, var, ir_splat(b, var->type, n->eps)))) : NULL;
+    ir_value *y = rate ? ir_add(b, ir_multiply(b, left, over_channels(b, rate, left->type)), over_channels(b, offset, left->type)) : NULL;
+    xt_tensor out = lazy_wrap(y ? ir_convert(b, y, t->dtype) : NULL, "xt_batch_norm");
+    if (lazy_is_error(out) || !move || xt_is_none(n->mean)) return out;
+    xt_no_grad_begin();
+    xt_tensor m = lazy_wrap(mean, "xt_batch_norm"), s = lazy_wrap(var, "xt_batch_norm");
+    xt_no_grad_end();
+    update_running(src, n, m, s, per_channel > 1 ? per_channel / (per_channel - 1) : 1);
+    return out;
+}
+
 static xt_tensor of_running(const xt_src *src, const batch_norm *n, xt_tensor x) {
     const ir_type *t = lazy_type(x);
     ir_builder *b = lazy_begin(src);
@@ -65,8 +104,9 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!(o.eps >= 0) || !(o.momentum >= 0 && o.momentum <= 1))
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_batch_norm %s: eps is %g and momentum %g; eps must be positive and momentum in [0,1]", name,
                           o.eps, o.momentum);
-    bool track = o.track != XT_OFF, batch = xt_is_training(m) || !track;
-    if (batch && t->dims[1] && t->count / t->dims[1] < 2)
+    bool track = o.track != XT_OFF, batch = xt_is_training(m) || !track, move = xt_is_training(m) && nn_tracks(m);
+    int ranks = o.sync == XT_ON && xt_is_training(m) && !lazy_spmd() ? world_get()->size : 1; /* a mesh's statistics are of the whole batch already */
+    if (batch && ranks == 1 && t->dims[1] && t->count / t->dims[1] < 2)
         return nn_bad_input(src, "xt_batch_norm", name, x,
                             "more than one value per channel is needed in training mode (call xt_eval, or use a larger batch)");
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_batch_norm", name, (xt_tensor){0}, "");
@@ -81,7 +121,7 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
         n.var = nn_tensor(src, m, name, "running_var", false, NN_ONES, 0, d, 1, &c);
         n.count = nn_tensor(src, m, name, "num_batches_tracked", false, NN_ZEROS, 0, XT_I64, 0, NULL);
     }
-    xt_tensor y = batch ? of_batch(src, &n, x, xt_is_training(m) && nn_tracks(m)) : of_running(src, &n, x);
+    xt_tensor y = !batch ? of_running(src, &n, x) : ranks > 1 ? of_ranks(src, &n, x, ranks, move) : of_batch(src, &n, x, move);
     nn_layer_end();
     return y;
 }

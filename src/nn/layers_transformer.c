@@ -25,17 +25,10 @@ static xt_tensor attend(const block *b, const char *name, xt_tensor q, xt_tensor
     return dropped(b, xt_multihead_attention_at(b->src, b->m, name, q, kv, kv, a));
 }
 
-static xt_tensor gelu_exact(const xt_src *src, xt_tensor x) {
-    ir_builder *b = lazy_begin(src);
-    ir_value *v = lazy_value(x);
-    ir_value *e = v ? ir_unary(b, OP_chlo_erf, ir_multiply(b, v, ir_splat(b, v->type, M_SQRT1_2))) : NULL;
-    return lazy_wrap(e ? ir_multiply(b, ir_multiply(b, v, ir_splat(b, v->type, 0.5)), ir_add(b, e, ir_splat(b, e->type, 1))) : NULL, "gelu");
-}
-
 static xt_tensor feed_forward(const block *b, xt_tensor x) {
     int64_t width = xt_dim(x, -1);
     xt_tensor h = xt_linear_at(b->src, b->m, "linear1", x, b->o.feedforward ? b->o.feedforward : 2048, (xt_linear_opts){0});
-    h = dropped(b, b->o.gelu == XT_ON ? gelu_exact(b->src, h) : xt_relu_at(b->src, h));
+    h = dropped(b, b->o.gelu == XT_ON ? xt_gelu_erf_at(b->src, h) : xt_relu_at(b->src, h));
     return dropped(b, xt_linear_at(b->src, b->m, "linear2", h, width, (xt_linear_opts){0}));
 }
 

@@ -22,6 +22,7 @@ CASE(added, xt_multihead_attention(m, "", x[0], x[1], x[1], .heads = 2, .attn_ma
 CASE(encoder, xt_transformer_encoder_layer(m, "", x[0], .heads = 2, .feedforward = 8, .dropout = -1))
 CASE(encoder_first, xt_transformer_encoder_layer(m, "", x[0], .heads = 3, .feedforward = 8, .dropout = -1, .norm_first = XT_ON, .batch_first = XT_ON))
 CASE(encoder_eval, xt_transformer_encoder_layer(m, "", x[0], .heads = 2, .feedforward = 8, .causal = XT_ON))
+CASE(encoder_gelu, xt_transformer_encoder_layer(m, "", x[0], .feedforward = 8, .dropout = -1, .gelu = XT_ON))
 CASE(decoder, xt_transformer_decoder_layer(m, "", x[0], x[1], .heads = 2, .feedforward = 8, .dropout = -1, .causal = XT_ON,
                                            .memory_key_padding_mask = parity_input(file, "masks/keys")))
 CASE(decoder_first, xt_transformer_decoder_layer(m, "", x[0], x[1], .heads = 2, .feedforward = 8, .dropout = -1, .norm_first = XT_ON))
@@ -35,7 +36,7 @@ static const struct {
 #define ROW(name)                                                                                                                                    \
     { #name, c_##name }
     ROW(self),    ROW(cross),         ROW(widths),       ROW(first),   ROW(lone),          ROW(causal),     ROW(masks),  ROW(added),
-    ROW(encoder), ROW(encoder_first), ROW(encoder_eval), ROW(decoder), ROW(decoder_first), ROW(sinusoidal), ROW(rotary),
+    ROW(encoder), ROW(encoder_first), ROW(encoder_eval), ROW(encoder_gelu), ROW(decoder), ROW(decoder_first), ROW(sinusoidal), ROW(rotary),
 };
 
 static void cases(void **state) {
