@@ -249,7 +249,7 @@ static bool local_ints(spmd *s, const ir_op *op, ir_attr *attrs, ir_attr_key key
         if (attrs[i].key != key || attrs[i].kind != IR_AK_INTS) continue;
         int64_t *v = arena_alloc(s->m->mem, (attrs[i].n + 1) * sizeof *v);
         if (!v) return false;
-        for (size_t d = 0; d < attrs[i].n; d++) v[d] = d < whole->rank && whole->dims[d] != local->dims[d] ? local->dims[d] : attrs[i].v.ints[d];
+        for (size_t d = 0; d < attrs[i].n; d++) v[d] = d < whole->rank && attrs[i].v.ints[d] == whole->dims[d] ? local->dims[d] : attrs[i].v.ints[d];
         attrs[i].v.ints = v;
     }
     return true;
@@ -278,6 +278,52 @@ static ir_value *shifted_iota(spmd *s, const ir_op *op, ir_value *v, const ir_sh
     if (!v || n == 0) return v;
     ir_value *first = ir_multiply(&s->b, spmd_index(s, axes, n), ir_splat(&s->b, ir_scalar(XT_I32), (double)v->type->dims[dim]));
     return ir_add(&s->b, v, ir_broadcast_scalar(&s->b, ir_convert(&s->b, first, v->type->dtype), v->type));
+}
+
+/* The number of the first row of this device's part of a divided table, in the indices' type; NULL when it is whole. */
+static ir_value *first_row(spmd *s, const ir_op *op, const spmd_rule *r, const ir_value *table, const spmd_assign *a) {
+    int8_t axes[IR_SHARD_AXES];
+    for (size_t f = 0; f < r->n_factors; f++) {
+        int n = r->factors[f].indexed ? spmd_assign_axes(a, (int)f, axes) : 0;
+        if (n == 0) continue;
+        size_t k;
+        const int64_t *dims_of = ir_get_ints(op, op->code == OP_gather ? IR_A_start_index_map : IR_A_scatter_dims_to_operand_dims, &k);
+        ir_value *rows = ir_splat(&s->b, ir_scalar(XT_I32), (double)table->type->dims[dims_of[0]]);
+        return ir_convert(&s->b, ir_multiply(&s->b, spmd_index(s, axes, n), rows), op->in[1]->type->dtype);
+    }
+    return NULL;
+}
+
+/* A row counts where the index lies in this device's part. Whole tables clamp indices, so they are clamped before they are shifted. What is not found
+ * here is zero, or for a scatter behind the part's end, where updates go nowhere. */
+static ir_value *shifted_indices(spmd *s, const ir_op *op, ir_value *indices, ir_value *first, const ir_type *table, const ir_type *part, int64_t dim, ir_value **out_here) {
+    ir_builder *b = &s->b;
+    const ir_type *t = indices->type, *e = ir_scalar(t->dtype);
+    if (op->code == OP_gather) indices = ir_clamp(b, ir_splat(b, e, 0), indices, ir_splat(b, e, (double)(table->dims[dim] - 1)));
+    ir_value *shifted = ir_subtract(b, indices, ir_broadcast_scalar(b, first, t));
+    ir_value *rows = ir_splat(b, t, (double)part->dims[dim]);
+    ir_value *above = ir_dtype_is_signed(t->dtype) ? ir_compare(b, IR_GE, shifted, ir_splat(b, t, 0)) : NULL, *below = ir_compare(b, IR_LT, shifted, rows);
+    *out_here = above ? ir_and(b, above, below) : below; /* unsigned ones below the part have become very large */
+    return ir_select(b, *out_here, shifted, op->code == OP_gather ? ir_splat(b, t, 0) : rows);
+}
+
+/* Zeros for the rows that are elsewhere: `here` has the shape of the indices. */
+static ir_value *found_rows(spmd *s, const ir_op *op, ir_value *rows, ir_value *here) {
+    size_t n, k = 0;
+    const int64_t *offset = ir_get_ints(op, IR_A_offset_dims, &n);
+    int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0), dims[IR_MAX_RANK], to[IR_MAX_RANK];
+    if (!rows || !here) return NULL;
+    const ir_type *t = rows->type;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        bool window = false;
+        for (size_t i = 0; i < n; i++) window = window || offset[i] == d;
+        if (!window) to[k++] = d;
+    }
+    size_t left = 0;
+    for (uint32_t d = 0; d < here->type->rank; d++)
+        if (d != vector) dims[left++] = here->type->dims[d];
+    ir_value *mask = ir_broadcast_in_dim(&s->b, ir_reshape(&s->b, here, left, dims), ir_with_dtype(t, XT_BOOL), k, to);
+    return ir_select(&s->b, mask, rows, ir_splat(&s->b, t, 0));
 }
 
 static ir_op *build_local(spmd *s, ir_op *op, ir_value *const *in, const ir_type *const *types) {
@@ -329,10 +375,17 @@ static xt_status emit(spmd *s, ir_op *op, const spmd_rule *r) {
         types[i] = ir_shard_type(&s->grid, &forms[i], op->out[i].type);
         if (!types[i]) return status_new(XT_INTERNAL, src_get(op->src), "partitioning %s divides a result unevenly", ir_op_infos[op->code].name);
     }
+    ir_value *here = NULL, *first = (op->code == OP_gather || op->code == OP_scatter) && in[0] ? first_row(s, op, r, in[0], &a) : NULL;
+    if (first && in[1]) {
+        size_t n;
+        const int64_t *dims_of = ir_get_ints(op, op->code == OP_gather ? IR_A_start_index_map : IR_A_scatter_dims_to_operand_dims, &n);
+        in[1] = shifted_indices(s, op, in[1], first, op->in[0]->type, in[0]->type, dims_of[0], &here);
+    }
     ir_op *made = build_local(s, op, in, types);
     for (uint32_t i = 0; i < op->n_out && made && !s->b.status; i++) {
         spmd_value *v = spmd_value_of(s, &op->out[i]);
         v->now = &made->out[i];
+        if (op->code == OP_gather && here) v->now = found_rows(s, op, v->now, here);
         if (op->code == OP_iota) v->now = shifted_iota(s, op, v->now, &forms[i]);
         if (partial) v->now = spmd_combine(s, v->now, op->out[i].type, r->combine, partial, &forms[i], &v->want);
         v->have = forms[i];

@@ -25,6 +25,7 @@ typedef struct spmd_dim { /* what one dim is made of, most significant first; n 
 typedef struct spmd_factor {
     int64_t size;
     bool reduced;
+    bool indexed; /* the dim that a gather's or scatter's indices count: each device looks into its own part */
 } spmd_factor;
 typedef struct spmd_rule {
     bool known;         /* false: no rule; no tensor has a factor */

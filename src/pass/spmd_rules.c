@@ -15,7 +15,7 @@ static int factor_kind(spmd_rule *r, int64_t size, bool reduced) {
         r->factors = grown;
         r->cap_factors = cap;
     }
-    r->factors[r->n_factors] = (spmd_factor){size, reduced};
+    r->factors[r->n_factors] = (spmd_factor){size, reduced, false};
     return (int)r->n_factors++;
 }
 static int factor(spmd_rule *r, int64_t size) { return factor_kind(r, size, false); }
@@ -288,11 +288,26 @@ static void windows(spmd_rule *r, size_t operand, size_t slices, ints gone, ints
     }
 }
 
+/* A table whose rows are found by one index each may be divided by rows: a device that has not the row leaves it to the others. */
+static void indexed_rows(spmd_rule *r, size_t table, size_t result, ints index_map, int64_t slice, bool reduced) {
+    if (index_map.n != 1 || slice != 1 || !ir_dtype_is_int(r->types[1]->dtype) || xt_dtype_size(r->types[1]->dtype) < 4) return;
+    int64_t d = index_map.v[0];
+    if (r->types[table]->dims[d] > INT32_MAX) return;
+    int f = factor_kind(r, r->types[table]->dims[d], reduced);
+    if (f >= 0) r->factors[f].indexed = true;
+    is_made_of(r, table, d, f);
+    if (!reduced) is_made_of(r, result, d, f);
+}
+
 static void gather(spmd_rule *r, const ir_op *op) {
     ints offset = get(op, IR_A_offset_dims), gone = get(op, IR_A_collapsed_slice_dims), xb = get(op, IR_A_operand_batching_dims), ib = get(op, IR_A_start_indices_batching_dims);
     const ir_type *indices = op->in[1]->type;
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0), at = 0;
+    ints index_map = get(op, IR_A_start_index_map);
+    r->combine = OP_add;
     windows(r, 0, 2, gone, xb, offset);
+    if (combines(OP_add, op->out[0].type->dtype) && index_map.n == 1 && has(gone.v, gone.n, index_map.v[0]))
+        indexed_rows(r, 0, 2, index_map, entry(get(op, IR_A_slice_sizes), (size_t)index_map.v[0], 0), true);
     for (uint32_t d = 0; d < op->out[0].type->rank; d++) {
         if (has(offset.v, offset.n, d)) continue;
         if (at == vector) at++;
@@ -315,7 +330,9 @@ static void scatter(spmd_rule *r, const ir_op *op) {
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0), at = 0;
     bool sums = spmd_region_op(op) == OP_add && is_number(op->in[0], 0) && combines(OP_add, op->out[0].type->dtype);
     r->combine = OP_add;
+    ints index_map = get(op, IR_A_scatter_dims_to_operand_dims);
     windows(r, 0, 2, gone, xb, window_dims);
+    if (index_map.n == 1 && has(gone.v, gone.n, index_map.v[0])) indexed_rows(r, 0, 3, index_map, 1, false);
     for (uint32_t d = 0; d < updates->rank; d++) {
         if (has(window_dims.v, window_dims.n, d)) continue;
         if (at == vector) at++;

@@ -260,6 +260,18 @@ static const struct {
                               "%2 = \"stablehlo.scatter\"(%t, %i, %d) " ADD
                               " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
                               "(tensor<8x6xf32>, tensor<12xi32>, tensor<12x6xf32>) -> tensor<8x6xf32>\nreturn %2 : tensor<8x6xf32>")},
+    {"large table", F("%t: tensor<24x6xf32>, %i: tensor<6x1xi32>, %d: tensor<6x6xf32>, %u: tensor<6xui32>", "tensor<6x6xf32>, tensor<24x6xf32>, tensor<6x6xf32>, tensor<24x6xf32>",
+                    "%g = \"stablehlo.gather\"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>} : "
+                    "(tensor<24x6xf32>, tensor<6x1xi32>) -> tensor<6x6xf32>\n%z = stablehlo.constant dense<0.0> : tensor<24x6xf32>\n%c = stablehlo.constant dense<5> : tensor<6x1xi32>\n%k = stablehlo.multiply %i, %c : tensor<6x1xi32>\n"
+                    "%o = stablehlo.constant dense<7> : tensor<6x1xi32>\n%j = stablehlo.subtract %k, %o : tensor<6x1xi32>\n" /* some lie outside the table */
+                    "%2 = \"stablehlo.scatter\"(%z, %j, %d) " ADD
+                    " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
+                    "(tensor<24x6xf32>, tensor<6x1xi32>, tensor<6x6xf32>) -> tensor<24x6xf32>\n"
+                    "%3 = \"stablehlo.gather\"(%t, %j) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 6>} : "
+                    "(tensor<24x6xf32>, tensor<6x1xi32>) -> tensor<6x6xf32>\n%4 = stablehlo.add %g, %3 : tensor<6x6xf32>\n"
+                    "%5 = \"stablehlo.scatter\"(%t, %u, %d) " MAX
+                    " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
+                    "(tensor<24x6xf32>, tensor<6xui32>, tensor<6x6xf32>) -> tensor<24x6xf32>\nreturn %4, %2, %3, %5 : tensor<6x6xf32>, tensor<24x6xf32>, tensor<6x6xf32>, tensor<24x6xf32>")},
     {"convolution", F("%x: tensor<4x4x6x6xf32>, %w: tensor<8x4x3x3xf32>", "tensor<4x8x4x4xf32>, tensor<8x4x3x3xf32>",
                       "%0 = stablehlo.convolution(%x, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {stride = [1, 1]} {batch_group_count = 1 : i64, feature_group_count = 1 : i64} : "
                       "(tensor<4x4x6x6xf32>, tensor<8x4x3x3xf32>) -> tensor<4x8x4x4xf32>\n"
@@ -375,6 +387,26 @@ static void fully_sharded(void **state) {
     finish(&r);
 }
 
+/* A table divided by rows stays where it is: each device looks up what it has, and the rows are summed; its gradient needs nothing. */
+static void divided_table(void **state) {
+    (void)state;
+    static const char text[] = F("%t: tensor<64x8xf32>, %i: tensor<8xi32>, %d: tensor<8x8xf32>", "tensor<8x8xf32>, tensor<64x8xf32>",
+                                 "%0 = \"stablehlo.gather\"(%t, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>} : "
+                                 "(tensor<64x8xf32>, tensor<8xi32>) -> tensor<8x8xf32>\n%z = stablehlo.constant dense<0.0> : tensor<64x8xf32>\n%1 = \"stablehlo.scatter\"(%z, %i, %d) " ADD
+                                 " {scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>} : "
+                                 "(tensor<64x8xf32>, tensor<8xi32>, tensor<8x8xf32>) -> tensor<64x8xf32>\nreturn %0, %1 : tensor<8x8xf32>, tensor<64x8xf32>");
+    run r;
+    prepare(&r, text, 4);
+    divide(&r, &r.in_form[0], 0);
+    divide(&r, &r.out_form[1], 0);
+    ir_module *m = parsed(text);
+    partition(m, &r, text);
+    assert_int_equal(r.stats.all_reduce, 1);
+    assert_int_equal(r.stats.all_gather + r.stats.reduce_scatter + r.stats.all_to_all + r.stats.whole, 0);
+    ir_module_free(m);
+    finish(&r);
+}
+
 static void one_device(void **state) {
     (void)state;
     ir_module *m = parsed(F("%a: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}", "tensor<4xf32>", "%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{replicated}\"} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
@@ -408,6 +440,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
