@@ -20,6 +20,7 @@ typedef struct lazy_buf {
     device_buffer *dev;
     atomic_int refs;
     lazy_live info;
+    const struct lazy_layout *layout; /* how it lies over the ranks (mesh.h); NULL: whole on each */
     struct lazy_buf *prev, *next;
 } lazy_buf;
 lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role role, const ir_type *type, int64_t step); /* takes dev over */
@@ -42,7 +43,7 @@ typedef struct lazy_slot {
     void *whole;              /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
     const lazy_buf *whole_of;
     xt_tensor grad;
-    const struct lazy_layout *layout; /* how buf lies over the ranks (mesh.h); NULL: whole on each */
+    const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
     src_id src;
     uint32_t path, name;      /* interned */
     int64_t step;

@@ -25,6 +25,7 @@ static bool same_signature(const lazy_signature *a, const lazy_signature *known,
     if (a->n != known->n) return say(why, "%zu inputs instead of %zu", a->n, known->n), false;
     for (size_t i = 0; i < a->n; i++) {
         if (a->in[i].type != known->in[i].type) return say_type(why, i, a->in[i].type, known->in[i].type), false;
+        if (a->in[i].layout != known->in[i].layout) return say(why, "input %zu is divided in another way over the mesh", i), false;
         if (a->in[i].slot != known->in[i].slot || a->in[i].generation != known->in[i].generation)
             return say(why, "input %zu is another state, or another tensor that requires a gradient", i), false;
     }
@@ -52,6 +53,7 @@ bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, 
         const lazy_slot *s = &c->slots[g->slot];
         const char *name = s->name ? intern_text(s->name) : "a tensor";
         if (s->requires_grad != g->requires_grad || s->grad_leaf != g->grad_leaf) return say(why, "%s %s a gradient now", name, s->requires_grad ? "requires" : "does not require"), false;
+        if (s->layout != g->layout) return say(why, "%s is divided in another way over the mesh", name), false;
         if (has_grad(c, s) != g->has_grad) return say(why, "%s %s", name, g->has_grad ? "has no gradient at the begin of the call" : "has a gradient already"), false;
         if (!s->buf && !s->is_state) return say(why, "%s has no value", name), false;
     }
@@ -130,8 +132,8 @@ static void new_gradient(lazy_ctx *c, const lazy_target *t, lazy_buf *b) {
         return;
     }
     s->name = s->path = t->path;
-    s->layout = c->slots[t->slot].layout;
     s->buf = b;
+    s->layout = b ? b->layout : NULL;
     lazy_set_grad((xt_tensor){t->slot, t->generation}, g);
 }
 
@@ -145,6 +147,7 @@ static xt_status hand_over(lazy_ctx *c, lazy_plan *p, lazy_request *requests, co
         lazy_role role = s ? s->role : t->to == LAZY_TO_NEW_GRAD ? LAZY_GRADIENT : LAZY_VALUE;
         lazy_buf *b = lazy_buf_new(p->out[i], t->src, t->path, role, t->type, c->step);
         if (!b && !first) first = status_oom(sizeof *b, "a result of a step");
+        if (b) b->layout = s ? s->layout : t->to == LAZY_TO_NEW_GRAD ? c->slots[t->slot].layout : NULL;
         if (t->to == LAZY_TO_NEW_GRAD) new_gradient(c, t, b);
         else if (t->to == LAZY_TO_REQUEST) requests[t->request].buf = b;
         else if (s) put_in_slot(s, b);
@@ -186,7 +189,10 @@ static xt_tensor alias(lazy_ctx *c, const lazy_plan *p, const xt_tensor *in) {
     lazy_buf *b = buffer_of(c, &p->result, in);
     lazy_slot *s = NULL;
     xt_tensor t = b ? lazy_slot_new(c, b->info.type, p->result_src, &s) : (xt_tensor){0};
-    if (s) lazy_buf_retain(s->buf = b);
+    if (s) {
+        lazy_buf_retain(s->buf = b);
+        s->layout = b->layout;
+    }
     return t;
 }
 

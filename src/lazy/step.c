@@ -105,6 +105,7 @@ static bool sign(lazy_ctx *c, int n, const xt_tensor *in, lazy_signature *sig) {
         const lazy_slot *s = lazy_slot_of(c, in[i]);
         if (!s) return false;
         sig->in[i].type = s->type;
+        sig->in[i].layout = s->layout;
         sig->in[i].slot = is_itself(s) ? in[i].slot : 0;
         sig->in[i].generation = is_itself(s) ? in[i].generation : 0;
     }
@@ -133,6 +134,7 @@ static bool tape_begin(lazy_ctx *c, lazy_tape *t, int n, const xt_tensor *in) {
         copy->path = from.path;
         copy->name = from.name;
         copy->buf = from.buf;
+        copy->layout = from.layout;
         lazy_buf_retain(copy->buf);
     }
     return true;
@@ -166,8 +168,11 @@ static void ask_result(lazy_ctx *c, lazy_tape *t) {
 static xt_tensor alias_of(lazy_ctx *c, lazy_buf *b, src_id src) {
     lazy_slot *s = NULL;
     xt_tensor t = b ? lazy_slot_new(c, b->info.type, src, &s) : (xt_tensor){0};
-    if (s) s->buf = b; /* the reference goes along */
-    else lazy_buf_release(b);
+    if (s) { /* the reference goes along */
+        s->buf = b;
+        s->layout = b->layout;
+    } else
+        lazy_buf_release(b);
     return t;
 }
 

@@ -48,12 +48,14 @@ typedef struct lazy_target { /* where an output goes */
 typedef struct lazy_guard { /* a slot the recording depended on, as it was when the call began */
     uint32_t slot, generation;
     bool requires_grad, grad_leaf, has_grad;
+    const struct lazy_layout *layout;
 } lazy_guard;
 
 typedef struct lazy_signature { /* of a call: what is compared first */
     size_t n;
     struct {
         const ir_type *type;
+        const struct lazy_layout *layout;
         uint32_t slot, generation; /* of inputs that are taken as themselves (states, tensors with gradients); else 0 */
     } *in;
     bool no_grad;

@@ -116,7 +116,7 @@ static bool add_guard(lazy_ctx *c, const lazy_tape *t, lazy_plan *p, uint32_t sl
     for (size_t i = 0; i < p->n_guards; i++)
         if (p->guards[i].slot == slot) return true;
     const lazy_slot *s = &c->slots[slot];
-    lazy_guard g = {slot, s->generation, s->requires_grad, s->grad_leaf, false};
+    lazy_guard g = {slot, s->generation, s->requires_grad, s->grad_leaf, false, s->layout};
     if (was_there(t, slot, s->generation)) {
         const struct lazy_entry *e = &t->entry[slot];
         g.requires_grad = e->requires_grad;

@@ -162,6 +162,7 @@ xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
     base_free(own);
     if (st) return status_at(status_context(st, "uploading %s", intern_text(s->name)), src_get(s->src));
     s->buf = lazy_buf_new(dev, s->src, s->path, s->role, s->type, c->step);
+    if (s->buf) s->buf->layout = s->layout;
     if (!s->buf) return status_oom(sizeof(lazy_buf), "a buffer");
     base_free(s->host);
     s->host = NULL;
@@ -276,6 +277,7 @@ static xt_tensor from_buffer(const xt_src *src, lazy_role role, const ir_type *t
     s->role = role;
     s->layout = layout;
     s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
+    if (s->buf) s->buf->layout = layout;
     if (!s->buf) {
         s->failed = true;
         lazy_fail(status_oom(sizeof(lazy_buf), "a buffer"));

@@ -31,7 +31,7 @@ typedef struct job {
     bool gpt;
     int64_t data, tensor;
     bool fsdp, tensor_parallel;
-    bool adam;
+    bool adam, compiled; /* compiled: the step is a compiled step function, blocks are computed again in the backward pass */
     const char *file; /* saves the trained weights there */
     seen at[RANKS];
 } job;
@@ -48,16 +48,17 @@ static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
 }
 
 enum { VOCAB = 32, SEQ = 8, WIDTH = 16, HEADS = 4, LAYERS = 2 };
-static xt_tensor block(xt_module *m, xt_tensor x) {
+static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
     x = xt_add(x, xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = HEADS, .causal = XT_ON));
     xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * WIDTH));
     return xt_add(x, xt_dropout(m, xt_linear(m, "mlp.c_proj", h, WIDTH), 0.1));
 }
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
-    (void)user;
+    const job *j = user;
     xt_tensor x = xt_embedding(m, "wte", tokens, VOCAB, WIDTH);
     x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), SEQ, WIDTH));
-    for (int i = 0; i < LAYERS; i++) x = block(xt_sub(m, "h", i), x);
+    for (int i = 0; i < LAYERS; i++) x = j && j->compiled ? xt_checkpoint_block(block, xt_sub(m, "h", i), x, NULL) : block(xt_sub(m, "h", i), x, NULL);
     return xt_matmul(xt_layer_norm(m, "ln_f", x), xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
 }
 
@@ -84,12 +85,26 @@ static int64_t bytes_of(const char *role) {
     return sum;
 }
 
+typedef struct trained {
+    const job *j;
+    xt_module *net;
+    xt_optimizer *opt;
+} trained;
+static xt_tensor step(const xt_tensor *in, int n, void *user) {
+    const trained *t = user;
+    (void)n;
+    xt_tensor y = xt_forward(t->net, in[0]), loss = t->j->gpt ? xt_cross_entropy(y, in[1]) : xt_nll_loss(y, in[1]);
+    xt_backward(loss);
+    xt_optimizer_step(t->opt);
+    return loss;
+}
+
 static int train(int rank, void *arg) {
     job *j = arg;
     seen *out = &j->at[rank];
     xt_seed(11);
     xt_mesh *mesh = xt_mesh_new({"data", j->data}, {"tensor", j->tensor});
-    xt_module *net = xt_module_new(j->gpt ? gpt2 : mnist_net, NULL);
+    xt_module *net = xt_module_new(j->gpt ? gpt2 : mnist_net, j);
     if (j->fsdp) xt_mesh_fsdp(mesh, net, "data");
     else xt_mesh_data_parallel(mesh, net, "data");
     if (j->tensor_parallel) xt_mesh_tensor_parallel(mesh, net, "tensor");
@@ -97,13 +112,12 @@ static int train(int rank, void *arg) {
     xt_optimizer *opt = j->adam ? xt_adamw(net, .lr = 0.003, .clip_norm = 1) : xt_sgd(net, .lr = 0.05, .momentum = 0.9);
     int64_t batch = (j->gpt ? 8 : 16) / xt_mesh_size(mesh, "data");
     xt_loader *l = j->gpt ? texts(batch) : digits(batch);
+    trained t = {j, net, opt};
+    xt_step *compiled = j->compiled ? xt_compile(step, .user = &t) : NULL;
     xt_tensor losses[STEPS];
     int n = 0;
     for (xt_batch b; n < STEPS && xt_next(l, &b); n++) {
-        xt_tensor y = xt_forward(net, b.x);
-        losses[n] = xt_keep(j->gpt ? xt_cross_entropy(y, b.y) : xt_nll_loss(y, b.y));
-        xt_backward(losses[n]);
-        xt_optimizer_step(opt);
+        losses[n] = xt_keep(compiled ? xt_call(compiled, b.x, b.y) : step((xt_tensor[]){b.x, b.y}, 2, &t));
     }
     xt_mark_step();
     for (int i = 0; i < n; i++) {
@@ -185,6 +199,7 @@ static void gpt(void **state) {
         {.name = "fsdp", .ranks = 4, .gpt = true, .adam = true, .data = 4, .tensor = 1, .fsdp = true},
         {.name = "tensor", .ranks = 2, .gpt = true, .adam = true, .data = 1, .tensor = 2, .tensor_parallel = true},
         {.name = "data x tensor", .ranks = 4, .gpt = true, .adam = true, .data = 2, .tensor = 2, .tensor_parallel = true},
+        {.name = "compiled", .ranks = 4, .gpt = true, .adam = true, .compiled = true, .data = 2, .tensor = 2, .fsdp = true, .tensor_parallel = true},
         {.name = "fsdp x tensor", .ranks = 4, .gpt = true, .adam = true, .data = 2, .tensor = 2, .fsdp = true, .tensor_parallel = true},
     };
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
