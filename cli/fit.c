@@ -85,6 +85,9 @@ static int train(int rank, void *arg) {
     if (o->val_every && !parse_val_every(o->val_every, &val_epochs, &val_batches))
         return cli_fail("fit", "--val-every %s: 2 (epochs), 2e or 200b (batches) are understood", o->val_every);
     xt_seed((uint64_t)o->seed);
+    xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
+    if (o->mesh && !mesh) return 1;
+    bool divided = xt_mesh_size(mesh, NULL) > 1;
     fit_data data;
     xt_status s = fit_open_data(chosen, o, &data);
     if (s) return cli_fail_status("fit", s);
@@ -97,11 +100,12 @@ static int train(int rank, void *arg) {
     if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100));
     xt_module *net = xt_module_new(chosen->net, (void *)(o->checkpoint ? chosen->checkpointed : chosen->config));
+    if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
     xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
     int code = xt_fit(t, &task, data.train, data.test);
     double accuracy = -1;
     xt_fit_result r = xt_trainer_result(t);
-    if (!code && rank == 0 && data.pictures) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+    if (!code && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
     xt_dataset_free(data.pictures);
     if (!code && rank == 0 && o->json) print_json(&r, accuracy);
     fflush(stdout);
@@ -119,6 +123,8 @@ static int run(int argc, char **argv) {
         {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--devices", CLI_INT, &o.devices, "N", "ranks to train on (default 1)"},
+        {"--mesh", CLI_STRING, &o.mesh, "AXES", "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
+        {"--fsdp", CLI_FLAG, &o.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32 or bf16"},
         {"--accumulate", CLI_INT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--log-every", CLI_INT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},

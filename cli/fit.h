@@ -6,10 +6,10 @@
 #include "models/models.h"
 
 typedef struct fit_options {
-    const char *model, *data, *device, *precision, *ckpt, *resume, *val_every;
+    const char *model, *data, *device, *precision, *ckpt, *resume, *val_every, *mesh;
     int64_t epochs, batch, devices, accumulate, log_every, seed, limit, metrics, seq;
     double lr;
-    bool json, no_pictures, checkpoint;
+    bool json, no_pictures, checkpoint, fsdp;
 } fit_options;
 
 typedef struct fit_data {

@@ -1,0 +1,46 @@
+/* --mesh data=2,tensor=2 and --fsdp: the mesh of the run and the recipes its axes stand for. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cli_mesh_parse(const char *spec, char *names, size_t room, xt_axis *axes) {
+    int n = 0;
+    if (strlen(spec) >= room) return false;
+    strcpy(names, spec);
+    for (char *p = names, *next; *p; p = next) {
+        char *comma = strchr(p, ','), *equal = strchr(p, '='), *end;
+        next = comma ? comma + 1 : p + strlen(p);
+        if (comma) *comma = 0;
+        if (!equal || equal > next || n == XT_MESH_AXES) return false;
+        *equal = 0;
+        axes[n].name = p;
+        axes[n++].size = strtoll(equal + 1, &end, 10);
+        if (end == equal + 1 || *end) return false;
+    }
+    axes[n].name = NULL;
+    return n > 0;
+}
+
+xt_mesh *cli_mesh_make(const char *command, const char *spec) {
+    char names[256];
+    xt_axis axes[XT_MESH_AXES + 1];
+    if (!cli_mesh_parse(spec, names, sizeof names, axes)) {
+        cli_fail(command, "--mesh %s: names and sizes are expected, as data=4,tensor=2 (a size of 0 takes what is left)", spec);
+        return NULL;
+    }
+    xt_mesh *mesh = xt_mesh_new_at(XT_HERE, axes);
+    if (!mesh) cli_fail(command, "%s", xt_error() ? xt_status_message(xt_error()) : "no mesh");
+    return mesh;
+}
+
+void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp) {
+    static const char *const tensor[] = {"tensor", "model"};
+    for (int i = 0; i < 2; i++)
+        if (xt_mesh_size(mesh, tensor[i])) xt_mesh_tensor_parallel(mesh, net, tensor[i]);
+    if (xt_mesh_size(mesh, "fsdp")) {
+        xt_mesh_fsdp(mesh, net, "fsdp");
+        if (xt_mesh_size(mesh, "data")) xt_mesh_batch(mesh, "data+fsdp"); /* replicas of a divided model */
+    } else if (fsdp && xt_mesh_size(mesh, "data")) xt_mesh_fsdp(mesh, net, "data");
+}
