@@ -649,6 +649,57 @@ static void test_two_replicas(void **state) {
     CALL(Client_Destroy, .client = c);
 }
 
+/* One program for both devices, with shardings: each device has its half of the argument and of the result. */
+static void test_two_partitions(void **state) {
+    (void)state;
+    static const char text[] = "module @halves attributes {mhlo.num_partitions = 2 : i32} {\n"
+                               "  func.func public @main(%x: tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}) -> (tensor<4xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}, tensor<f32>) {\n"
+                               "    %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+                               "    %0 = \"stablehlo.reduce\"(%x, %z) ({\n"
+                               "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                               "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
+                               "      stablehlo.return %1 : tensor<f32>\n"
+                               "    }) {dimensions = array<i64: 0>} : (tensor<4xf32>, tensor<f32>) -> tensor<f32>\n"
+                               "    %2 = stablehlo.broadcast_in_dim %0, dims = [] : (tensor<f32>) -> tensor<4xf32>\n"
+                               "    %3 = stablehlo.iota dim = 0 : tensor<4xf32>\n"
+                               "    %4 = stablehlo.multiply %2, %3 : tensor<4xf32>\n"
+                               "    %5 = stablehlo.add %4, %x : tensor<4xf32>\n"
+                               "    return %5, %0 : tensor<4xf32>, tensor<f32>\n"
+                               "  }\n"
+                               "}\n";
+    PJRT_NamedValue two = int_value("cpu_device_count", 2);
+    PJRT_Client *c = create(&two, 1);
+    CALL(Client_AddressableDevices, .client = c);
+    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = sizeof text - 1, .format = "mlir", .format_size = 4};
+    /* replicas 1, partitions 2, use_spmd_partitioning, assignment {1, 2, [0], [1]} */
+    static const char options[] = "\x1a\x16\x20\x01\x28\x02\x30\x01\x4a\x0e\x08\x01\x10\x02\x1a\x03\x0a\x01\x00\x1a\x03\x0a\x01\x01";
+    CALL(Client_Compile, .client = c, .program = &p, .compile_options = options, .compile_options_size = sizeof options - 1);
+    PJRT_LoadedExecutable *e = Client_Compile.executable;
+    CALL(LoadedExecutable_GetExecutable, .loaded_executable = e);
+    CALL(Executable_OutputDimensions, .executable = LoadedExecutable_GetExecutable.executable);
+    assert_int_equal(Executable_OutputDimensions.dims[0], 2);
+    CALL(Executable_Destroy, .executable = LoadedExecutable_GetExecutable.executable);
+    PJRT_Buffer *in[2], *out[2][2];
+    PJRT_Event *done[2];
+    for (int i = 0; i < 2; i++) {
+        float data[] = {(float)(10 * i + 1), (float)(10 * i + 2)};
+        int64_t dim = 2;
+        PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32, .dims = &dim, .num_dims = 1,
+                                                            .device = Client_AddressableDevices.addressable_devices[i]);
+        assert_int_equal(code_of(upload_error(&a, &in[i]), NULL), PJRT_OK);
+    }
+    CALL(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[0], &in[1]}, .num_devices = 2, .num_args = 1, .output_lists = (PJRT_Buffer * *[]){out[0], out[1]},
+         .device_complete_events = done);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(finish(done[i], NULL), PJRT_OK);
+        expect(out[i][0], 2, i ? (float[]){26 * 2 + 11, 26 * 3 + 12} : (float[]){1, 26 + 2});
+        expect(out[i][1], 1, (float[]){26});
+        destroy(in[i]), destroy(out[i][0]), destroy(out[i][1]);
+    }
+    CALL(LoadedExecutable_Destroy, .executable = e);
+    CALL(Client_Destroy, .client = c);
+}
+
 /* Upload, run, read, with any call allowed to fail; what was made is given back. True when nothing failed. */
 static bool try_everything(PJRT_LoadedExecutable *e) {
     float data[] = {1, 2, 3, 4}, got[4] = {0};
@@ -757,7 +808,7 @@ int main(void) {
         cmocka_unit_test(test_memory_limit),
         cmocka_unit_test(test_block_reuse),
         cmocka_unit_test(test_two_devices),
-        cmocka_unit_test(test_two_replicas),
+        cmocka_unit_test(test_two_replicas), cmocka_unit_test(test_two_partitions),
         cmocka_unit_test(test_out_of_host_memory),
         cmocka_unit_test(test_topology),
     };
