@@ -220,7 +220,7 @@ static ir_grid grid_of(const xt_mesh *m, int8_t place[XT_MESH_AXES]) {
     return g;
 }
 
-static const lazy_layout *intern_layout(const xt_mesh *m, const ir_grid *g, const ir_sharding *s, uint32_t rank) {
+static const lazy_layout *intern_layout(const ir_grid *g, const ir_sharding *s, uint32_t rank) {
     if (ir_sharding_is_none(s)) return NULL;
     lazy_layout l = {.grid = *g, .sharding = *s, .rank = rank};
     str text = STR_INIT;
@@ -236,7 +236,6 @@ static const lazy_layout *intern_layout(const xt_mesh *m, const ir_grid *g, cons
             l.index[d] = l.index[d] * g->size[axes[i]] + world_get()->rank / g->stride[axes[i]] % g->size[axes[i]];
         }
     }
-    (void)m;
     pthread_mutex_lock(&rt.lock);
     lazy_layout *found = rt.layouts;
     while (found && !(found->rank == rank && found->grid.devices == g->devices && found->text == l.text && memcmp(found->index, l.index, sizeof l.index) == 0)) found = found->next;
@@ -249,13 +248,12 @@ static const lazy_layout *intern_layout(const xt_mesh *m, const ir_grid *g, cons
     return found;
 }
 
-static xt_status not_divisible(const xt_mesh *m, const ir_type *type, int dim, const char *axes, int64_t parts, const char *what) {
+static xt_status not_divisible(const ir_type *type, int dim, const char *axes, int64_t parts, const char *what) {
     str t = STR_INIT;
     ir_type_print(type, &t);
     xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: dim %d of %s is %lld, which the %lld devices along \"%s\" do not divide", what, dim, str_cstr(&t), (long long)type->dims[dim],
                              (long long)parts, axes);
     str_free(&t);
-    (void)m;
     return s;
 }
 
@@ -274,9 +272,9 @@ xt_status lazy_layout_make(const xt_mesh *m, const ir_type *type, int n, const c
             parts *= m->sizes[list[i]];
             if (place[list[i]] >= 0) ir_sharding_add(&s, place[list[i]], d);
         }
-        if (type->dims[d] % parts) return not_divisible(m, type, d, axes[d], parts, what);
+        if (type->dims[d] % parts) return not_divisible(type, d, axes[d], parts, what);
     }
-    *out = intern_layout(m, &g, &s, type->rank);
+    *out = intern_layout(&g, &s, type->rank);
     return NULL;
 }
 
@@ -299,7 +297,7 @@ const lazy_layout *lazy_layout_add(const xt_mesh *m, const lazy_layout *base, co
         if (type->dims[d] % parts || (base && base->parts[d] > 1)) continue;
         for (int i = 0; i < k; i++)
             if (place[list[i]] >= 0) ir_sharding_add(&s, place[list[i]], (int)d);
-        return intern_layout(m, &g, &s, type->rank);
+        return intern_layout(&g, &s, type->rank);
     }
     return base;
 }

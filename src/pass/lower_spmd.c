@@ -4,8 +4,6 @@
  * sharding at all is one device's program already and stays as it is. */
 #include "pass/spmd.h"
 
-#include <math.h>
-
 enum { YOUNG = 96 }; /* ops after which another form of a value is made again rather than kept alive */
 
 spmd_value *spmd_value_of(const spmd *s, const ir_value *v) {
@@ -174,8 +172,7 @@ static void settle(const spmd *s, const spmd_rule *r, spmd_assign *a) {
 }
 
 /* The order of a factor's axes is that of the largest tensor that is divided along just these. */
-static void order(const spmd *s, const ir_op *op, const spmd_rule *r, const spmd_assign *said, spmd_assign *a) {
-    (void)op;
+static void order(const spmd *s, const spmd_rule *r, const spmd_assign *said, spmd_assign *a) {
     for (size_t f = 0; f < r->n_factors; f++) {
         double best = -1;
         uint8_t pos[IR_SHARD_AXES] = {0}, n = 0;
@@ -214,7 +211,7 @@ static xt_status choose(spmd *s, const ir_op *op, const spmd_rule *r, spmd_assig
         }
     }
     settle(s, r, out);
-    order(s, op, r, said, out);
+    order(s, r, said, out);
     return NULL;
 }
 
