@@ -256,6 +256,10 @@ typedef struct xt_normalize_opts {
 #define xt_normalize(x, ...) XT_OPT2_(xt_normalize_at, xt_normalize_opts, x, __VA_ARGS__, ) /* xt_normalize(x, axis): x / max(norm, eps) */
 #define xt_cov(x) xt_cov_at(XT_HERE, x)                                        /* rows are variables: [n,samples] -> [n,n] */
 #define xt_corrcoef(x) xt_corrcoef_at(XT_HERE, x)
+#define xt_cumulative_trapezoid(y, dx, axis) xt_cumulative_trapezoid_at(XT_HERE, y, dx, axis)
+#define xt_renorm(x, p, axis, most) xt_renorm_at(XT_HERE, x, p, axis, most)    /* slices of an axis whose p-norm is above `most` scaled down to it */
+XT_API xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis);
+XT_API xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, double most);
 #define xt_trapezoid(y, dx, axis) xt_trapezoid_at(XT_HERE, y, dx, axis)        /* integral over points dx apart */
 XT_API xt_tensor xt_normalize_at(const xt_src *src, xt_tensor x, int axis, xt_normalize_opts o);
 XT_API xt_tensor xt_cov_at(const xt_src *src, xt_tensor x);
@@ -302,6 +306,8 @@ typedef struct xt_topk_opts {
 XT_API void xt_topk_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_topk_opts o, xt_tensor *out_values, xt_tensor *out_indices);
 #define xt_kthvalue(x, k, axis, out_values, out_indices) xt_kthvalue_at(XT_HERE, x, k, axis, out_values, out_indices) /* k from 1: the smallest */
 #define xt_median_axis(x, axis, out_values, out_indices) xt_median_axis_at(XT_HERE, x, axis, out_values, out_indices)
+#define xt_nanmedian_axis(x, axis, out_values, out_indices) xt_nanmedian_axis_at(XT_HERE, x, axis, out_values, out_indices) /* NaN counts for nothing */
+XT_API void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
 #define xt_quantile(x, q, axis) xt_quantile_at(XT_HERE, x, q, axis)            /* between neighbours linearly */
 XT_API void xt_kthvalue_at(const xt_src *src, xt_tensor x, int64_t k, int axis, xt_tensor *out_values, xt_tensor *out_indices);
 XT_API void xt_median_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices);
@@ -562,6 +568,28 @@ XT_API xt_tensor xt_irfft_at(const xt_src *src, xt_tensor x, int axis, xt_fft_op
 /* Over several axes, one after the other; the zero frequency moved to the middle and back. */
 #define xt_fftn(x, ...) XT_OPT2_(xt_fftn_at, xt_fft_opts, x, __VA_ARGS__, )
 #define xt_ifftn(x, ...) XT_OPT2_(xt_ifftn_at, xt_fft_opts, x, __VA_ARGS__, )
+#define xt_rfftn(x, ...) XT_OPT2_(xt_rfftn_at, xt_fft_opts, x, __VA_ARGS__, )   /* the last axis real, .n is about it */
+#define xt_irfftn(x, ...) XT_OPT2_(xt_irfftn_at, xt_fft_opts, x, __VA_ARGS__, )
+XT_API xt_tensor xt_rfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+XT_API xt_tensor xt_irfftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);
+#define xt_fftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, false)                   /* f32 [n]: frequencies of n samples d apart */
+#define xt_rfftfreq(n, d) xt_fftfreq_at(XT_HERE, n, d, true)                   /* f32 [n/2+1] */
+XT_API xt_tensor xt_fftfreq_at(const xt_src *src, int64_t n, double d, bool half);
+typedef enum xt_window_kind { XT_WINDOW_HANN, XT_WINDOW_HAMMING, XT_WINDOW_BLACKMAN } xt_window_kind;
+#define xt_window(kind, n, symmetric, dtype) xt_window_at(XT_HERE, kind, n, symmetric, dtype) /* PyTorch's default is periodic: symmetric false */
+XT_API xt_tensor xt_window_at(const xt_src *src, xt_window_kind kind, int64_t n, bool symmetric, xt_dtype dtype);
+typedef struct xt_stft_opts {
+    size_t struct_size;
+    int64_t hop;        /* 0 = n_fft / 4 */
+    int64_t win_length; /* 0 = n_fft; a shorter window stands in the middle */
+    xt_tensor window;   /* [win_length]; none: ones */
+    xt_switch center;   /* default on: frames are centred, the ends padded by n_fft / 2 */
+    bool zero_pad;      /* with zeros; default: reflected */
+    bool normalized;    /* divided by sqrt(n_fft) */
+    bool two_sided;     /* n_fft frequencies; default n_fft / 2 + 1 */
+} xt_stft_opts;
+#define xt_stft(x, ...) XT_OPT2_(xt_stft_at, xt_stft_opts, x, __VA_ARGS__, )    /* xt_stft(x, n_fft, .hop): [...,samples] -> complex [...,frequencies,frames] */
+XT_API xt_tensor xt_stft_at(const xt_src *src, xt_tensor x, int64_t n_fft, xt_stft_opts o);
 #define xt_fftshift(x, axes) xt_fftshift_at(XT_HERE, x, axes)
 #define xt_ifftshift(x, axes) xt_ifftshift_at(XT_HERE, x, axes)
 XT_API xt_tensor xt_fftn_at(const xt_src *src, xt_tensor x, xt_list axes, xt_fft_opts o);

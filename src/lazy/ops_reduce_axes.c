@@ -245,13 +245,41 @@ xt_tensor xt_corrcoef_at(const xt_src *src, xt_tensor x) {
     return xt_clamp_at(src, r, -1, 1);
 }
 
-xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
+/* Sums of neighbours, times half their distance. */
+static xt_tensor areas(const xt_src *src, const char *what, xt_tensor y, double dx, int axis, int64_t *a, xt_tensor *failed) {
     const ir_type *t = lazy_type(y);
+    *failed = (xt_tensor){0};
+    *a = 0;
+    if (t && !ops_axis(src, what, t, axis, a, failed)) return *failed;
+    int64_t n = t ? t->dims[*a] : 0;
+    xt_tensor later = xt_slice_at(src, y, (int)*a, n ? 1 : 0, n), earlier = xt_slice_at(src, y, (int)*a, 0, n ? n - 1 : 0);
+    return xt_mul_scalar_at(src, xt_add_at(src, earlier, later), dx / 2);
+}
+xt_tensor xt_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
+    int64_t a;
+    xt_tensor failed, parts = areas(src, "xt_trapezoid", y, dx, axis, &a, &failed);
+    return failed.slot ? failed : xt_sum_axes_at(src, parts, (xt_list){1, {a}}, (xt_reduce_opts){0});
+}
+xt_tensor xt_cumulative_trapezoid_at(const xt_src *src, xt_tensor y, double dx, int axis) {
+    int64_t a;
+    xt_tensor failed, parts = areas(src, "xt_cumulative_trapezoid", y, dx, axis, &a, &failed);
+    return failed.slot ? failed : xt_cumsum_at(src, parts, (int)a);
+}
+
+/* The scale is no part of the derivative where the norm is small enough. */
+xt_tensor xt_renorm_at(const xt_src *src, xt_tensor x, double p, int axis, double most) {
+    const ir_type *t = lazy_type(x);
     int64_t a = 0;
     xt_tensor failed;
-    if (t && !ops_axis(src, "xt_trapezoid", t, axis, &a, &failed)) return failed;
-    int64_t n = t ? t->dims[a] : 0;
-    xt_tensor later = xt_slice_at(src, y, (int)a, n ? 1 : 0, n), earlier = xt_slice_at(src, y, (int)a, 0, n ? n - 1 : 0);
-    xt_tensor s = xt_sum_axes_at(src, xt_add_at(src, earlier, later), (xt_list){1, {a}}, (xt_reduce_opts){0});
-    return xt_mul_scalar_at(src, s, dx / 2);
+    ops_text shape;
+    if (!(p > 0) || !(most >= 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_renorm: p %g, most %g: p above 0, and a norm that is not negative", p, most);
+    if (t && t->rank < 2) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_renorm: x %s: at least two dims are needed", ops_shape(t, &shape));
+    if (t && !ops_axis(src, "xt_renorm", t, axis, &a, &failed)) return failed;
+    xt_list rest = {0, {0}};
+    for (int64_t i = 0; t && i < (int64_t)t->rank; i++)
+        if (i != a) rest.v[rest.n++] = i;
+    xt_tensor norm = xt_norm_axes_at(src, x, rest, (xt_vector_norm_opts){.p = p, .keepdim = true});
+    xt_tensor limit = xt_full_like_at(src, norm, most), scale = xt_div_at(src, limit, xt_add_scalar_at(src, norm, 1e-7));
+    return xt_mul_at(src, x, xt_where_at(src, xt_gt_at(src, norm, limit), scale, xt_full_like_at(src, norm, 1)));
 }

@@ -120,6 +120,27 @@ xt_tensor xt_median_at(const xt_src *src, xt_tensor x) {
     return values;
 }
 
+/* NaN is sorted to the end, so the median of the numbers is at half their count. A slice of nothing but NaN gives its first. */
+void xt_nanmedian_axis_at(const xt_src *src, xt_tensor x, int axis, xt_tensor *out_values, xt_tensor *out_indices) {
+    const char *what = "xt_nanmedian_axis";
+    ir_builder *b = lazy_begin(src);
+    int64_t a;
+    ir_value *v = sortable(src, what, x, axis, &a, out_values);
+    ops_text shape;
+    if (v && v->type->dims[a] == 0) {
+        *out_values = lazy_error(src, XT_OUT_OF_RANGE, "%s: axis %lld of %s holds no elements", what, (long long)a, ops_shape(v->type, &shape));
+        v = NULL;
+    }
+    if (!v) {
+        *out_indices = *out_values;
+        return;
+    }
+    ir_value *number = ir_convert(b, ir_compare(b, IR_EQ, v, v), XT_I32), *count = number ? ir_reduce(b, OP_add, number, 1, &a) : NULL;
+    ir_value *middle = count ? ir_divide(b, ir_maximum(b, ex_plus(b, count, -1), ex_num(b, count, 0)), ex_num(b, count, 2)) : NULL;
+    ir_value *at = ops_gather_axis(b, order_of(b, v, a, false), a, ops_unsqueeze(b, middle, a)), *values = ops_gather_axis(b, v, a, at);
+    give(b, what, ops_squeeze(b, values, a), ops_squeeze(b, at, a), out_values, out_indices);
+}
+
 /* Between neighbours of the sorted axis, linearly: rank q (n - 1). */
 xt_tensor xt_quantile_at(const xt_src *src, xt_tensor x, double q, int axis) {
     ir_builder *b = lazy_begin(src);

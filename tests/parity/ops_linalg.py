@@ -53,4 +53,10 @@ f.run("fft", lambda t: (R(torch.fft.fft(Z(t))), R(torch.fft.ifft(Z(t), dim=0)), 
 f.run("rfft", lambda t: (R(torch.fft.rfft(t)), R(torch.fft.rfft(t, dim=0, norm="forward")), R(torch.fft.fft(t)), R(torch.fft.rfft(t, 8))), torch.randn(4, 6))
 f.run("irfft", lambda t: (torch.fft.irfft(Z(t)), torch.fft.irfft(Z(t), 7, norm="ortho"), torch.fft.irfft(Z(t), dim=0)), torch.randn(3, 4, 2))
 f.run("fftn", lambda t: (R(torch.fft.fftn(t, dim=(0, 1))), R(torch.fft.ifftn(t)), torch.fft.fftshift(t, 0), torch.fft.ifftshift(t)), torch.randn(3, 5))
+f.run("rfftn", lambda t: (R(torch.fft.rfftn(t, dim=(0, 1))), R(torch.fft.rfftn(t, norm="ortho")), torch.fft.irfftn(torch.fft.rfftn(t, dim=(0, 1)), s=(3, 5))), torch.randn(3, 5))
+S = torch.stft
+f.run("stft", lambda t, w: (R(S(t, 8, window=w, return_complex=True)), R(S(t, 8, 3, 6, window=torch.ones(6), center=False, return_complex=True)),
+                            R(S(t, 8, 4, window=torch.ones(8), onesided=False, normalized=True, pad_mode="constant", return_complex=True))), torch.randn(2, 21), torch.rand(8))
+f.run("windows", lambda: (torch.hann_window(8), torch.hamming_window(7), torch.blackman_window(9, periodic=False), torch.fft.fftfreq(7, 0.5), torch.fft.fftfreq(4),
+                          torch.fft.rfftfreq(6, 2), torch.hann_window(1, periodic=False)), grads=False)
 f.save()

@@ -152,6 +152,13 @@ CASE(multinomial_many, xt_multinomial(F(3), 4, false))
 CASE(multinomial_rank, xt_multinomial(F(1, 1, 3), 1, true))
 CASE(dropout_p, xt_dropout_fn(F(3), 1.5))
 CASE(rand_like_int, xt_rand_like(LABELS(2)))
+CASE(window_size, xt_window(XT_WINDOW_HANN, 0, false, XT_F32))
+CASE(fftfreq_distance, xt_fftfreq(4, 0))
+CASE(rfftn_axes, xt_rfftn(F(2, 2), XT_AXES(2)))
+CASE(stft_window, xt_stft(F(20), 8, .window = F(6)))
+CASE(renorm_rank, xt_renorm(F(3), 2, 0, 1))
+CASE(cumulative_trapezoid_axis, xt_cumulative_trapezoid(F(3), 1, 1))
+FIRST(nanmedian_axis, xt_nanmedian_axis(F(3), 1, &v, &i))
 CASE(slice_scatter_shape, xt_slice_scatter(F(5), F(3), 0, 1, 3, 1))
 CASE(select_scatter_far, xt_select_scatter(F(5), F(1), 0, 5))
 PARTS(tensor_split_axis, 0, xt_tensor_split(F(5), 4, 1, part))
@@ -298,6 +305,13 @@ static const row rows[] = {
     ROW(multinomial_many, "4 draws without replacement"),
     ROW(multinomial_rank, "weights f32 [1,1,3]"),
     ROW(dropout_p, "p is 1.5"),
+    ROW(window_size, "0 elements of f32"),
+    ROW(fftfreq_distance, "4 samples 0 apart"),
+    ROW(rfftn_axes, "xt_rfftn: axis 2 of [2,2]"),
+    ROW(stft_window, "x f32 [20], n_fft 8, .hop 2, .win_length 8, .window [6]"),
+    ROW(renorm_rank, "xt_renorm: x [3]"),
+    ROW(cumulative_trapezoid_axis, "xt_cumulative_trapezoid: axis 1 of [3]"),
+    ROW(nanmedian_axis, "xt_nanmedian_axis: axis 1 of [3]"),
     ROW(slice_scatter_shape, "xt_slice_scatter: y [3]: [2] is needed there"),
     ROW(select_scatter_far, "xt_select_scatter: index 5 on axis 0 of [5]"),
     ROW(tensor_split_axis, "xt_tensor_split: axis 1 of [5]"),
