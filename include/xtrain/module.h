@@ -41,8 +41,8 @@ XT_API bool xt_module_tensor_is_param(const xt_module *m, int i);
 XT_API xt_tensor xt_module_find(const xt_module *m, const char *name); /* none when absent */
 XT_API int64_t xt_module_param_count(const xt_module *m);              /* elements */
 
-/* safetensors with PyTorch's names; written to a temporary name, synced, renamed. Load checks names, shapes and dtypes and names the first
- * difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */
+/* safetensors with PyTorch's names; written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
+ * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */
 XT_API xt_status xt_save(xt_module *m, const char *path);
 XT_API xt_status xt_load(xt_module *m, const char *path);
 

@@ -195,11 +195,11 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
     xt_status s = NULL;
     *frozen = false;
     *data = NULL;
-    if (l && l->type != type) *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
+    if (l && !nn_converts(l->type, type)) *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
     else if (!l && r->loaded_all) *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
     else {
         if (is_param) s = nn_wished(r, name, type, &recipe, frozen);
-        if (l) {
+        if (l && !s && !(s = nn_convert(l, type))) {
             *data = l->data;
             l->data = NULL;
         } else if (!s) s = nn_first_value(name, &recipe, type, data);

@@ -79,6 +79,9 @@ xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const ch
  * nn_layer_end pops it. */
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer);
 void nn_layer_end(void);
+/* Whether a value of type `have` may become one of type `want`: the same dims, and floats of any width for floats (PyTorch converts too). */
+bool nn_converts(const ir_type *have, const ir_type *want);
+xt_status nn_convert(nn_loaded *l, const ir_type *want); /* in place; does nothing when the types are the same */
 /* Gives the tensor `name` (full) its first value before it exists (copied); the first pass takes it as one loaded from a file. */
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data);
 void nn_append_summary(str *text, const xt_module *m, int most); /* the table of layers, at most so many lines */

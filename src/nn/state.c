@@ -76,7 +76,7 @@ static void tell(load *l, int *count, char sign, const char *name) {
 
 static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *in) {
     const ir_type *t = ir_tensor(in->dtype, (size_t)in->rank, in->dims);
-    if (t == e->type) return NULL;
+    if (nn_converts(t, e->type)) return NULL;
     str text = STR_INIT;
     if (t) ir_type_print(t, &text);
     str_append(&text, " in the file, ");
@@ -143,6 +143,27 @@ static xt_status read_values(load *l) {
     return NULL;
 }
 
+bool nn_converts(const ir_type *have, const ir_type *want) {
+    return have == want || (have && have->rank == want->rank && memcmp(have->dims, want->dims, have->rank * sizeof *have->dims) == 0 &&
+                            ir_dtype_is_float(have->dtype) && ir_dtype_is_float(want->dtype));
+}
+
+xt_status nn_convert(nn_loaded *l, const ir_type *want) {
+    if (l->type == want) return NULL;
+    size_t n = ir_type_bytes(want);
+    array from = {l->type, l->data}, to;
+    XT_TRY(array_new(want, &to));
+    for (int64_t i = 0; i < want->count; i++) array_set(&to, i, array_get(&from, i));
+    void *data = base_malloc(n ? n : 1);
+    if (data) memcpy(data, to.data, n);
+    array_free(&to);
+    if (!data) return status_oom(n, "a converted value");
+    base_free(l->data);
+    l->data = data;
+    l->type = want;
+    return NULL;
+}
+
 xt_status nn_preload(xt_module *m, const char *name, const ir_type *type, const void *data) {
     size_t n = ir_type_bytes(type);
     nn_root *r = m->root;
@@ -171,12 +192,14 @@ static xt_status keep_for_later(load *l) {
     return NULL;
 }
 
+/* All are converted before the first is written. */
 static xt_status write_values(const load *l) {
-    for (size_t i = 0; i < l->r->n; i++) {
-        const nn_entry *e = &l->r->entries[i];
-        const nn_loaded *v = map_get(l->values, e->name, strlen(e->name));
-        if (v) XT_TRY(lazy_state_write(e->t, v->data, ir_type_bytes(v->type)));
-    }
+    for (int writing = 0; writing < 2; writing++)
+        for (size_t i = 0; i < l->r->n; i++) {
+            const nn_entry *e = &l->r->entries[i];
+            nn_loaded *v = map_get(l->values, e->name, strlen(e->name));
+            if (v) XT_TRY(writing ? lazy_state_write(e->t, v->data, ir_type_bytes(v->type)) : nn_convert(v, e->type));
+        }
     return NULL;
 }
 

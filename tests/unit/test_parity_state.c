@@ -157,8 +157,40 @@ static void in_part(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* A file of f16 and f64 values for an f32 module, loaded before and after it is built. */
+static void other_widths(void **state) {
+    (void)state;
+    static const uint16_t halves[6] = {0x3C00, 0xC000, 0x3800, 0, 0x4200, 0x3400}; /* 1 -2 0.5 0 3 0.25 */
+    static const double wide[3] = {0.1, -7, 1e-3};
+    char path[] = "/tmp/xt_state_XXXXXX";
+    int fd = mkstemp(path);
+    assert_true(fd >= 0);
+    close(fd);
+    st_writer *w;
+    ok(st_create(path, &w));
+    ok(st_declare(w, "class.weight", XT_F16, 2, (int64_t[]){3, 2}));
+    ok(st_declare(w, "class.bias", XT_F64, 1, (int64_t[]){3}));
+    ok(st_data(w, halves, sizeof halves));
+    ok(st_data(w, wide, sizeof wide));
+    ok(st_commit(w));
+    for (int built = 0; built < 2; built++) {
+        xt_module *m = xt_module_new(part, NULL);
+        if (!built) ok(xt_load(m, path));
+        ok(xt_module_build(m, (xt_spec){XT_F32, {1, 2}}));
+        assert_true(xt_mark_step());
+        if (built) ok(xt_load(m, path));
+        float weight[6], bias[3];
+        ok(lazy_state_read(xt_module_find(m, "class.weight"), weight, sizeof weight));
+        ok(lazy_state_read(xt_module_find(m, "class.bias"), bias, sizeof bias));
+        assert_true(weight[0] == 1 && weight[1] == -2 && weight[2] == 0.5f && weight[3] == 0 && weight[4] == 3 && weight[5] == 0.25f);
+        assert_true(bias[0] == 0.1f && bias[1] == -7 && bias[2] == 1e-3f);
+    }
+    unlink(path);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(int argc, char **argv) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(pytorchs_file), cmocka_unit_test_prestate(our_file, argc > 1 ? argv[1] : NULL),
-                                       cmocka_unit_test(in_part)};
+                                       cmocka_unit_test(in_part), cmocka_unit_test(other_widths)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
