@@ -36,6 +36,8 @@ typedef struct job {
     seen at[RANKS];
 } job;
 
+static xt_mesh *mesh; /* of this rank */
+
 /* --- networks --------------------------------------------------------------------------------------------------------------------------------------------- */
 static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -43,7 +45,7 @@ static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
     x = xt_batch_norm(m, "bn1", x);
     x = xt_relu(xt_max_pool2d(xt_conv2d(m, "conv2", x, 20, 5), 2));
     x = xt_batch_norm(m, "bn2", x);
-    x = xt_relu(xt_linear(m, "fc1", xt_flatten(x, 1), 50));
+    x = xt_relu(xt_linear(m, "fc1", xt_shard(xt_flatten(x, 1), mesh, "data", "tensor"), 50));
     return xt_log_softmax(xt_linear(m, "fc2", x, 10), 1);
 }
 
@@ -58,6 +60,7 @@ static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
     const job *j = user;
     xt_tensor x = xt_embedding(m, "wte", tokens, VOCAB, WIDTH);
     x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), SEQ, WIDTH));
+    if (j && j->tensor_parallel) x = xt_shard(x, mesh, "data", NULL, "tensor"); /* activations divided between blocks, too */
     for (int i = 0; i < LAYERS; i++) x = j && j->compiled ? xt_checkpoint_block(block, xt_sub(m, "h", i), x, NULL) : block(xt_sub(m, "h", i), x, NULL);
     return xt_matmul(xt_layer_norm(m, "ln_f", x), xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
 }
@@ -103,7 +106,7 @@ static int train(int rank, void *arg) {
     job *j = arg;
     seen *out = &j->at[rank];
     xt_seed(11);
-    xt_mesh *mesh = xt_mesh_new({"data", j->data}, {"tensor", j->tensor});
+    mesh = xt_mesh_new({"data", j->data}, {"tensor", j->tensor});
     xt_module *net = xt_module_new(j->gpt ? gpt2 : mnist_net, j);
     if (j->fsdp) xt_mesh_fsdp(mesh, net, "data");
     else xt_mesh_data_parallel(mesh, net, "data");
@@ -277,7 +280,7 @@ static int fit(int rank, void *arg) {
     fit_job *j = arg;
     xt_seed(11);
     xt_module *net = xt_module_new(gpt2, NULL);
-    xt_mesh *mesh = xt_mesh_new({"data", j->mesh ? 2 : 0}, {"tensor", j->mesh ? 2 : 1});
+    mesh = xt_mesh_new({"data", j->mesh ? 2 : 0}, {"tensor", j->mesh ? 2 : 1});
     xt_mesh_fsdp(mesh, net, "data");
     xt_mesh_tensor_parallel(mesh, net, "tensor");
     xt_task task = {.module = net, .training_step = fit_step, .configure_optimizers = fit_optimizer};
@@ -334,7 +337,7 @@ static void listen(xt_severity sev, const char *text, size_t n, void *user) {
 static int reads_alone(int rank, void *arg) {
     (void)arg;
     xt_set_sink(listen, NULL);
-    xt_mesh *mesh = xt_mesh_new({"data", 0});
+    mesh = xt_mesh_new({"data", 0}, {"tensor", 1});
     xt_module *net = xt_module_new(mnist_net, NULL);
     xt_mesh_fsdp(mesh, net, "data");
     xt_optimizer *opt = xt_sgd(net, .lr = 0.05);
