@@ -10,6 +10,8 @@ spmd_value *spmd_value_of(const spmd *s, const ir_value *v) {
     return (v->mark & ~(uint64_t)UINT32_MAX) == s->epoch ? &s->values[(uint32_t)v->mark] : NULL;
 }
 
+static xt_status oom(void) { return status_oom(0, "partitioning"); }
+
 /* --- what the program says -------------------------------------------------------------------------------------------------------------------------- */
 typedef struct texts { /* every sharding of the program, read once */
     ir_tiles **at;
@@ -37,14 +39,49 @@ static bool names_sharding(const ir_func *f) {
     return false;
 }
 
-/* Custom calls between the whole program and manual regions need another partitioner than this one. */
-static xt_status refuse_manual(const ir_func *f) {
-    for (const ir_op *op = f->body->first; op; op = op->next) {
-        const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
-        if (target && (strcmp(target, "SPMDFullToShardShape") == 0 || strcmp(target, "SPMDShardToFullShape") == 0))
-            return status_new(XT_UNIMPLEMENTED, src_get(op->src), "custom_call @%s: regions that are partitioned by hand (shard_map) are not known to this compiler's partitioner", target);
+/* --- regions partitioned by hand -------------------------------------------------------------------------------------------------------------------- */
+/* Between two custom calls (shard_map in JAX) the program is one device's own: what enters is this device's part, what leaves is put together again. */
+static bool is_call_to(const ir_op *op, const char *target) {
+    const char *name = op->code == OP_custom_call && op->n_in == 1 && op->n_out == 1 ? ir_get_string(op, IR_A_call_target_name) : NULL;
+    return name && strcmp(name, target) == 0;
+}
+static bool enters(const ir_op *op) { return is_call_to(op, "SPMDFullToShardShape"); }
+static bool leaves(const ir_op *op) { return is_call_to(op, "SPMDShardToFullShape"); }
+
+static bool reads_manual(const spmd *s, const ir_op *op) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (spmd_value_of(s, op->in[i]) && spmd_value_of(s, op->in[i])->manual) return true;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            if (reads_manual(s, in)) return true;
+    return false;
+}
+
+static void find_manual(spmd *s) {
+    for (size_t k = 0; k < s->n_ops; k++) {
+        const ir_op *op = s->ops[k];
+        bool manual = enters(op) || (reads_manual(s, op) && !leaves(op));
+        for (uint32_t i = 0; i < op->n_out; i++) spmd_value_of(s, &op->out[i])->manual = spmd_value_of(s, &op->out[i])->fixed = manual;
     }
-    return NULL;
+}
+
+/* Annotations of the program itself; those inside manual regions say nothing. */
+static bool annotates(const spmd *s, const ir_op *op) { return leaves(op) || (ir_is_sharding(op) && !spmd_value_of(s, &op->out[0])->manual); }
+
+static xt_status cross(spmd *s, const ir_op *op, const ir_value *from, ir_value *v) {
+    spmd_value *out = spmd_value_of(s, &op->out[0]);
+    const ir_type *want = ir_shard_type(&s->grid, &out->want, op->out[0].type);
+    out->now = v;
+    out->have = out->want;
+    if (!v) return s->b.status ? s->b.status : oom();
+    if (v->type == want) return NULL;
+    str text = STR_INIT;
+    ir_type_print(from->type, &text);
+    str_append(&text, " and ");
+    ir_type_print(op->out[0].type, &text);
+    xt_status st = status_new(XT_INVALID_ARGUMENT, NULL, "custom_call @%s: %s are not the whole and the part that the sharding says", ir_get_string(op, IR_A_call_target_name), str_cstr(&text));
+    str_free(&text);
+    return st;
 }
 
 static xt_status fix(spmd *s, const ir_value *v, const ir_tiles *t, const char *what, size_t i) {
@@ -95,7 +132,7 @@ static xt_status read_shardings(spmd *s, texts *all, ir_sharding *results) {
     for (size_t i = 0; i < f->n_results; i++) XT_TRY(status_context(add_text(s, all, attr_text(f->result_attrs, f->n_result_attrs, i), &said[n_args + i]), "result %zu", i));
     for (size_t k = 0; k < s->n_ops; k++) {
         const ir_op *op = s->ops[k];
-        if (ir_is_sharding(op)) XT_TRY(status_at(add_text(s, all, ir_sharding_text(op->n_attrs, op->attrs), &said[n_args + f->n_results + k]), src_get(op->src)));
+        if (annotates(s, op)) XT_TRY(status_at(add_text(s, all, ir_sharding_text(op->n_attrs, op->attrs), &said[n_args + f->n_results + k]), src_get(op->src)));
     }
     XT_TRY(ir_grid_make(s->grid.devices, all->n, (const ir_tiles *const *)all->at, &s->grid));
     for (size_t i = 0; i < n_args; i++) XT_TRY(fix(s, f->body->args[i], said[i], "argument", i));
@@ -265,8 +302,6 @@ static bool local_attrs(spmd *s, const ir_op *op, ir_attr *attrs, ir_value *cons
     }
 }
 
-static xt_status oom(void) { return status_oom(0, "partitioning"); }
-
 /* Counting goes on from where this device's part begins. */
 static ir_value *shifted_iota(spmd *s, const ir_op *op, ir_value *v, const ir_sharding *form) {
     int64_t dim = ir_get_int(op, IR_A_iota_dimension, 0);
@@ -416,6 +451,10 @@ static xt_status emit_all(spmd *s, const ir_sharding *results) {
             if (out) ir_return(&s->b, op->n_in, out);
             return s->b.status ? s->b.status : body->last ? NULL : oom();
         }
+        if (enters(op) || leaves(op)) {
+            XT_TRY(status_at(cross(s, op, op->in[0], in_form(s, op->in[0], enters(op) ? &spmd_value_of(s, op->in[0])->want : &spmd_value_of(s, op->in[0])->have)), src_get(op->src)));
+            continue;
+        }
         if (ir_is_sharding(op)) {
             spmd_value *v = spmd_value_of(s, &op->out[0]);
             v->now = in_form(s, op->in[0], &v->want);
@@ -429,13 +468,16 @@ static xt_status emit_all(spmd *s, const ir_sharding *results) {
 }
 
 static xt_status partition(spmd *s, texts *all) {
-    XT_TRY(refuse_manual(s->f));
     XT_TRY(spmd_lower_norm(s->m, s->f));
     XT_TRY(number_values(s));
+    find_manual(s);
     ir_sharding *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
     if (!results) return oom();
     XT_TRY(read_shardings(s, all, results));
-    for (size_t k = 0; k < s->n_ops; k++) XT_TRY(spmd_rule_make(s->mem, s->ops[k], &s->rules[k]));
+    for (size_t k = 0; k < s->n_ops; k++) {
+        XT_TRY(spmd_rule_make(s->mem, s->ops[k], &s->rules[k]));
+        if (reads_manual(s, s->ops[k])) s->rules[k]->known = false; /* stays as it is */
+    }
     XT_TRY(spmd_propagate(s));
     XT_TRY(emit_all(s, results));
     return spmd_merge(s);

@@ -55,6 +55,7 @@ ir_sharding spmd_unproject(const ir_grid *g, const spmd_rule *r, size_t tensor, 
 typedef struct spmd_value { /* of the program before partitioning */
     ir_sharding want;
     bool fixed; /* said by the program */
+    bool manual; /* inside a region partitioned by hand: its type is one device's already */
     ir_value *now; /* in the new program */
     ir_sharding have; /* its form */
     ir_value *other; /* a form that was made of it, and after how many ops: used again while it is young */

@@ -112,7 +112,9 @@ typedef struct merger {
 
 static bool same_kind(const ir_op *a, const ir_op *b) {
     const ir_attr *x = ir_attr_find(a, IR_A_replica_groups), *y = ir_attr_find(b, IR_A_replica_groups);
-    return a->in[0]->type->dtype == b->in[0]->type->dtype && spmd_region_op(a) == spmd_region_op(b) && x->n == y->n && x->rank2 == y->rank2 &&
+    bool same_ids = (ir_get_int(a, IR_A_channel_id, 0) > 0) == (ir_get_int(b, IR_A_channel_id, 0) > 0) &&
+                    ir_get_bool(a, IR_A_use_global_device_ids, false) == ir_get_bool(b, IR_A_use_global_device_ids, false);
+    return same_ids && a->in[0]->type->dtype == b->in[0]->type->dtype && spmd_region_op(a) == spmd_region_op(b) && x->n == y->n && x->rank2 == y->rank2 &&
            memcmp(x->v.ints, y->v.ints, x->n * sizeof *x->v.ints) == 0;
 }
 

@@ -407,6 +407,34 @@ static void divided_table(void **state) {
     finish(&r);
 }
 
+/* A region partitioned by hand, as JAX's shard_map sends it, inside a program that is partitioned by us. */
+static void by_hand(void **state) {
+    (void)state;
+    static const char whole[] = F("%a: tensor<8x2xf32>", "tensor<8x2xf32>",
+                                  "%z = stablehlo.constant dense<0.0> : tensor<f32>\n%0 = stablehlo.multiply %a, %a : tensor<8x2xf32>\n%1 = stablehlo.reshape %0 : (tensor<8x2xf32>) -> tensor<4x2x2xf32>\n"
+                                  "%2 = \"stablehlo.reduce\"(%1, %z) " ADD " {dimensions = array<i64: 0>} : (tensor<4x2x2xf32>, tensor<f32>) -> tensor<2x2xf32>\n"
+                                  "%3 = stablehlo.broadcast_in_dim %2, dims = [1, 2] : (tensor<2x2xf32>) -> tensor<4x2x2xf32>\n%4 = stablehlo.subtract %1, %3 : tensor<4x2x2xf32>\n"
+                                  "%5 = stablehlo.reshape %4 : (tensor<4x2x2xf32>) -> tensor<8x2xf32>\n%6 = stablehlo.tanh %5 : tensor<8x2xf32>\nreturn %6 : tensor<8x2xf32>");
+    static const char parts[] = F("%a: tensor<8x2xf32>", "tensor<8x2xf32>",
+                                  "%0 = stablehlo.multiply %a, %a : tensor<8x2xf32>\n%1 = stablehlo.custom_call @Sharding(%0) {mhlo.sharding = \"{devices=[4,1]<=[4]}\"} : (tensor<8x2xf32>) -> tensor<8x2xf32>\n"
+                                  "%2 = stablehlo.custom_call @SPMDFullToShardShape(%1) {mhlo.sharding = \"{manual}\"} : (tensor<8x2xf32>) -> tensor<2x2xf32>\n"
+                                  "%3 = \"stablehlo.all_reduce\"(%2) " ADD " {replica_groups = dense<[[0, 1, 2, 3]]> : tensor<1x4xi64>, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, use_global_device_ids} : (tensor<2x2xf32>) -> tensor<2x2xf32>\n"
+                                  "%4 = stablehlo.subtract %2, %3 : tensor<2x2xf32>\n%5 = stablehlo.custom_call @Sharding(%4) {mhlo.sharding = \"{manual}\"} : (tensor<2x2xf32>) -> tensor<2x2xf32>\n"
+                                  "%6 = stablehlo.custom_call @SPMDShardToFullShape(%5) {mhlo.sharding = \"{devices=[4,1]<=[4]}\"} : (tensor<2x2xf32>) -> tensor<8x2xf32>\n"
+                                  "%7 = stablehlo.tanh %6 : tensor<8x2xf32>\nreturn %7 : tensor<8x2xf32>");
+    for (int round = 0; round < 6; round++) {
+        run r;
+        seed = (uint64_t)round;
+        prepare(&r, whole, 4);
+        r.in_form[0] = random_sharding(&r.grid, r.in[0].type);
+        r.out_form[0] = random_sharding(&r.grid, r.in[0].type);
+        ir_module *m = parsed(parts);
+        partition(m, &r, parts);
+        ir_module_free(m);
+        finish(&r);
+    }
+}
+
 static void one_device(void **state) {
     (void)state;
     ir_module *m = parsed(F("%a: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}", "tensor<4xf32>", "%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{replicated}\"} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
@@ -426,8 +454,8 @@ static void refused(void **state) {
         {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "is no sharding"},
         {F("%a: tensor<8x2xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<8x2xf32>", "return %a : tensor<8x2xf32>"), "speaks of 1 dims"},
         {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]0,3,1,2}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "no mesh"},
-        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<2xf32>",
-           "%0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = \"{manual}\"} : (tensor<8xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>"), "partitioned by hand"},
+        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<4xf32>",
+           "%0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = \"{manual}\"} : (tensor<8xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"), "not the whole and the part"},
     };
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         ir_module *m = parsed(rows[i].text);
@@ -440,6 +468,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
