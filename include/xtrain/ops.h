@@ -443,7 +443,7 @@ typedef struct xt_scatter_opts {
     size_t struct_size;
     bool exclude_self; /* what x holds where updates go does not count */
 } xt_scatter_opts;
-/* Gradients: of sum and mean. */
+/* No gradient of products. */
 #define xt_scatter_reduce(x, axis, index, updates, ...) XT_SCATTER_REDUCE_(x, axis, index, updates, __VA_ARGS__, )
 #define XT_SCATTER_REDUCE_(x, axis, index, updates, how, ...) \
     xt_scatter_reduce_at(XT_HERE, x, axis, index, updates, how, XT_OPTS(xt_scatter_opts, __VA_ARGS__))

@@ -138,6 +138,7 @@ static int cut_equal(const xt_src *src, const char *what, xt_tensor x, int axis,
     int64_t whole = v ? v->type->dims[a] : 0;
     if (v && parts > 0) size = (whole + parts - 1) / parts;
     if (v && parts > 0 && size < 1) size = 1;
+    if (whole > 0 && size > whole) size = whole;
     int64_t n = v && size > 0 ? (whole + size - 1) / size : 0;
     if (n < 1 && whole == 0) n = 1;
     if (v && (size < 1 || n > max)) {
@@ -209,11 +210,13 @@ int xt_split_sizes_at(const xt_src *src, xt_tensor x, int n, const int64_t *size
     return 0;
 }
 int xt_unbind_at(const xt_src *src, xt_tensor x, int axis, int max, xt_tensor *out) {
+    const ir_type *t = lazy_type(x);
+    int at = t && axis < 0 ? axis + (int)t->rank : axis;
+    if (t && at >= 0 && at < (int)t->rank && t->dims[at] == 0) return 0; /* nothing to take apart, and no mistake */
     int n = cut_equal(src, "xt_unbind", x, axis, 1, 0, max, out);
-    const ir_type *t = n ? lazy_type(x) : NULL;
     for (int i = 0; i < n && t; i++) {
         ir_builder *b = lazy_begin(src);
-        out[i] = lazy_wrap(ops_squeeze(b, lazy_value(out[i]), axis < 0 ? axis + (int)t->rank : axis), "xt_unbind");
+        out[i] = lazy_wrap(ops_squeeze(b, lazy_value(out[i]), at), "xt_unbind");
     }
     return n;
 }

@@ -136,6 +136,23 @@ static ir_value *without_self(write_call *w, xt_reduction how) {
     return ex_pick(b, hit, start, w->x);
 }
 
+/* The extreme itself, with the derivative that is shared by all that are equal to it: the mean of those has the same value. A difference that is zero
+ * carries it, so that the value stays what it is to the last bit. */
+static ir_value *shared_extreme(write_call *w, ir_value *start, ir_value *r) {
+    ir_builder *b = w->b;
+    if (!r || !start || !lazy_grad_enabled() || !ir_dtype_is_float(r->type->dtype)) return r;
+    lazy_no_grad_value(r);
+    ir_value *there = ops_gather_axis(b, r, w->axis, w->index);
+    lazy_no_grad_value(there);
+    ir_value *own = ir_compare(b, IR_EQ, start, r), *theirs = ir_compare(b, IR_EQ, w->updates, there);
+    xt_dtype t = r->type->dtype;
+    ir_value *n = own && theirs ? scatter_axis(b, OP_add, ir_convert(b, own, t), w->axis, w->index, ir_convert(b, theirs, t)) : NULL;
+    ir_value *sum = scatter_axis(b, OP_add, ex_keep(b, own, start, 0), w->axis, w->index, ex_keep(b, theirs, w->updates, 0));
+    ir_value *mean = ir_divide(b, sum, ir_maximum(b, n, ex_num(b, n, 1)));
+    ir_value *finite = ir_is_finite(b, mean), *safe = ex_keep(b, finite, mean, 0);
+    return ir_add(b, r, ir_subtract(b, safe, ex_detach(b, safe)));
+}
+
 xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tensor index, xt_tensor updates, xt_reduction how, xt_scatter_opts o) {
     static const ir_opcode code[] = {OP_add, OP_multiply, OP_add, OP_maximum, OP_minimum};
     write_call w = {.what = "xt_scatter_reduce"};
@@ -147,6 +164,7 @@ xt_tensor xt_scatter_reduce_at(const xt_src *src, xt_tensor x, int axis, xt_tens
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_scatter_reduce: x is %s; integers or floats are needed", xt_dtype_name(t));
     ir_value *start = o.exclude_self ? without_self(&w, how) : w.x;
     ir_value *r = scatter_axis(w.b, code[how], start, w.axis, w.index, w.updates);
+    if (how == XT_REDUCE_AMAX || how == XT_REDUCE_AMIN) r = shared_extreme(&w, start, r);
     if (how == XT_REDUCE_MEAN) {
         const ir_type *count = ir_with_dtype(w.x->type, t);
         ir_value *self = o.exclude_self ? ir_splat(w.b, count, 0) : ir_splat(w.b, count, 1);

@@ -124,8 +124,9 @@ xt_tensor xt_diff_at(const xt_src *src, xt_tensor x, int n, int axis) {
     if (!ops_axis(src, "xt_diff", v->type, axis, &a, &failed)) return failed;
     if (n < 0) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_diff: n is %d: it must not be negative", n);
     if (n == 0) return lazy_wrap(ops_copy(b, v), "xt_diff");
-    for (int i = 0; i < n && v; i++) {
-        int64_t size = v->type->dims[a], from = size > 0 ? 1 : 0, to = size > 0 ? size - 1 : 0;
+    if (v->type->dims[a] == 0) return lazy_wrap(ops_copy(b, v), "xt_diff");
+    for (int i = 0; i < n && v && v->type->dims[a] > 0; i++) {
+        int64_t size = v->type->dims[a], from = 1, to = size - 1;
         ir_value *later = ops_part(b, v, a, from, size), *earlier = ops_part(b, v, a, 0, to);
         v = v->type->dtype == XT_BOOL ? ir_xor(b, later, earlier) : ir_subtract(b, later, earlier);
     }

@@ -17,6 +17,9 @@ xt_tensor xt_pad_at(const xt_src *src, xt_tensor x, xt_list amounts, xt_pad_opts
     for (size_t i = 0; i < n; i++) {
         low[i] = amounts.v[2 * (n - 1 - i)];
         high[i] = amounts.v[2 * (n - 1 - i) + 1];
+        if (low[i] > INT32_MAX || low[i] < -INT32_MAX || high[i] > INT32_MAX || high[i] < -INT32_MAX)
+            return lazy_error(src, XT_INVALID_ARGUMENT, "xt_pad: %lld and %lld elements for axis %d of %s: far too many", (long long)low[i],
+                              (long long)high[i], (int)(first + i), ops_shape(t, &shape));
     }
     if (!ops_pad_fits(src, "xt_pad", t, first, n, low, high, o.mode, &failed)) return failed;
     ir_value *r = ops_pad(b, v, first, n, low, high, o.mode, o.value);

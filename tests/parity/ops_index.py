@@ -25,6 +25,8 @@ def red(how, include=True):
 f.run("scatter_repeated", lambda t, n, v: (t.scatter_add(0, n, v), red("sum", False)(t, n, v), red("mean")(t, n, v), red("mean", False)(t, n, v)), base, k, u)
 six = [red(h, s) for s in (True, False) for h in ("prod", "amax", "amin")]
 f.run("scatter_reduce", lambda t, n, v: tuple(g(t, n, v) for g in six), base, k, u, grads=False)
+f.run("scatter_extremes", lambda t, n, v: (red("amax")(t, n, v), red("amin")(t, n, v)), torch.tensor([3.0, -2.0, -1.0, 0.25, 9.0]), k, u)
+f.run("scatter_extremes_alone", red("amax", False), base, k, u)
 f.run("scatter_whole", lambda t, n, v: (red("mean")(t, n, v), red("amin", False)(t, n, v), red("amax", False)(t, n, v)),
       torch.tensor([1, -7, 5, 100], dtype=torch.int32), torch.tensor([1, 1, 3, 0]), torch.tensor([-2, 4, -9, 3], dtype=torch.int32), grads=False)
 f.run("index_select", lambda t, n: (t.index_select(0, n), t.index_select(-1, n)), x, torch.tensor([2, 0, 2], dtype=torch.int32))

@@ -49,6 +49,7 @@ f.run("logcumsumexp", lambda t: t.logcumsumexp(1), m)
 f.run("logcumsumexp_edges", lambda t: t.logcumsumexp(0), torch.tensor([-inf, -inf, 1.0, 100.0, -inf]), grads=False)
 f.run("cummax", lambda t: flat(t.cummax(1), t.cummin(0)), m)
 f.run("cummax_edges", lambda t: flat(t.cummax(0), t.cummin(0)), torch.tensor([1.0, 1.0, 0.0, 0.0, 3.0, nan, 2.0, nan]), grads=False)
+f.run("diff_away", lambda t: (t.diff(n=9, dim=0), t.diff(dim=0)), torch.zeros(1, 2), grads=False)
 f.run("diff", lambda t: (t.diff(), t.diff(n=2, dim=0)), m)
 
 f.run("sort", lambda t: flat(t.sort(-1), t.sort(0, descending=True)), m)

@@ -78,6 +78,7 @@ CASE(view_as_count, xt_view_as(F(2, 3), F(5)))
 CASE(expand_as_shape, xt_expand_as(F(2, 3), F(2, 4)))
 PARTS(broadcast_shapes, 0, xt_broadcast_tensors(2, XT_TENSORS(F(2), F(3)), part))
 PARTS(meshgrid_rank, 0, xt_meshgrid(1, XT_TENSORS(F(2, 3)), false, part))
+CASE(pad_huge, xt_pad(F(2), XT_LIST(INT64_MAX, INT64_MAX)))
 CASE(pad_pairs, xt_pad(F(2), XT_LIST(1)))
 CASE(pad_many, xt_pad(F(2), XT_LIST(1, 1, 1, 1)))
 CASE(pad_reflect_far, xt_pad(F(2), XT_LIST(2, 0), .mode = XT_PAD_REFLECT))
@@ -235,6 +236,7 @@ static const row rows[] = {
     ROW(expand_as_shape, "x [2,3] does not broadcast to [2,4]"),
     ROW(broadcast_shapes, "tensor 1 is [3], which does not broadcast with [2]"),
     ROW(meshgrid_rank, "tensor 0 is [2,3]: one dim at most"),
+    ROW(pad_huge, "far too many"),
     ROW(pad_pairs, "1 amounts for [2]"),
     ROW(pad_many, "4 amounts for [2]"),
     ROW(pad_reflect_far, "cannot be padded by 2 and 0 in dim 0 with mode reflect"),
