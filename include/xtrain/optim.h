@@ -226,7 +226,7 @@ typedef struct xt_loss_scaler_opts {
 } xt_loss_scaler_opts;
 #define xt_loss_scaler_new(...) xt_loss_scaler_opt(XT_HERE, XT_OPTS(xt_loss_scaler_opts, __VA_ARGS__))
 XT_API xt_loss_scaler *xt_loss_scaler_opt(const xt_src *src, xt_loss_scaler_opts o);
-XT_API void xt_loss_scaler_free(xt_loss_scaler *s); /* xt_finish frees what is left */
+XT_API void xt_loss_scaler_free(xt_loss_scaler *s); /* after the optimizers it stepped; xt_finish frees what is left */
 #define xt_scale_loss(s, loss) xt_scale_loss_at(XT_HERE, s, loss)
 XT_API xt_tensor xt_scale_loss_at(const xt_src *src, xt_loss_scaler *s, xt_tensor loss);
 #define xt_scaler_unscale(s, opt) xt_scaler_unscale_at(XT_HERE, s, opt) /* before one's own clipping; xt_scaler_step then does not */

@@ -280,6 +280,51 @@ static void resume(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* A compiled step function does with rates, momenta, schedules and the scaler what the plain loop does, recorded once. */
+typedef struct whole_step {
+    xt_module *m;
+    xt_optimizer *o;
+    xt_loss_scaler *s;
+} whole_step;
+static xt_tensor take_whole_step(const xt_tensor *in, int n, void *user) {
+    whole_step *w = user;
+    (void)n;
+    xt_tensor loss = xt_forward(w->m, in[0]);
+    xt_backward(xt_scale_loss(w->s, loss));
+    xt_scaler_step(w->s, w->o);
+    xt_scaler_update(w->s);
+    xt_schedule_step(w->o->schedulers[0]);
+    return loss;
+}
+
+static void compiled(void **state) {
+    (void)state;
+    parity_file *f = parity_open("optim");
+    float plain[12], replayed[12];
+    for (int way = 0; way < 2; way++) {
+        whole_step w = {.m = module_of(f), .s = xt_loss_scaler_new(.init_scale = 1024, .growth_interval = 3)};
+        w.o = xt_adam(w.m, .lr = 0.01, .clip_norm = 1);
+        xt_one_cycle_schedule(w.o, .max_lr = 0.1, .total_steps = STEPS);
+        xt_step *step = xt_compile(take_whole_step, .user = &w);
+        for (int t = 0; t < STEPS; t++) {
+            xt_tensor in = row(f, t, t == 9 ? 4 : -1);
+            if (way)
+                xt_call(step, in);
+            else
+                take_whole_step(&in, 1, &w);
+            assert_true(xt_mark_step());
+        }
+        parity_no_error("compiled");
+        if (way) assert_true(xt_step_traces(step) <= 2); /* the first call makes the parameters */
+        assert_int_equal(xt_optimizer_steps(w.o), STEPS);
+        assert_int_equal(xt_schedule_last_epoch(w.o->schedulers[0]), STEPS);
+        assert_true(xt_read(xt_module_find(w.m, "w"), way ? replayed : plain, sizeof plain));
+        xt_finish();
+    }
+    assert_memory_equal(plain, replayed, sizeof plain);
+    parity_close_file(f);
+}
+
 static char said[4096];
 static void listen(xt_severity sev, const char *text, size_t n, void *user) {
     (void)user;
@@ -324,8 +369,8 @@ static void nothing_left(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(optimizers), cmocka_unit_test(late),        cmocka_unit_test(moving),
-                                       cmocka_unit_test(norms),      cmocka_unit_test(scaler),      cmocka_unit_test(resume),
-                                       cmocka_unit_test(frozen),     cmocka_unit_test(nothing_left)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(optimizers), cmocka_unit_test(late),     cmocka_unit_test(moving),
+                                       cmocka_unit_test(norms),      cmocka_unit_test(scaler),   cmocka_unit_test(resume),
+                                       cmocka_unit_test(frozen),     cmocka_unit_test(compiled), cmocka_unit_test(nothing_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
