@@ -79,3 +79,46 @@ RULE(top_k) {
     XT_TRY(infer_tensor(op, x->dtype, x->rank, dims, &out[0]));
     return infer_tensor(op, XT_I32, x->rank, dims, &out[1]);
 }
+
+/* [b,m,k] x [g,b,k,n] -> [b,m,n] when rows are in groups; [b,m,k] x [b,k,n] -> [g,b,m,n] when the contracted dim is; a plain product when a
+ * batching dim is. */
+RULE(ragged_dot) {
+    const ir_type *x = infer_in(op, 0), *y = infer_in(op, 1), *groups = infer_in(op, 2);
+    size_t nb, nyb, nc, nyc, nr, ng, n = 0;
+    const int64_t *xb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nb), *yb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nyb);
+    const int64_t *xc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &nc), *yc = ir_get_ints(op, IR_A_rhs_contracting_dimensions, &nyc);
+    const int64_t *ragged = ir_get_ints(op, IR_A_lhs_ragged_dimensions, &nr), *group = ir_get_ints(op, IR_A_rhs_group_dimensions, &ng);
+    int64_t dims[3 * IR_MAX_RANK];
+    if (nb != nyb || nc != nyc) return infer_fail(op, 0, "lhs and rhs have another number of batching or contracting dims");
+    if (nr != 1) return infer_fail(op, 0, "lhs must have one ragged dim, %zu are named", nr);
+    XT_TRY(infer_axes(op, 0, IR_A_lhs_batching_dimensions, xb, nb, x->rank));
+    XT_TRY(infer_axes(op, 0, IR_A_rhs_batching_dimensions, yb, nb, y->rank));
+    XT_TRY(infer_axes(op, 0, IR_A_lhs_contracting_dimensions, xc, nc, x->rank));
+    XT_TRY(infer_axes(op, 0, IR_A_rhs_contracting_dimensions, yc, nc, y->rank));
+    XT_TRY(infer_axes(op, 0, IR_A_lhs_ragged_dimensions, ragged, nr, x->rank));
+    XT_TRY(infer_axes(op, 0, IR_A_rhs_group_dimensions, group, ng, y->rank));
+    XT_TRY(infer_unique(op, 0, IR_A_lhs_batching_dimensions, xb, nb));
+    XT_TRY(infer_unique(op, 0, IR_A_rhs_batching_dimensions, yb, nb));
+    XT_TRY(infer_unique(op, 0, IR_A_lhs_contracting_dimensions, xc, nc));
+    XT_TRY(infer_unique(op, 0, IR_A_rhs_contracting_dimensions, yc, nc));
+    bool contracted = infer_has(xc, nc, ragged[0]), batched = infer_has(xb, nb, ragged[0]), rows = !contracted && !batched;
+    if (ng != rows) return infer_fail(op, 0, "rhs has %zu group dims, expected %d", ng, rows);
+    if (!ir_dtype_is_int(groups->dtype) || groups->rank != 1) return infer_fail(op, 0, "the group sizes must be a list of integers");
+    if (rows && !infer_dim_eq(groups->dims[0], y->dims[group[0]]))
+        return infer_fail(op, 0, "%lld group sizes for %lld groups of rhs", (long long)groups->dims[0], (long long)y->dims[group[0]]);
+    if (x->dtype != y->dtype)
+        return infer_fail(op, 0, "element types differ: lhs is %s, rhs is %s", ir_dtype_mlir(x->dtype), ir_dtype_mlir(y->dtype));
+    for (size_t i = 0; i < nb; i++)
+        if (!infer_dim_eq(x->dims[xb[i]], y->dims[yb[i]])) return infer_fail(op, 0, "batching dims differ in size");
+    for (size_t i = 0; i < nc; i++)
+        if (!infer_dim_eq(x->dims[xc[i]], y->dims[yc[i]])) return infer_fail(op, 0, "contracting dims differ in size");
+    if (contracted) dims[n++] = groups->dims[0];
+    for (size_t i = 0; i < nb; i++) dims[n++] = x->dims[xb[i]];
+    for (uint32_t i = 0; i < x->rank; i++)
+        if (!infer_has(xb, nb, i) && !infer_has(xc, nc, i)) dims[n++] = x->dims[i];
+    for (uint32_t i = 0; i < y->rank; i++)
+        if (!infer_has(yb, nb, i) && !infer_has(yc, nc, i) && !infer_has(group, ng, i)) dims[n++] = y->dims[i];
+    if (n > IR_MAX_RANK) return infer_fail(op, 0, "the result would have %zu dims", n);
+    const ir_type *stated = infer_stated(op, 0);
+    return infer_one_tensor(op, stated && stated->kind == IR_TENSOR ? stated->dtype : x->dtype, n, dims, out, n_out);
+}

@@ -134,6 +134,14 @@ static const member dot_members[] = {
     {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions},
     {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions},
 };
+static const member ragged_members[] = {
+    {"lhs_batching_dimensions", IR_A_lhs_batching_dimensions},
+    {"rhs_batching_dimensions", IR_A_rhs_batching_dimensions},
+    {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions},
+    {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions},
+    {"lhs_ragged_dimensions", IR_A_lhs_ragged_dimensions},
+    {"rhs_group_dimensions", IR_A_rhs_group_dimensions},
+};
 static const member gather_members[] = {
     {"offset_dims", IR_A_offset_dims},
     {"collapsed_slice_dims", IR_A_collapsed_slice_dims},
@@ -170,6 +178,8 @@ static bool at_hash(const parser *p, const char *name) {
 bool parse_struct_attr(parser *p, const char *name, attr_list *out, bool *out_known) {
     *out_known = true;
     if (!strcmp(name, "dot_dimension_numbers")) return parse_members(p, "#stablehlo.dot", dot_members, BASE_COUNT(dot_members), out);
+    if (!strcmp(name, "ragged_dot_dimension_numbers"))
+        return parse_members(p, "#chlo.ragged_dot", ragged_members, BASE_COUNT(ragged_members), out);
     if (!strcmp(name, "scatter_dimension_numbers")) return parse_members(p, "#stablehlo.scatter", scatter_members, BASE_COUNT(scatter_members), out);
     if (!strcmp(name, "channel_handle")) return parse_members(p, "#stablehlo.channel_handle", channel_members, BASE_COUNT(channel_members), out);
     if (!strcmp(name, "dimension_numbers")) {

@@ -262,6 +262,14 @@ static const structure structures[] = {
       {"index_vector_dim", IR_A_index_vector_dim}}},
     {"channel_handle", "channel_handle", {{"handle", IR_A_channel_id}, {"type", IR_A_channel_type}}},
 };
+static const structure ragged_dot = {"ragged_dot_dimension_numbers",
+                                     "ragged_dot",
+                                     {{"lhs_batching_dimensions", IR_A_lhs_batching_dimensions},
+                                      {"rhs_batching_dimensions", IR_A_rhs_batching_dimensions},
+                                      {"lhs_contracting_dimensions", IR_A_lhs_contracting_dimensions},
+                                      {"rhs_contracting_dimensions", IR_A_rhs_contracting_dimensions},
+                                      {"lhs_ragged_dimensions", IR_A_lhs_ragged_dimensions},
+                                      {"rhs_group_dimensions", IR_A_rhs_group_dimensions}}};
 static const ir_attr_key conv_keys[] = {
     IR_A_input_batch_dimension,          IR_A_input_feature_dimension,         IR_A_input_spatial_dimensions,
     IR_A_kernel_input_feature_dimension, IR_A_kernel_output_feature_dimension, IR_A_kernel_spatial_dimensions,
@@ -269,6 +277,8 @@ static const ir_attr_key conv_keys[] = {
 };
 
 static const structure *structure_of(const ir_op *op, ir_attr_key key) {
+    for (size_t k = 0; op->code == OP_chlo_ragged_dot && k < 6; k++)
+        if (ragged_dot.members[k].key == key) return &ragged_dot;
     for (size_t i = 0; i < BASE_COUNT(structures); i++) {
         bool scatter = op->code == OP_scatter, is_scatter = i == 2;
         if (key == IR_A_index_vector_dim && scatter != is_scatter) continue;
@@ -286,7 +296,7 @@ static bool is_conv_key(ir_attr_key key) {
 
 /* Empty lists are left out; integers are not. */
 static void print_structure(str *out, const ir_op *op, const structure *s) {
-    str_printf(out, "%s = #stablehlo.%s<", s->name, s->type);
+    str_printf(out, "%s = #%s.%s<", s->name, s == &ragged_dot ? "chlo" : "stablehlo", s->type);
     const char *comma = "";
     for (size_t i = 0; i < 6 && s->members[i].name; i++) {
         const ir_attr *a = ir_attr_find(op, s->members[i].key);

@@ -204,6 +204,7 @@ static bool lower_top_k(ir_builder *b, const ir_op *op, value out[2]) {
 
 static bool lower_op(ir_builder *b, const ir_op *op, value out[2]) {
     if (op->code == OP_chlo_top_k) return lower_top_k(b, op, out);
+    if (op->code == OP_chlo_ragged_dot) return (out[0] = chlo_ragged_dot(b, op)) != NULL;
     if (op->code == OP_chlo_constant) {
         const ir_literal *l = ir_get_literal(op);
         ir_op *made = ir_build(b, OP_constant, 0, NULL, l ? 1 : 0, ir_attr_find(op, IR_A_value), 0, NULL, 0, NULL);
@@ -240,9 +241,25 @@ static xt_status replace(ir_module *m, ir_op *op) {
     return NULL;
 }
 
+/* A custom call that means an op of chlo becomes that op, which the walk then comes to: *out_next. */
+static xt_status replace_named(ir_module *m, ir_op *op, ir_op **out_next) {
+    ir_op *before = op->prev;
+    ir_builder b = ir_before(m, op);
+    b.src = op->src;
+    b.path = op->path;
+    value out[2] = {NULL, NULL};
+    if (!chlo_named_call(&b, op, out)) return b.status;
+    if (b.status) return status_context(b.status, "taking custom_call @%s apart", ir_get_string(op, IR_A_call_target_name));
+    for (uint32_t i = 0; i < op->n_out; i++) ir_replace_uses(m, &op->out[i], out[i]);
+    ir_erase(op);
+    *out_next = before ? before->next : op->block->first;
+    return NULL;
+}
+
 static xt_status lower_block(ir_module *m, ir_block *block) {
     for (ir_op *op = block ? block->first : NULL, *next; op; op = next) {
         next = op->next;
+        if (op->code == OP_custom_call) XT_TRY(replace_named(m, op, &next));
         for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(lower_block(m, op->regions[r].block));
         if (is_chlo(op)) XT_TRY(replace(m, op));
     }

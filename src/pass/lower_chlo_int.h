@@ -80,4 +80,9 @@ value chlo_digamma(chlo *c, value x);
 value chlo_zeta(chlo *c, value x, value q);
 value chlo_polygamma(chlo *c, value n, value x);
 
+/* lower_chlo_ragged.c */
+value chlo_ragged_dot(ir_builder *b, const ir_op *op);
+/* lower_chlo_named.c: custom calls that mean an op of chlo. True when `op` is one; then out[] are its results, or NULL after a failure. */
+bool chlo_named_call(ir_builder *b, const ir_op *op, value out[2]);
+
 #endif

@@ -419,6 +419,53 @@ static void largest_k(void **state) {
     for (int i = 0; i < 2; i++) array_free(&out[i]);
 }
 
+/* Rows in groups, a contracted dim in groups, a batching dim in groups; what lies beyond the last group gives zeros. */
+static void ragged_products(void **state) {
+    (void)state;
+    static const float x[] = {1, 2, 3, 4, 5, 6, 7, 8}, y[] = {1, 0, 0, 1, 10, 0, 0, 10};
+    static const int32_t sizes[] = {1, 2};
+    static const float rows_want[] = {1, 2, 30, 40, 50, 60, 0, 0}, inner_want[] = {1, 3, 5, 7, 0, 0, 0, 0};
+    array in[] = {{ir_tensor(XT_F32, 2, (int64_t[]){4, 2}), (void *)x},
+                  {ir_tensor(XT_F32, 3, (int64_t[]){2, 2, 2}), (void *)y},
+                  {ir_tensor(XT_I32, 1, (int64_t[]){2}), (void *)sizes}},
+          out;
+    run("func.func @main(%x: tensor<4x2xf32>, %y: tensor<2x2x2xf32>, %g: tensor<2xi32>) -> tensor<4x2xf32> {\n"
+        "%0 = \"chlo.ragged_dot\"(%x, %y, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], "
+        "rhs_contracting_dimensions = [1], lhs_ragged_dimensions = [0], rhs_group_dimensions = [0]>} : "
+        "(tensor<4x2xf32>, tensor<2x2x2xf32>, tensor<2xi32>) -> tensor<4x2xf32>\nreturn %0 : tensor<4x2xf32>\n}",
+        3, in, 1, &out);
+    assert_memory_equal(out.data, rows_want, sizeof rows_want);
+    array_free(&out);
+    in[1] = (array){ir_tensor(XT_F32, 2, (int64_t[]){2, 1}), (void *)y};
+    in[2].data = (int32_t[]){1, 0};
+    run("func.func @main(%x: tensor<4x2xf32>, %y: tensor<2x1xf32>, %g: tensor<2xi32>) -> tensor<2x4x1xf32> {\n"
+        "%0 = \"chlo.ragged_dot\"(%x, %y, %g) {ragged_dot_dimension_numbers = #chlo.ragged_dot<lhs_contracting_dimensions = [1], "
+        "rhs_contracting_dimensions = [0], lhs_ragged_dimensions = [1], rhs_group_dimensions = []>} : "
+        "(tensor<4x2xf32>, tensor<2x1xf32>, tensor<2xi32>) -> tensor<2x4x1xf32>\nreturn %0 : tensor<2x4x1xf32>\n}",
+        3, in, 1, &out);
+    assert_memory_equal(out.data, inner_want, sizeof inner_want);
+    array_free(&out);
+}
+
+/* Custom calls that mean an op of chlo. */
+static void named_calls(void **state) {
+    (void)state;
+    static const float x[] = {3, 1, 4, 1, 5}, want[] = {5, 4};
+    array in = {ir_tensor(XT_F32, 1, (int64_t[]){5}), (void *)x}, out[2];
+    run("func.func @main(%a: tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>) {\n"
+        "%0:2 = stablehlo.custom_call @mhlo.topk(%a) {mhlo.attributes = {k = 2 : i64, largest = true}, mhlo.version = 1 : i64} : "
+        "(tensor<5xf32>) -> (tensor<2xf32>, tensor<2xi32>)\nreturn %0#0, %0#1 : tensor<2xf32>, tensor<2xi32>\n}",
+        1, &in, 2, out);
+    assert_memory_equal(out[0].data, want, sizeof want);
+    for (int i = 0; i < 2; i++) array_free(&out[i]);
+    run("func.func @main(%a: tensor<5xf32>) -> tensor<5xf32> {\n"
+        "%0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> tensor<5xf32>\n"
+        "return %0 : tensor<5xf32>\n}",
+        1, &in, 1, out);
+    for (int i = 0; i < 5; i++) assert_true(fabsf(((float *)out[0].data)[i] - erff(x[i])) < 1e-6f);
+    array_free(&out[0]);
+}
+
 /* They wait for pass_refine, which makes the shapes static. */
 static void dynamic_shapes_are_left_and_refined(void **state) {
     (void)state;
@@ -447,6 +494,8 @@ int main(void) {
         cmocka_unit_test(broadcasting),
         cmocka_unit_test(largest_k),
         cmocka_unit_test(dynamic_shapes_are_left_and_refined),
+        cmocka_unit_test(ragged_products),
+        cmocka_unit_test(named_calls),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
