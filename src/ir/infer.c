@@ -292,6 +292,58 @@ static xt_status check_counts(const ir_op *op, const ir_op_info *info) {
     return NULL;
 }
 
+/* The specification's constraint on a result: its number for the shape, and for the element type. Most have one, C1, for both. */
+static int stated_rule(const ir_op *op, bool element) {
+    static const unsigned char numbers[OP_COUNT][2] = {
+        [OP_abs] = {1, 2},
+        [OP_all_gather] = {6, 6},
+        [OP_all_reduce] = {6, 7},
+        [OP_all_to_all] = {9, 9},
+        [OP_batch_norm_grad] = {3, 2},
+        [OP_batch_norm_inference] = {7, 7},
+        [OP_batch_norm_training] = {7, 7},
+        [OP_case] = {4, 4},
+        [OP_clamp] = {4, 4},
+        [OP_collective_broadcast] = {3, 3},
+        [OP_collective_permute] = {5, 5},
+        [OP_collective_reduce] = {3, 4},
+        [OP_compare] = {2, 2},
+        [OP_complex] = {2, 3},
+        [OP_concatenate] = {6, 5},
+        [OP_convert] = {1, 0},
+        [OP_convolution] = {25, 27},
+        [OP_dot_general] = {12, 13},
+        [OP_dynamic_slice] = {5, 1},
+        [OP_fft] = {5, 2},
+        [OP_gather] = {22, 23},
+        [OP_if] = {3, 3},
+        [OP_imag] = {1, 2},
+        [OP_map] = {1, 4},
+        [OP_pad] = {4, 1},
+        [OP_real] = {1, 2},
+        [OP_reduce] = {7, 8},
+        [OP_reduce_scatter] = {8, 9},
+        [OP_reduce_window] = {15, 16},
+        [OP_scatter] = {24, 25},
+        [OP_select] = {2, 2},
+        [OP_select_and_scatter] = {11, 12},
+        [OP_slice] = {5, 1},
+        [OP_sort] = {2, 2},
+        [OP_transpose] = {3, 1},
+        [OP_triangular_solve] = {4, 4},
+        [OP_while] = {3, 3},
+        [OP_composite] = {4, 4},
+        [OP_get_tuple_element] = {2, 2},
+    };
+    const unsigned char *n = numbers[op->code];
+    if (n[0]) return n[element];
+    ir_class c = ir_op_infos[op->code].cls;
+    bool first = c == IR_CLASS_UNARY || c == IR_CLASS_BINARY || c == IR_CLASS_TERNARY || op->code == OP_constant || op->code == OP_cholesky ||
+                 op->code == OP_reverse || op->code == OP_dynamic_update_slice || op->code == OP_optimization_barrier || op->code == OP_tuple ||
+                 op->code == OP_rng_bit_generator;
+    return first && !strcmp(ir_op_infos[op->code].dialect, "stablehlo");
+}
+
 xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out) {
     const ir_op_info *info = &ir_op_infos[op->code];
     XT_TRY(check_counts(op, info));
@@ -303,7 +355,8 @@ xt_status ir_infer(const ir_op *op, const ir_type **out, size_t *n_out) {
         if (ir_type_compatible(op->out[i].type, out[i])) continue;
         str s = STR_INIT;
         ir_type_print(out[i], &s);
-        xt_status bad = infer_fail(op, 0, "result %u is stated differently from what is inferred, %s", i, str_cstr(&s));
+        bool element = op->out[i].type->dtype != out[i]->dtype;
+        xt_status bad = infer_fail(op, stated_rule(op, element), "result %u is stated differently from what is inferred, %s", i, str_cstr(&s));
         str_free(&s);
         return bad;
     }
