@@ -8,10 +8,21 @@ static bool small_float(xt_dtype t) {
     return ir_dtype_is_float(t) && xt_dtype_size(t) == 1;
 }
 
-/* Operands agree in element type (8-bit floats mix); the result's is stated or theirs. */
+static bool is_real(xt_dtype t) {
+    return ir_dtype_is_float(t) || ir_dtype_is_int(t);
+}
+
+/* Operands agree in element type (8-bit floats mix); the result's is stated or theirs. Front ends also write products of two types of which one is
+ * stated for the result (f32 x i64 -> f32): the other operand is meant to be converted, which pass_lower_chlo does. */
 static xt_status result_dtype(const ir_op *op, int c, xt_dtype *out) {
     xt_dtype x = infer_in(op, 0)->dtype, y = infer_in(op, 1)->dtype;
     const ir_type *stated = infer_stated(op, 0);
+    bool to_result = op->code == OP_dot_general && stated && stated->kind == IR_TENSOR && is_real(x) && is_real(y) &&
+                     (stated->dtype == x || stated->dtype == y) && ir_dtype_is_float(stated->dtype);
+    if (x != y && to_result) {
+        *out = stated->dtype;
+        return NULL;
+    }
     if (x != y && !(small_float(x) && small_float(y)))
         return infer_fail(op, c, "element types differ: lhs is %s, rhs is %s; convert one of them", ir_dtype_mlir(x), ir_dtype_mlir(y));
     *out = stated && stated->kind == IR_TENSOR ? stated->dtype : x;

@@ -3,9 +3,10 @@
 
 #include <stdatomic.h>
 
-/* chlo ops, or custom calls, some of which mean one. */
+/* chlo ops, custom calls, some of which mean one, and products of two element types. */
 static bool block_has_chlo(const ir_block *b) {
     for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
+        if (op->code == OP_dot_general && op->in[0]->type->dtype != op->in[1]->type->dtype) return true;
         if (op->code == OP_custom_call || strcmp(ir_op_infos[op->code].dialect, "chlo") == 0) return true;
         for (uint32_t r = 0; r < op->n_regions; r++)
             if (block_has_chlo(op->regions[r].block)) return true;

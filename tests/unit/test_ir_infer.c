@@ -110,7 +110,7 @@ static const row rows[] = {
     {"dot_general_c9", "dot_general", "5x2x3xf32;6x3x4xf32", DOT("0", "0", "2", "1"), "", "5x2x4xf32"},
     {"dot_general_c10", "dot_general", "5x2x3xf32;5x4x4xf32", DOT("0", "0", "2", "1"), "", "5x2x4xf32"},
     {"dot_general_c11", "dot_general", "2x3xf32;3x4xf32", DOT("", "", "1", "0") ", precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision HIGH>, #stablehlo<precision HIGH>]", "", "2x4xf32"},
-    {"dot_general_c13", "dot_general", "2x3xf32;3x4xf64", DOT("", "", "1", "0"), "", "2x4xf32"},
+    {"dot_general_c13", "dot_general", "2x3xf32;3x4xi1", DOT("", "", "1", "0"), "", "2x4xf32"},
     {NULL, "einsum", "2x3xf32;3x4xf32", "einsum_config = \"ab,bc->ac\"", "", "2x4xf32"},
     {"index 'b' is 3 and 5", "einsum", "2x3xf32;5x4xf32", "einsum_config = \"ab,bc->ac\"", "", "2x4xf32"},
     {NULL, "unary_einsum", "2x3xf32", "einsum_config = \"ab->ba\"", "", "3x2xf32"},

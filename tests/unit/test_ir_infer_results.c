@@ -36,7 +36,8 @@ static const row others[] = {
     {"convolution_c24", "convolution", "2x3x8xf32;5x3x3xf32", CONV_DIMS ", precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision HIGH>, #stablehlo<precision HIGH>], " GROUPS, "", "2x5x6xf32"},
     {"convolution_c25", "convolution", "2x3x8xf32;5x3x0xf32", CONV_DIMS ", " GROUPS, "", "2x5x9xf32"},
     /* Products. */
-    {"dot_general_c13", "dot_general", "2x3xf32;3x4xi32", DOT("", "", "1", "0"), "", "2x4xf32"},
+    {"dot_general_c13", "dot_general", "2x3xf32;3x4xi32", DOT("", "", "1", "0"), "", "2x4xf64"},
+    {NULL, "dot_general", "2x3xf32;3x4xi64", DOT("", "", "1", "0"), "", "2x4xf32"},
     {"dot_general_c21", "dot_general", "2x3xf32;3x4xf32", DOT("", "", "1", "0") ", precision_config = [#stablehlo<precision HIGH>, #stablehlo<precision HIGH>], " ALGORITHM("f32", "f32", "1", "1", "1"), "", "2x4xf32"},
     {"dot_general_c22", "dot_general", "2x3xf32;3x4xf32", DOT("", "", "1", "0") ", " ALGORITHM("f32", "f32", "0", "1", "1"), "", "2x4xf32"},
     {"dot_general_c23", "dot_general", "2x3xf32;3x4xf32", DOT("", "", "1", "0") ", " ALGORITHM("f32", "f32", "1", "-1", "1"), "", "2x4xf32"},
