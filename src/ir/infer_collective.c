@@ -21,7 +21,7 @@ static xt_status check_ids(const ir_op *op, int c_unique, int c_range, const cha
     if (!s) qsort(ids, count, sizeof *ids, compare_ids);
     for (size_t i = 1; !s && i < count; i++)
         if (ids[i] == ids[i - 1]) s = infer_fail(op, c_unique, "%s names the id %lld twice", what, (long long)ids[i]);
-    if (!s && step == 1 && count && ids[count - 1] != (int64_t)count - 1)
+    if (!s && step == 1 && op->code != OP_collective_broadcast && count && ids[count - 1] != (int64_t)count - 1)
         s = infer_fail(op, c_range, "%s has %zu ids up to %lld, so one is missing", what, count, (long long)ids[count - 1]);
     base_free(ids);
     return s;

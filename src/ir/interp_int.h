@@ -131,4 +131,8 @@ INTERP_FN(clamp) INTERP_FN(bitcast_convert) INTERP_FN(map) INTERP_FN(constant) I
                             INTERP_FN(host_transfer) INTERP_FN(async_start) INTERP_FN(check) INTERP_FN(run_parallel)
 #undef INTERP_FN
 
+/* interp_lapack.c: custom calls of JAX's linear algebra. */
+bool interp_lapack_knows(const char *target);
+xt_status interp_lapack(interp *c, const ir_op *op, const array *in, array *out);
+
 #endif

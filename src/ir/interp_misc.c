@@ -66,6 +66,7 @@ xt_status interp_custom_call(interp *c, const ir_op *op, const array *in, array 
     if (!target) target = "";
     if (is_annotation(target) && op->n_in >= 1 && op->n_out == 1 && op->in[0]->type == op->out[0].type) return copy_value(&in[0], &out[0]);
     if (strncmp(target, "check.", 6) == 0) return interp_check(c, op, in, out);
+    if (interp_lapack_knows(target)) return interp_lapack(c, op, in, out);
     if (c->hooks && c->hooks->custom_call) return c->hooks->custom_call(c->hooks->user, op, in, out);
     return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target", target);
 }

@@ -22,7 +22,7 @@ static const row others[] = {
     {"reduce_scatter_c6", "reduce_scatter", "4xf32", "scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, use_global_device_ids", BINARY("add", "f32"), "2xf32"},
     {"reduce_scatter_c7", "reduce_scatter", "4xf32", "scatter_dimension = 0 : i64, replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>", BINARY("add", "i32"), "2xf32"},
     {"collective_broadcast_c1", "collective_broadcast", "2xf32", "replica_groups = dense<[[0, 0]]> : tensor<1x2xi64>", "", "2xf32"},
-    {"collective_broadcast_c2", "collective_broadcast", "2xf32", "replica_groups = dense<[[0, 3]]> : tensor<1x2xi64>", "", "2xf32"},
+    {"collective_broadcast_c2", "collective_broadcast", "2xf32", "replica_groups = dense<[[0, -2]]> : tensor<1x2xi64>", "", "2xf32"},
     {"collective_broadcast_c4", "collective_broadcast", "2xf32", "replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root = true", "", "2xf32"},
     {"collective_permute_c1", "collective_permute", "2xf32", "source_target_pairs = dense<[[0, 1, 2]]> : tensor<1x3xi64>", "", "2xf32"},
     {"collective_permute_c4", "collective_permute", "2xf32", "source_target_pairs = dense<[[-1, 0]]> : tensor<1x2xi64>", "", "2xf32"},
