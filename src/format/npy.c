@@ -11,6 +11,7 @@ static const struct npy_type {
 } types[] = {
     {"b1", XT_BOOL}, {"i1", XT_I8},  {"i2", XT_I16}, {"i4", XT_I32}, {"i8", XT_I64}, {"u1", XT_U8},    {"u2", XT_U16},  {"u4", XT_U32},
     {"u8", XT_U64},  {"f2", XT_F16}, {"f4", XT_F32}, {"f8", XT_F64}, {"c8", XT_C64}, {"c16", XT_C128}, {"V2", XT_BF16}, {"V1", XT_F8E4M3FN},
+    {"f1", XT_F8E5M2}, /* as ml_dtypes names it; read only, since plain NumPy does not know it */
 };
 
 /* --- The header ---------------------------------------------------------------------------------------------------------------- */
@@ -83,7 +84,7 @@ static xt_status read_descr(reader *r, header *h) {
         h->dtype = types[i].dtype;
         return NULL;
     }
-    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: element type '%s' is none of b1, i1..i8, u1..u8, f2..f8, c8, c16, V2 (bf16), V1 (8-bit float)",
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%s: element type '%s' is none of b1, i1..i8, u1..u8, f2..f8, c8, c16, V2 (bf16), V1 (8 bits or fewer), f1 (f8E5M2)",
                       r->name, text);
 }
 
@@ -195,7 +196,7 @@ xt_status npy_decode(const char *data, size_t n, const char *name, xt_array *out
 
 static const char *descr_of(xt_dtype t) {
     for (size_t i = 0; i < BASE_COUNT(types); i++)
-        if (types[i].dtype == t) return types[i].descr;
+        if (types[i].dtype == t && t != XT_F8E5M2) return types[i].descr;
     switch (t) {
     case XT_I4:
     case XT_I2: return "i1";

@@ -361,7 +361,21 @@ xt_status xt_program_run(xt_program *p, const char *device, const xt_array *in, 
         }
     }
     for (size_t i = 0; i < results; i++) out[i] = (xt_array){0};
-    xt_status s = run_entry(p->modules[0], "main", device, args, arrays, made);
+    xt_status s = NULL;
+    array *copies = base_calloc(args + 1, sizeof *copies); /* of inputs of less than a byte an element */
+    if (!copies) s = status_oom(args * sizeof *copies, "arrays");
+    for (size_t i = 0; !s && i < args; i++) {
+        xt_dtype t = arrays[i].type->dtype;
+        if (t != XT_I4 && t != XT_U4 && t != XT_I2 && t != XT_U2) continue;
+        s = array_new(arrays[i].type, &copies[i]);
+        if (s) break;
+        memcpy(copies[i].data, in[i].data, ir_type_bytes(arrays[i].type));
+        program_normalise(arrays[i].type, copies[i].data);
+        arrays[i] = copies[i];
+    }
+    if (!s) s = run_entry(p->modules[0], "main", device, args, arrays, made);
+    for (size_t i = 0; copies && i < args; i++) array_free(&copies[i]);
+    base_free(copies);
     for (size_t i = 0; i < results; i++) {
         if (!s) s = give_output(&made[i], &out[i]);
         if (made[i].type) array_free(&made[i]);

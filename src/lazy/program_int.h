@@ -8,5 +8,7 @@
 
 /* Whether an array of `have` may stand for one of `want`: the same type, or its bits as a file format without that type holds them. */
 bool program_bits_fit(xt_dtype have, xt_dtype want);
+/* Makes the elements of an integer type of less than a byte what they are in memory: a byte each, the sign extended. Nothing for other types. */
+void program_normalise(const ir_type *t, void *data);
 
 #endif

@@ -57,6 +57,29 @@ static void main_runs_on_inputs(void **state) {
     xt_program_free(p);
 }
 
+/* ml_dtypes writes a 4-bit integer as a raw byte whose upper bits may be anything. */
+static void small_integers_are_bits(void **state) {
+    (void)state;
+    xt_program *p = parse("func.func @main(%a: tensor<3xi4>) -> (tensor<3xi4>, tensor<3xi32>) {\n  %0 = stablehlo.add %a, %a : tensor<3xi4>\n"
+                          "  %1 = stablehlo.convert %a : (tensor<3xi4>) -> tensor<3xi32>\n  return %0, %1 : tensor<3xi4>, tensor<3xi32>\n}\n");
+    static const xt_dtype spellings[] = {XT_I8, XT_U8, XT_F8E4M3FN};
+    for (size_t i = 0; i < 3; i++) {
+        uint8_t raw[] = {0x0F, 0x03, 0xF8};
+        xt_array in = {.dtype = spellings[i], .rank = 1, .dims = {3}, .data = raw, .bytes = 3}, out[2];
+        xt_status s = xt_program_run(p, "interpreter", &in, 1, out, 2);
+        if (s) fail_msg("%s", xt_status_message(s));
+        assert_int_equal(((int32_t *)out[1].data)[0], -1);
+        assert_int_equal(((int32_t *)out[1].data)[2], -8);
+        assert_null(
+            xt_array_compare(&out[0], &(xt_array){.dtype = XT_U8, .rank = 1, .dims = {3}, .data = (uint8_t[]){0x0E, 6, 0}, .bytes = 3}, 0, 0));
+        expect(xt_array_compare(&out[0], &(xt_array){.dtype = XT_U8, .rank = 1, .dims = {3}, .data = (uint8_t[]){0x0E, 6, 1}, .bytes = 3}, 0, 0),
+               "1 of 3 elements differ");
+        assert_int_equal(raw[0], 0x0F); /* the caller's array is not touched */
+        for (int k = 0; k < 2; k++) xt_array_free(&out[k]);
+    }
+    xt_program_free(p);
+}
+
 static const char checks[] =
     "// a comment before anything\n\nfunc.func @first() {\n  %0 = stablehlo.constant dense<[1.0, 2.0]> : tensor<2xf32>\n"
     "  check.expect_eq_const %0, dense<[1.0, 2.0]> : tensor<2xf32>\n  return\n}\n"
@@ -134,7 +157,8 @@ static void nothing_leaks(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(main_runs_on_inputs), cmocka_unit_test(assertions_are_checked),
-                                       cmocka_unit_test(bad_files_are_errors), cmocka_unit_test(literals_are_read), cmocka_unit_test(nothing_leaks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(main_runs_on_inputs),    cmocka_unit_test(small_integers_are_bits),
+                                       cmocka_unit_test(assertions_are_checked), cmocka_unit_test(bad_files_are_errors),
+                                       cmocka_unit_test(literals_are_read),      cmocka_unit_test(nothing_leaks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
