@@ -182,6 +182,7 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_chlo_zeta] = RULE(grad_chlo_binary, "by y: -d x zeta(x + 1, y)"),
     [OP_chlo_constant] = ZERO(no_operands),
     [OP_chlo_constant_like] = ZERO(no_operands),
+    [OP_chlo_scan] = NONE("take it apart (pass lower_chlo) before differentiating"),
     [OP_chlo_ragged_dot] = NONE("take it apart (pass lower_chlo) before differentiating"),
     [OP_chlo_top_k] = RULE(grad_chlo_top_k, "d scattered to where the elements were"),
     [OP_chlo_broadcast_add] = RULE(grad_chlo_broadcast, "through broadcasts and the plain op"),

@@ -122,3 +122,47 @@ RULE(ragged_dot) {
     const ir_type *stated = infer_stated(op, 0);
     return infer_one_tensor(op, stated && stated->kind == IR_TENSOR ? stated->dtype : x->dtype, n, dims, out, n_out);
 }
+
+/* (inputs, initial values) -> (outputs, carries); the computation sees the inputs without the scanned dim, and gives outputs without it. */
+RULE(scan) {
+    size_t n_seg;
+    const int64_t *segments = ir_get_ints(op, IR_A_operandSegmentSizes, &n_seg);
+    int64_t dim, size = ir_get_int(op, IR_A_scan_dim_size, IR_DYNAMIC), dims[IR_MAX_RANK];
+    XT_TRY(infer_int(op, IR_A_dimension, &dim));
+    if (!segments || n_seg != 2 || segments[0] < 0 || segments[1] < 0 || segments[0] + segments[1] != op->n_in)
+        return infer_fail(op, 0, "operandSegmentSizes must count the inputs and the initial values");
+    if (dim < 0) return infer_fail(op, 0, "dimension is %lld, expected at least 0", (long long)dim);
+    size_t n = (size_t)segments[0], carries = (size_t)segments[1];
+    const ir_op *ret;
+    XT_TRY(infer_region(op, 0, 0, op->n_in, &ret));
+    for (size_t i = 0; i < n; i++) {
+        const ir_type *x = infer_in(op, i), *arg = op->regions[0].block->args[i]->type;
+        if (dim >= x->rank) return infer_fail(op, 0, "input %zu has no dim %lld", i, (long long)dim);
+        if (!infer_dim_eq(size, x->dims[dim]))
+            return infer_fail(op, 0, "input %zu has %lld places, expected %lld", i, (long long)x->dims[dim], (long long)size);
+        if (size == IR_DYNAMIC) size = x->dims[dim];
+        size_t k = 0;
+        for (uint32_t d = 0; d < x->rank; d++)
+            if (d != dim) dims[k++] = x->dims[d];
+        const ir_type *part;
+        XT_TRY(infer_tensor(op, x->dtype, k, dims, &part));
+        if (!ir_type_compatible(part, arg)) return infer_fail(op, 0, "argument %zu of the computation is no place of input %zu", i, i);
+    }
+    if (ret->n_in < carries) return infer_fail(op, 0, "the computation returns %u values, fewer than the %zu carries", ret->n_in, carries);
+    size_t outputs = ret->n_in - carries;
+    for (size_t i = 0; i < carries; i++) {
+        const ir_type *init = infer_in(op, n + i);
+        if (!ir_type_compatible(op->regions[0].block->args[n + i]->type, init) || !ir_type_compatible(ret->in[outputs + i]->type, init))
+            return infer_fail(op, 0, "carry %zu changes its type", i);
+        out[outputs + i] = init;
+    }
+    for (size_t i = 0; i < outputs; i++) {
+        const ir_type *t = ret->in[i]->type;
+        if (t->kind != IR_TENSOR || t->rank == IR_MAX_RANK || dim > t->rank)
+            return infer_fail(op, 0, "output %zu cannot have the dim %lld", i, (long long)dim);
+        for (uint32_t d = 0; d <= t->rank; d++) dims[d] = d < dim ? t->dims[d] : d == dim ? size : t->dims[d - 1];
+        XT_TRY(infer_tensor(op, t->dtype, t->rank + 1, dims, &out[i]));
+    }
+    *n_out = ret->n_in;
+    return NULL;
+}

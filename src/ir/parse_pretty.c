@@ -296,6 +296,7 @@ bool parse_pretty(parser *p, op_parts *o) {
     case OP_composite: return parse_composite(p, o);
     case OP_reduce: return parse_reduce(p, o);
     case OP_while: return parse_while(p, o);
+    case OP_chlo_scan: return parse_scan(p, o);
     case OP_convolution:
     case OP_dynamic_conv: return parse_convolution(p, o);
     case OP_check_expect_eq_const:

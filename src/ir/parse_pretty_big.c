@@ -81,6 +81,21 @@ bool parse_reduce(parser *p, op_parts *o) {
     return parse_expect_word(p, "reducer") && parse_reducer(p, o);
 }
 
+/* chlo.scan(%x) inits(%c) dimension = 0 attributes {...} { region } : (types) -> (types) */
+bool parse_scan(parser *p, op_parts *o) {
+    int64_t *segments = arena_alloc(p->m->mem, 2 * sizeof *segments);
+    ir_attr dim = {.key = IR_A_dimension, .kind = IR_AK_INT, .name = ir_attr_key_name(IR_A_dimension), .dtype = XT_I64};
+    if (!segments) return parse_oom(p);
+    if (!parse_operands_in_parens(p, o)) return false;
+    segments[0] = (int64_t)o->n_in;
+    if (!parse_expect_word(p, "inits") || !parse_operands_in_parens(p, o)) return false;
+    segments[1] = (int64_t)o->n_in - segments[0];
+    if (!attr_push_ints(p, &o->attrs, IR_A_operandSegmentSizes, 2, segments)) return false;
+    if (!parse_key(p, "dimension") || !parse_integer(p, &dim.v.i) || !attr_push(p, &o->attrs, dim)) return false;
+    if (parse_accept_word(p, "attributes") && !parse_op_attr_dict(p, &o->attrs)) return false;
+    return !p->status && parse_region(p, o) && parse_function_type_of(p, o);
+}
+
 /* --- while ------------------------------------------------------------------------------------------------------------------------------ */
 
 static bool parse_while_region(parser *p, op_parts *o, const token *names) {

@@ -231,8 +231,10 @@ static xt_status replace(ir_module *m, ir_op *op) {
     ir_builder b = ir_before(m, op);
     b.src = op->src;
     b.path = op->path;
-    value out[2] = {NULL, NULL};
-    if (!lower_op(&b, op, out) && !b.status)
+    value small[2] = {NULL, NULL}, *out = op->n_out <= 2 ? small : arena_alloc(m->mem, op->n_out * sizeof *out);
+    if (!out) return status_oom(op->n_out * sizeof *out, "an op of chlo");
+    bool done = op->code == OP_chlo_scan ? chlo_scan(&b, op, out) : lower_op(&b, op, out);
+    if (!done && !b.status)
         b.status = status_new(XT_INTERNAL, src_get(op->src), "chlo.%s has no decomposition for its operands", ir_op_infos[op->code].name);
     if (b.status) return status_context(b.status, "taking chlo.%s apart", ir_op_infos[op->code].name);
     for (uint32_t i = 0; i < op->n_out; i++) ir_replace_uses(m, &op->out[i], out[i]);

@@ -85,4 +85,7 @@ value chlo_ragged_dot(ir_builder *b, const ir_op *op);
 /* lower_chlo_named.c: custom calls that mean an op of chlo. True when `op` is one; then out[] are its results, or NULL after a failure. */
 bool chlo_named_call(ir_builder *b, const ir_op *op, value out[2]);
 
+/* lower_chlo_scan.c: out has op->n_out values. */
+bool chlo_scan(ir_builder *b, const ir_op *op, value *out);
+
 #endif
