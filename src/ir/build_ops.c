@@ -51,6 +51,10 @@ ir_value *ir_splat(ir_builder *b, const ir_type *t, double v) {
     uint64_t element[2] = {0}; /* room for the largest, complex<f64> */
     if (b->status || !build_has_type(b, t, "constant")) return NULL;
     array one = {.type = ir_scalar(t->dtype), .data = element};
+    if (!one.type) {
+        b->status = status_oom(sizeof *one.type, "a type");
+        return NULL;
+    }
     if (t->dtype == XT_F32)
         memcpy(element, &(float){(float)v}, sizeof(float));
     else

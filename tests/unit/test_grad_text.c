@@ -166,7 +166,7 @@ static const row rows[] = {
     {"chlo_top_k", "%x: tensor<2x5xf64>", "%r:2 = chlo.top_k(%x, k = 3) : tensor<2x5xf64> -> (tensor<2x3xf64>, tensor<2x3xi32>)\n%s = stablehlo.multiply %r#0, %r#0 : " M23 "\nreturn %s : " M23, M23, 0, 0, 0, NULL},
 };
 
-static ir_module *differentiated(const row *r, bool second, size_t *out_n) {
+static ir_module *parsed(const row *r, ir_value **out_result) {
     str text = STR_INIT;
     ir_module *m;
     str_printf(&text, "module {\nfunc.func public @main(%s) -> %s {\n%s\n}\n%s}\n", r->args, r->result, r->body, r->functions ? r->functions : "");
@@ -176,9 +176,16 @@ static ir_module *differentiated(const row *r, bool second, size_t *out_n) {
     str_free(&text);
     ir_func *f = ir_func_find(m, "main");
     ir_op *ret = ir_block_return(f->body);
-    ir_value *y = ret->in[0];
+    *out_result = ret->in[0];
     ir_erase(ret);
     f->result_types = NULL;
+    return m;
+}
+
+static ir_module *differentiated(const row *r, bool second, size_t *out_n) {
+    ir_value *y;
+    ir_module *m = parsed(r, &y);
+    ir_func *f = ir_func_find(m, "main");
     ir_builder b = ir_at_end(m, f->body);
     *out_n = f->body->n_args;
     assert_true(*out_n <= NUMERIC_MAX_IN);
@@ -242,11 +249,34 @@ static void check_row(void **state) {
     }
 }
 
+/* The n-th allocation of a row's differentiation fails: a status, or gradients if it was not needed. */
+static void without_memory(void **state) {
+    (void)state;
+    size_t refused = 0;
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        for (int64_t n = 0; n < 200; n += n < 20 ? 1 : 13) {
+            ir_value *y, *g[NUMERIC_MAX_IN];
+            ir_module *m = parsed(&rows[i], &y);
+            ir_func *f = ir_func_find(m, "main");
+            for (size_t k = 0; k < f->body->n_args; k++) f->body->args[k]->user = 1;
+            mark_dependence(f->body);
+            ir_builder b = ir_at_end(m, f->body);
+            base_fail_alloc_after(n);
+            xt_status s = grad_reverse(&b, y, NULL, f->body->n_args, f->body->args, depends, NULL, g);
+            base_fail_alloc_after(-1);
+            refused += s != NULL;
+            xt_status_free(s);
+            ir_module_free(m);
+        }
+    assert_true(refused > BASE_COUNT(rows));
+}
+
 int main(int argc, char **argv) {
-    struct CMUnitTest tests[BASE_COUNT(rows)];
+    struct CMUnitTest tests[BASE_COUNT(rows) + 1];
     size_t n = 0;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (argc < 2 || strcmp(argv[1], rows[i].name) == 0)
             tests[n++] = (struct CMUnitTest){.name = rows[i].name, .test_func = check_row, .initial_state = (void *)(uintptr_t)&rows[i]};
+    if (argc < 2 || strcmp(argv[1], "without_memory") == 0) tests[n++] = (struct CMUnitTest)cmocka_unit_test(without_memory);
     return n ? _cmocka_run_group_tests("grad_text", tests, n, NULL, NULL) : 1;
 }
