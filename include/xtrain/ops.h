@@ -392,6 +392,18 @@ XT_API xt_tensor xt_fold_at(const xt_src *src, xt_tensor x, int64_t height, int6
 #define xt_unfold_axis(x, axis, size, step) xt_unfold_axis_at(XT_HERE, x, axis, size, step) /* Tensor.unfold: windows, their elements as a last dim */
 XT_API xt_tensor xt_unfold_at(const xt_src *src, xt_tensor x, int kernel_h, int kernel_w, xt_unfold_opts o);
 XT_API xt_tensor xt_unfold_axis_at(const xt_src *src, xt_tensor x, int axis, int64_t size, int64_t step);
+typedef enum xt_grid_padding { XT_GRID_ZEROS, XT_GRID_BORDER } xt_grid_padding;
+typedef struct xt_grid_opts {
+    size_t struct_size;
+    xt_grid_padding padding; /* what is seen outside: default zeros */
+    bool nearest;            /* default bilinear */
+    bool align_corners;      /* -1 and 1 are the centres of the corner pixels; default their outer edges */
+} xt_grid_opts;
+/* x [N,C,H,W] at places grid [N,P,Q,2], (x, y) from -1 to 1 -> [N,C,P,Q]; the grid of affine maps theta [N,2,3] -> [N,height,width,2]. */
+#define xt_grid_sample(x, ...) XT_OPT2_(xt_grid_sample_at, xt_grid_opts, x, __VA_ARGS__, )
+#define xt_affine_grid(theta, height, width, align_corners) xt_affine_grid_at(XT_HERE, theta, height, width, align_corners)
+XT_API xt_tensor xt_grid_sample_at(const xt_src *src, xt_tensor x, xt_tensor grid, xt_grid_opts o);
+XT_API xt_tensor xt_affine_grid_at(const xt_src *src, xt_tensor theta, int64_t height, int64_t width, bool align_corners);
 /* Triangles and diagonals; k counts diagonals to the right of the main one. */
 #define xt_tril(x, k) xt_tril_at(XT_HERE, x, k)
 #define xt_triu(x, k) xt_triu_at(XT_HERE, x, k)

@@ -42,4 +42,8 @@ f.run("empty", lambda t: (t.flip(0), t.roll(1, 0), F.pad(t, (0, 0, 1, 1)), t.rep
 f.run("slice_scatter", lambda t, u, v: (t.slice_scatter(u, 1, 1, 3), t.slice_scatter(u, 1, 0, 4, 3), t.select_scatter(v, -1, -2)), x, torch.randn(2, 2, 4), torch.randn(2, 5))
 f.run("tensor_split", lambda t: (*t.tensor_split(3, 1), torch.block_diag(t[0], t[1, 2])), x)
 f.run("isin", torch.isin, torch.tensor([[1, 2], [3, 4]]), torch.tensor([2, 4, 9]), grads=False)
+G = F.grid_sample
+f.run("grid_sample", lambda t, g: (G(t, g, align_corners=False), G(t, g, align_corners=True), G(t, g, padding_mode="border", align_corners=False),
+                                   G(t, g, mode="nearest", align_corners=False)), torch.randn(2, 3, 4, 5), torch.randn(2, 3, 3, 2) * 0.8)
+f.run("affine_grid", lambda t: (F.affine_grid(t, (2, 1, 3, 4), False), F.affine_grid(t, (2, 1, 3, 4), True), F.affine_grid(t, (2, 1, 1, 2), True)), torch.randn(2, 2, 3))
 f.save()

@@ -160,6 +160,8 @@ CASE(stft_window, xt_stft(F(20), 8, .window = F(6)))
 CASE(renorm_rank, xt_renorm(F(3), 2, 0, 1))
 CASE(cumulative_trapezoid_axis, xt_cumulative_trapezoid(F(3), 1, 1))
 FIRST(nanmedian_axis, xt_nanmedian_axis(F(3), 1, &v, &i))
+CASE(grid_sample_shape, xt_grid_sample(F(1, 2, 3, 4), F(1, 2, 2, 3)))
+CASE(affine_grid_shape, xt_affine_grid(F(2, 3), 2, 2, false))
 CASE(slice_scatter_shape, xt_slice_scatter(F(5), F(3), 0, 1, 3, 1))
 CASE(select_scatter_far, xt_select_scatter(F(5), F(1), 0, 5))
 PARTS(tensor_split_axis, 0, xt_tensor_split(F(5), 4, 1, part))
@@ -314,6 +316,8 @@ static const row rows[] = {
     ROW(renorm_rank, "xt_renorm: x [3]"),
     ROW(cumulative_trapezoid_axis, "xt_cumulative_trapezoid: axis 1 of [3]"),
     ROW(nanmedian_axis, "xt_nanmedian_axis: axis 1 of [3]"),
+    ROW(grid_sample_shape, "x f32 [1,2,3,4], grid f32 [1,2,2,3]"),
+    ROW(affine_grid_shape, "theta f32 [2,3]"),
     ROW(slice_scatter_shape, "xt_slice_scatter: y [3]: [2] is needed there"),
     ROW(select_scatter_far, "xt_select_scatter: index 5 on axis 0 of [5]"),
     ROW(tensor_split_axis, "xt_tensor_split: axis 1 of [5]"),
