@@ -73,6 +73,17 @@ static state step(const cell *c, xt_tensor from_x, state s) {
     return (state){.h = xt_mul_at(src, o, xt_tanh_at(src, carried)), .c = carried};
 }
 
+/* The n rows of x one by one, by halving: a slice's derivative is as large as what it is cut from, so n slices of the whole would cost n times the whole
+ * in the backward pass, halves cost log n times. */
+static void split_steps(const xt_src *src, xt_tensor x, int64_t n, xt_tensor *out) {
+    if (n == 1) {
+        *out = x;
+        return;
+    }
+    split_steps(src, xt_slice_at(src, x, 0, 0, n / 2), n / 2, out);
+    split_steps(src, xt_slice_at(src, x, 0, n / 2, n), n - n / 2, out + n / 2);
+}
+
 /* One layer in one direction over [T,B,I]: gives [T,B,hidden] and moves *s to the last state. */
 static xt_tensor sequence(const cell *c, xt_tensor x, bool reverse, state *s) {
     const ir_type *t = lazy_type(x);
@@ -81,10 +92,10 @@ static xt_tensor sequence(const cell *c, xt_tensor x, bool reverse, state *s) {
     xt_tensor from_x = affine(c->src, x, c->w_ih, c->b_ih), y = {0};
     xt_tensor *steps = base_calloc((size_t)T, sizeof *steps);
     if (!steps) return lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld steps", kinds[c->kind].layer, (long long)T);
+    split_steps(c->src, from_x, T, steps);
     for (int64_t k = 0; k < T; k++) {
         int64_t at = reverse ? T - 1 - k : k;
-        xt_tensor now = xt_slice_at(c->src, from_x, 0, at, at + 1);
-        *s = step(c, xt_reshape_at(c->src, now, (int64_t[END]){B, -1}), *s);
+        *s = step(c, xt_reshape_at(c->src, steps[at], (int64_t[END]){B, -1}), *s);
         steps[at] = xt_unsqueeze_at(c->src, s->h, 0);
     }
     y = xt_concat_at(c->src, (int)T, steps, 0);
