@@ -125,7 +125,7 @@ static int run(int argc, char **argv) {
         {"--devices", CLI_INT, &o.devices, "N", "ranks to train on (default 1)"},
         {"--mesh", CLI_STRING, &o.mesh, "AXES", "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
         {"--fsdp", CLI_FLAG, &o.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
-        {"--precision", CLI_STRING, &o.precision, "P", "fp32 or bf16"},
+        {"--precision", CLI_STRING, &o.precision, "P", "fp32, bf16 or 16-mixed"},
         {"--accumulate", CLI_INT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--log-every", CLI_INT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
         {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2: every 2 epochs, 200b: every 200 batches (every epoch)"},
