@@ -90,17 +90,29 @@ INLINE void uniforms(uint64_t seed, uint64_t stream, uint64_t first_block, float
 }
 
 typedef void (*draw_fn)(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]);
-static void normals_any(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) { normals(seed, stream, first_block, out); }
-static void uniforms_any(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) { uniforms(seed, stream, first_block, out); }
+static void normals_any(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) {
+    normals(seed, stream, first_block, out);
+}
+static void uniforms_any(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) {
+    uniforms(seed, stream, first_block, out);
+}
 #if defined(__x86_64__)
 #define AVX2 __attribute__((target("avx2")))
-AVX2 static void normals_avx2(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) { normals(seed, stream, first_block, out); }
-AVX2 static void uniforms_avx2(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) { uniforms(seed, stream, first_block, out); }
-static bool has_avx2(void) { return __builtin_cpu_supports("avx2"); }
+AVX2 static void normals_avx2(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) {
+    normals(seed, stream, first_block, out);
+}
+AVX2 static void uniforms_avx2(uint64_t seed, uint64_t stream, uint64_t first_block, float out[ELEMS]) {
+    uniforms(seed, stream, first_block, out);
+}
+static bool has_avx2(void) {
+    return __builtin_cpu_supports("avx2");
+}
 #else
 #define normals_avx2 normals_any
 #define uniforms_avx2 uniforms_any
-static bool has_avx2(void) { return false; }
+static bool has_avx2(void) {
+    return false;
+}
 #endif
 
 static void fill(draw_fn draw, uint64_t seed, uint64_t stream, uint64_t first, size_t n, float *out) {

@@ -33,7 +33,9 @@ typedef struct loaded {
 static xt_status check_array(const char *where, const char *what, const loaded *a) {
     bool ok = a->rank >= 1 && a->rank <= XT_MAX_RANK;
     for (int k = 0; ok && k < a->rank; k++) ok = a->dims[k] > 0;
-    return ok ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "%s: %s has rank %d; samples along dim 0 and positive dims are needed, at most %d", where, what, a->rank, XT_MAX_RANK);
+    return ok ? NULL
+              : status_new(XT_INVALID_ARGUMENT, NULL, "%s: %s has rank %d; samples along dim 0 and positive dims are needed, at most %d", where, what,
+                           a->rank, XT_MAX_RANK);
 }
 
 /* Takes over x and y's data. y->data NULL: no labels. */
@@ -49,7 +51,8 @@ static xt_dataset *of_arrays(const char *where, loaded *x, loaded *y) {
         base_free(y->data);
         return data_fail(s ? s : status_oom(sizeof *o, "a dataset"), NULL);
     }
-    xt_spec xs = data_spec(x->dtype, (size_t)x->rank - 1, x->dims + 1), ys = labels ? data_spec(y->dtype, (size_t)y->rank - 1, y->dims + 1) : (xt_spec){0};
+    xt_spec xs = data_spec(x->dtype, (size_t)x->rank - 1, x->dims + 1),
+            ys = labels ? data_spec(y->dtype, (size_t)y->rank - 1, y->dims + 1) : (xt_spec){0};
     *o = (owned){x->data, y->data, data_spec_bytes(&xs), data_spec_bytes(&ys)};
     return data_make((xt_dataset_desc){.count = x->dims[0], .x = xs, .y = ys, .get = owned_get, .free_user = owned_free, .user = o, .name = where});
 }
@@ -84,7 +87,8 @@ static xt_status read_tensor(st_file *f, const char *path, const char *name, loa
 }
 
 xt_dataset *xt_safetensors_dataset(const char *path, const char *x_name, const char *y_name) {
-    if (!path || !x_name) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_safetensors_dataset: a path and the name of x are needed"), NULL);
+    if (!path || !x_name)
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_safetensors_dataset: a path and the name of x are needed"), NULL);
     st_file *f;
     xt_status s = st_open(path, &f);
     if (s) return data_fail(status_context(s, "xt_safetensors_dataset"), NULL);
@@ -127,12 +131,16 @@ static xt_status text_get(void *user, int64_t i, void *x, void *y) {
 
 xt_dataset *xt_text_dataset(const char *path, int64_t seq, int64_t stride) {
     if (!path || seq < 1 || stride < 0)
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_text_dataset: seq %lld, stride %lld; a path, seq of at least 1 and no negative stride are needed", (long long)seq, (long long)stride), NULL);
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                                    "xt_text_dataset: seq %lld, stride %lld; a path, seq of at least 1 and no negative stride are needed",
+                                    (long long)seq, (long long)stride),
+                         NULL);
     text *t = base_calloc(1, sizeof *t);
     if (!t) return data_fail(status_oom(sizeof *t, "a dataset"), NULL);
     size_t n = 0;
     xt_status s = file_read_all(path, &t->bytes, &n);
-    if (!s && n < (size_t)seq + 1) s = status_new(XT_INVALID_ARGUMENT, NULL, "%s has %zu bytes; a window of %lld and the byte after it do not fit", path, n, (long long)seq);
+    if (!s && n < (size_t)seq + 1)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "%s has %zu bytes; a window of %lld and the byte after it do not fit", path, n, (long long)seq);
     if (s) {
         text_free(t);
         return data_fail(status_context(s, "xt_text_dataset"), NULL);
@@ -140,5 +148,6 @@ xt_dataset *xt_text_dataset(const char *path, int64_t seq, int64_t stride) {
     t->seq = seq;
     t->stride = stride ? stride : seq;
     xt_spec spec = {XT_I64, {seq}};
-    return data_make((xt_dataset_desc){.count = ((int64_t)n - seq - 1) / t->stride + 1, .x = spec, .y = spec, .get = text_get, .free_user = text_free, .user = t, .name = path});
+    return data_make((xt_dataset_desc){
+        .count = ((int64_t)n - seq - 1) / t->stride + 1, .x = spec, .y = spec, .get = text_get, .free_user = text_free, .user = t, .name = path});
 }

@@ -50,9 +50,13 @@ xt_dataset *xt_augment_opt(xt_dataset *d, xt_augment_opts o) {
     if (!d) return NULL;
     const ir_type *t = d->types[0];
     if (t->dtype != XT_F32 || t->rank != 3 || t->dims[0] > MOST_CHANNELS || d->d.count < 0)
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: %s gives no pictures: f32 [C,H,W] with at most %d channels are expected", d->name, MOST_CHANNELS), d);
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: %s gives no pictures: f32 [C,H,W] with at most %d channels are expected",
+                                    d->name, MOST_CHANNELS),
+                         d);
     if (o.crop_padding < 0 || o.crop_padding >= t->dims[1] || o.crop_padding >= t->dims[2])
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: crop_padding = %d; from 0 to less than the picture's %lld x %lld", o.crop_padding, (long long)t->dims[1], (long long)t->dims[2]), d);
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: crop_padding = %d; from 0 to less than the picture's %lld x %lld",
+                                    o.crop_padding, (long long)t->dims[1], (long long)t->dims[2]),
+                         d);
     augment *a = base_calloc(1, sizeof *a);
     if (!a) return data_fail(status_oom(sizeof *a, "a dataset"), d);
     *a = (augment){.of = d, .channels = t->dims[0], .height = t->dims[1], .width = t->dims[2], .padding = o.crop_padding, .flip = o.flip == XT_ON};

@@ -38,7 +38,10 @@ static xt_dataset *allocate(const char *name) {
 xt_dataset *xt_dataset_new(const xt_dataset_desc *given) {
     xt_dataset_desc d = {0};
     if (given) memcpy(&d, given, given->struct_size && given->struct_size < sizeof d ? given->struct_size : sizeof d);
-    const char *why = !d.get ? "a get function is needed" : d.count < 0 ? "the count is negative" : !data_spec_type(&d.x) ? "the spec of x is no tensor" : NULL;
+    const char *why = !d.get                  ? "a get function is needed"
+                      : d.count < 0           ? "the count is negative"
+                      : !data_spec_type(&d.x) ? "the spec of x is no tensor"
+                                              : NULL;
     if (!why && d.y.dtype && !data_spec_type(&d.y)) why = "the spec of y is no tensor";
     if (!why && d.more[0].dtype && !d.get_more) why = ".more needs a get_more function";
     for (int k = 0; !why && k < XT_MORE_FIELDS && d.more[k].dtype; k++)
@@ -61,7 +64,9 @@ xt_dataset *data_make(xt_dataset_desc d) {
 }
 
 xt_dataset *xt_stream_dataset(const xt_stream_desc *d) {
-    const char *why = !d || !d->open || !d->next || !d->close ? "open, next and close are needed" : !data_spec_type(&d->x) ? "the spec of x is no tensor" : NULL;
+    const char *why = !d || !d->open || !d->next || !d->close ? "open, next and close are needed"
+                      : !data_spec_type(&d->x)                ? "the spec of x is no tensor"
+                                                              : NULL;
     if (!why && d->y.dtype && !data_spec_type(&d->y)) why = "the spec of y is no tensor";
     if (why) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_stream_dataset: %s", why), NULL);
     xt_dataset *ds = allocate(d->name ? d->name : "stream");
@@ -86,9 +91,15 @@ void xt_dataset_free(xt_dataset *d) {
     live_add(LIVE_dataset, -1);
 }
 
-int64_t xt_dataset_count(const xt_dataset *d) { return d ? d->d.count : 0; }
-xt_spec xt_dataset_x(const xt_dataset *d) { return d ? d->d.x : (xt_spec){0}; }
-xt_spec xt_dataset_y(const xt_dataset *d) { return d ? d->d.y : (xt_spec){0}; }
+int64_t xt_dataset_count(const xt_dataset *d) {
+    return d ? d->d.count : 0;
+}
+xt_spec xt_dataset_x(const xt_dataset *d) {
+    return d ? d->d.x : (xt_spec){0};
+}
+xt_spec xt_dataset_y(const xt_dataset *d) {
+    return d ? d->d.y : (xt_spec){0};
+}
 
 /* --- random numbers of a sample ------------------------------------------------------------------------------------------------------------- */
 static _Thread_local struct {
@@ -105,7 +116,9 @@ void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample) {
     draw.at = 0;
 }
 
-void data_draw_end(void) { draw.loading = false; }
+void data_draw_end(void) {
+    draw.loading = false;
+}
 
 double xt_sample_uniform(void) {
     uint64_t bits = rng_bits(draw.seed ^ ((uint64_t)draw.epoch * 0x9E3779B97F4A7C15u), 0x73616d70u + (uint64_t)draw.sample, draw.at++);
@@ -159,7 +172,8 @@ xt_dataset *xt_array_dataset(const void *x, xt_spec x_spec, const void *y, xt_sp
     arrays *a = base_calloc(1, sizeof *a);
     if (!a || !x || !data_spec_type(&x_spec) || (y_spec.dtype && (!y || !data_spec_type(&y_spec)))) {
         base_free(a);
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x (and y, if its dtype is given) must be arrays with a known spec"), NULL);
+        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x (and y, if its dtype is given) must be arrays with a known spec"),
+                         NULL);
     }
     *a = (arrays){x, y, data_spec_bytes(&x_spec), data_spec_bytes(&y_spec)};
     return data_make((xt_dataset_desc){.count = count, .x = x_spec, .y = y_spec, .get = get_row, .free_user = base_free, .user = a, .name = "array"});

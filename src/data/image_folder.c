@@ -60,8 +60,12 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
 }
 
 /* --- the folders ------------------------------------------------------------------------------------------------------------------------------------ */
-static int by_name(const void *a, const void *b) { return strcmp(*(char *const *)a, *(char *const *)b); }
-static int by_path(const void *a, const void *b) { return strcmp(((const image_file *)a)->path, ((const image_file *)b)->path); }
+static int by_name(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+static int by_path(const void *a, const void *b) {
+    return strcmp(((const image_file *)a)->path, ((const image_file *)b)->path);
+}
 
 static bool is_png(const char *name) {
     size_t n = strlen(name);
@@ -75,8 +79,10 @@ static xt_status list_classes(folder *f, const char *dir) {
     for (struct dirent *e; !s && (e = readdir(d));) {
         char *name = e->d_name[0] == '.' ? NULL : base_strdup(e->d_name), *path = name ? path_join(dir, name) : NULL;
         DIR *inner = path ? opendir(path) : NULL;
-        if (inner && !VEC_PUSH(f->classes, f->n_classes, f->cap_classes, name)) s = status_oom(sizeof name, "the classes");
-        else if (inner) name = NULL;
+        if (inner && !VEC_PUSH(f->classes, f->n_classes, f->cap_classes, name))
+            s = status_oom(sizeof name, "the classes");
+        else if (inner)
+            name = NULL;
         if (inner) closedir(inner);
         base_free(path);
         base_free(name);
@@ -104,7 +110,9 @@ static xt_status list_files(folder *f, const char *dir, int64_t label) {
 }
 
 xt_dataset *xt_image_folder(const char *dir, int side) {
-    if (!dir || side < 1 || side > 1 << 14) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_image_folder: side = %d; a folder and a side from 1 to %d are needed", side, 1 << 14), NULL);
+    if (!dir || side < 1 || side > 1 << 14)
+        return data_fail(
+            status_new(XT_INVALID_ARGUMENT, NULL, "xt_image_folder: side = %d; a folder and a side from 1 to %d are needed", side, 1 << 14), NULL);
     folder *f = base_calloc(1, sizeof *f);
     if (!f) return data_fail(status_oom(sizeof *f, "a dataset"), NULL);
     f->side = side;
@@ -116,7 +124,13 @@ xt_dataset *xt_image_folder(const char *dir, int side) {
         return data_fail(status_context(s, "xt_image_folder"), NULL);
     }
     qsort(f->files, f->n_files, sizeof *f->files, by_path);
-    return data_make((xt_dataset_desc){.count = (int64_t)f->n_files, .x = {XT_F32, {3, side, side}}, .y = {XT_I64, {0}}, .get = get, .free_user = folder_free, .user = f, .name = dir});
+    return data_make((xt_dataset_desc){.count = (int64_t)f->n_files,
+                                       .x = {XT_F32, {3, side, side}},
+                                       .y = {XT_I64, {0}},
+                                       .get = get,
+                                       .free_user = folder_free,
+                                       .user = f,
+                                       .name = dir});
 }
 
 const char *xt_image_folder_class(const xt_dataset *d, int64_t label) {

@@ -4,7 +4,9 @@
 #include "data/loader_int.h"
 #include "lazy/mesh.h"
 
-static void free_loader(void *l) { xt_loader_free(l); }
+static void free_loader(void *l) {
+    xt_loader_free(l);
+}
 
 static const ir_type *batched(const ir_type *sample, int64_t n) {
     int64_t dims[XT_MAX_RANK];
@@ -32,7 +34,9 @@ xt_loader *xt_sample_loader_opt(xt_sample_loader_opts o) {
     int64_t n = o.batch ? o.batch : 1;
     const ir_type *x = batched(data_spec_type(&o.x), n), *y = o.y.dtype ? batched(data_spec_type(&o.y), n) : NULL;
     if (!x || n < 1 || o.count < 0 || (o.y.dtype && !y)) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_sample_loader: batch %lld, count %lld: both must be positive, and .x a known dtype with positive dims", (long long)o.batch, (long long)o.count));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL,
+                             "xt_sample_loader: batch %lld, count %lld: both must be positive, and .x a known dtype with positive dims",
+                             (long long)o.batch, (long long)o.count));
         return NULL;
     }
     xt_loader *l = loader_new();
@@ -53,19 +57,25 @@ static const option_row rows[] = {
 
 static xt_status check_stream(const xt_dataset *ds, const xt_loader_opts *o, int64_t ranks) {
     if (ds->d.count >= 0) return NULL;
-    const char *why = o->shuffle == XT_ON ? "cannot be shuffled; shuffle in its own functions" : o->on_device == XT_ON ? "cannot be put on the device as a whole" :
-        o->workers > 1 ? "is read in its own order by one thread; leave .workers out" :
-        ranks > 1 && !o->limit ? "has no agreed length: with several ranks give .limit, the batches of an epoch on each" : NULL;
+    const char *why = o->shuffle == XT_ON      ? "cannot be shuffled; shuffle in its own functions"
+                      : o->on_device == XT_ON  ? "cannot be put on the device as a whole"
+                      : o->workers > 1         ? "is read in its own order by one thread; leave .workers out"
+                      : ranks > 1 && !o->limit ? "has no agreed length: with several ranks give .limit, the batches of an epoch on each"
+                                               : NULL;
     return why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the stream %s %s", ds->name, why) : NULL;
 }
 
 static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, int64_t *out_batches) {
     XT_TRY(options_check(rows, BASE_COUNT(rows), o, "xt_loader_new"));
     XT_TRY(check_stream(ds, o, ranks));
-    if (o->pad_last == XT_ON && o->drop_last == XT_ON) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: .drop_last and .pad_last are both on; one of them says what becomes of the last batch");
-    if (o->on_device == XT_ON && (ranks > 1 || lazy_spmd())) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: .on_device is for one device");
+    if (o->pad_last == XT_ON && o->drop_last == XT_ON)
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_loader_new: .drop_last and .pad_last are both on; one of them says what becomes of the last batch");
+    if (o->on_device == XT_ON && (ranks > 1 || lazy_spmd()))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: .on_device is for one device");
     for (int k = 0; k < DATA_FIELDS; k++)
-        if (ds->types[k] && !batched(ds->types[k], o->batch)) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: a batch of %lld does not fit", (long long)o->batch);
+        if (ds->types[k] && !batched(ds->types[k], o->batch))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: a batch of %lld does not fit", (long long)o->batch);
     *out_batches = -1;
     if (ds->d.count >= 0) {
         int64_t all = o->batch * ranks, rest = ds->d.count % all;
@@ -73,8 +83,10 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
         *out_batches = ds->d.count / all + one_more;
     }
     if (*out_batches == 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a smaller .batch, .pad_last = XT_ON or .drop_last = XT_OFF", ds->name,
-                          (long long)ds->d.count, (long long)o->batch, (long long)ranks, ranks == 1 ? "" : "s");
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "xt_loader_new: %s has %lld samples, fewer than one batch of %lld on %lld rank%s; use a smaller .batch, .pad_last = XT_ON "
+                          "or .drop_last = XT_OFF",
+                          ds->name, (long long)ds->d.count, (long long)o->batch, (long long)ranks, ranks == 1 ? "" : "s");
     if (o->limit && (*out_batches < 0 || o->limit < *out_batches)) *out_batches = o->limit;
     return NULL;
 }
@@ -159,7 +171,9 @@ static bool fits_mesh(const xt_src *src, const xt_loader *l) {
     int64_t part, parts;
     lazy_batch_part(&part, &parts);
     if (!lazy_spmd() || parts == l->parts) return true;
-    lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_next: the loader was made when batches had %lld part%s, the mesh divides them into %lld; make the mesh (and xt_mesh_batch) before the loader",
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "xt_next: the loader was made when batches had %lld part%s, the mesh divides them into %lld; make the mesh (and "
+                         "xt_mesh_batch) before the loader",
                          (long long)l->parts, l->parts == 1 ? "" : "s", (long long)parts));
     return false;
 }
@@ -167,7 +181,9 @@ static bool fits_mesh(const xt_src *src, const xt_loader *l) {
 static void tell_short(xt_loader *l, int64_t size) {
     if (size == l->o.batch || l->told_short || l->o.pad_last == XT_ON) return;
     l->told_short = true;
-    log_msg(XT_SEV_INFO, "the last batch of an epoch has %lld samples instead of %lld: one more program is compiled for it (.drop_last = XT_ON leaves it out, .pad_last = XT_ON fills it up)",
+    log_msg(XT_SEV_INFO,
+            "the last batch of an epoch has %lld samples instead of %lld: one more program is compiled for it (.drop_last = XT_ON leaves it out, "
+            ".pad_last = XT_ON fills it up)",
             (long long)size, (long long)l->o.batch);
 }
 
@@ -220,9 +236,15 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     return !xt_error();
 }
 
-int64_t xt_loader_batches(const xt_loader *l) { return l ? l->batches : 0; }
-int64_t xt_loader_batch_size(const xt_loader *l) { return l ? l->o.batch : 0; }
-int64_t xt_loader_epoch(const xt_loader *l) { return l ? l->epoch : 0; }
+int64_t xt_loader_batches(const xt_loader *l) {
+    return l ? l->batches : 0;
+}
+int64_t xt_loader_batch_size(const xt_loader *l) {
+    return l ? l->o.batch : 0;
+}
+int64_t xt_loader_epoch(const xt_loader *l) {
+    return l ? l->epoch : 0;
+}
 
 void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     if (!l) return;

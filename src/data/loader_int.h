@@ -20,10 +20,10 @@ typedef struct ready { /* a batch on the device */
 } ready;
 
 struct xt_loader {
-    xt_dataset *ds;      /* NULL: a sample loader */
+    xt_dataset *ds; /* NULL: a sample loader */
     xt_loader_opts o;
     const ir_type *types[DATA_FIELDS]; /* of a batch */
-    int64_t batches;     /* per epoch; -1: a stream */
+    int64_t batches; /* per epoch; -1: a stream */
     int64_t part, parts; /* which part of a global batch is loaded here: by rank, or by the batch axes of the mesh */
     int64_t epoch, next; /* of the next batch xt_next gives */
     device_buffer *samples[DATA_FIELDS]; /* a sample loader's batch of zeros */

@@ -122,7 +122,8 @@ static void stream_close(xt_loader *l) {
 }
 
 static xt_status stream_row(worker *w, int64_t row, bool *end) {
-    xt_status s = w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0], w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
+    xt_status s =
+        w->l->ds->stream.next(w->l->stream, w->rows[0] + (size_t)row * w->bytes[0], w->rows[1] ? w->rows[1] + (size_t)row * w->bytes[1] : NULL, end);
     return s ? status_context(s, "%s", w->l->ds->name) : NULL;
 }
 
@@ -154,7 +155,8 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
     if (end) stream_close(l);
     l->stream_ended = end && keep;
     if (!keep && l->o.limit && l->parts > 1)
-        return status_new(XT_OUT_OF_RANGE, NULL, "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name, (long long)index, (long long)l->o.limit);
+        return status_new(XT_OUT_OF_RANGE, NULL, "%s ended in batch %lld of %lld on this rank; all ranks need .limit batches", l->ds->name,
+                          (long long)index, (long long)l->o.limit);
     r->end = !keep;
     if (!keep) return NULL;
     if (r->size < l->o.batch) pad(w, r->size);

@@ -36,7 +36,8 @@ static xt_status make_resident(const xt_src *src, xt_loader *l) {
 static xt_status epoch_order(xt_loader *l) {
     if (l->order && l->order->epoch == l->epoch) return NULL;
     int64_t n = l->ds->d.count;
-    if (!l->order && !(l->order = base_malloc(sizeof *l->order + (size_t)n * sizeof(int64_t)))) return status_oom((size_t)n * sizeof(int64_t), "the order of an epoch");
+    if (!l->order && !(l->order = base_malloc(sizeof *l->order + (size_t)n * sizeof(int64_t))))
+        return status_oom((size_t)n * sizeof(int64_t), "the order of an epoch");
     l->order->epoch = l->epoch;
     for (int64_t i = 0; i < n; i++) l->order->at[i] = i;
     if (l->o.shuffle == XT_ON) data_permute(l->order->at, n, l->o.seed, 0x73687566u + (uint64_t)l->epoch);

@@ -52,7 +52,8 @@ static void chosen_free(void *user) {
 
 static xt_dataset *find_part(const chosen *c, int64_t *i) {
     int k = 0;
-    if (c->indices) *i = c->indices[*i];
+    if (c->indices)
+        *i = c->indices[*i];
     else
         for (; *i >= c->parts[k]->d.count; k++) *i -= c->parts[k]->d.count;
     return c->parts[k];
@@ -83,7 +84,8 @@ static chosen *chosen_new(int n, xt_dataset *const *parts) {
 /* Takes c over. */
 static xt_dataset *chosen_make(chosen *c, int64_t count) {
     const xt_dataset_desc *like = &c->parts[0]->d;
-    xt_dataset_desc d = {.count = count, .x = like->x, .y = like->y, .get = chosen_get, .free_user = chosen_free, .user = c, .name = c->parts[0]->name};
+    xt_dataset_desc d = {
+        .count = count, .x = like->x, .y = like->y, .get = chosen_get, .free_user = chosen_free, .user = c, .name = c->parts[0]->name};
     memcpy(d.more, like->more, sizeof d.more);
     d.get_more = like->more[0].dtype ? chosen_more : NULL;
     return data_make(d);
@@ -91,10 +93,13 @@ static xt_dataset *chosen_make(chosen *c, int64_t count) {
 
 xt_dataset *xt_subset(xt_dataset *d, const int64_t *indices, int64_t n) {
     if (!d) return NULL;
-    xt_status s = n < 0 || (n > 0 && !indices) || d->d.count < 0 ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_subset: indices of a dataset that is no stream are needed") : NULL;
+    xt_status s = n < 0 || (n > 0 && !indices) || d->d.count < 0
+                      ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_subset: indices of a dataset that is no stream are needed")
+                      : NULL;
     for (int64_t k = 0; !s && k < n; k++)
         if (indices[k] < 0 || indices[k] >= d->d.count)
-            s = status_new(XT_OUT_OF_RANGE, NULL, "xt_subset: index %lld is %lld; %s has %lld samples", (long long)k, (long long)indices[k], d->name, (long long)d->d.count);
+            s = status_new(XT_OUT_OF_RANGE, NULL, "xt_subset: index %lld is %lld; %s has %lld samples", (long long)k, (long long)indices[k], d->name,
+                           (long long)d->d.count);
     if (s) return data_fail(s, d);
     chosen *c = chosen_new(1, &d);
     if (!c) return data_fail(status_oom(sizeof *c, "a dataset"), d);
@@ -113,7 +118,9 @@ static xt_status split(xt_dataset *d, int n, const int64_t *lengths, uint64_t se
         if (lengths[k] < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: length %d is %lld", k, (long long)lengths[k]);
         total += lengths[k];
     }
-    if (total != d->d.count) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: the lengths add up to %lld, %s has %lld samples", (long long)total, d->name, (long long)d->d.count);
+    if (total != d->d.count)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: the lengths add up to %lld, %s has %lld samples", (long long)total, d->name,
+                          (long long)d->d.count);
     int64_t *order = base_malloc(((size_t)total + 1) * sizeof *order);
     if (!order) return status_oom((size_t)total * sizeof *order, "a split");
     for (int64_t i = 0; i < total; i++) order[i] = i;
@@ -149,7 +156,8 @@ xt_dataset *xt_concat_datasets(int n, xt_dataset *const *parts) {
         count += parts[k]->d.count;
         bool same = parts[0] && memcmp(parts[k]->types, parts[0]->types, sizeof parts[0]->types) == 0;
         if (parts[k]->d.count < 0 || !same)
-            s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: part %d (%s) %s", k, parts[k]->name, same ? "is a stream" : "has other specs than the first");
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: part %d (%s) %s", k, parts[k]->name,
+                           same ? "is a stream" : "has other specs than the first");
     }
     chosen *c = s || missing ? NULL : chosen_new(n, parts);
     if (c) return chosen_make(c, count);

@@ -8,9 +8,9 @@
 #include <xtrain/xtrain.h>
 
 static int faults;
-#define CHECK(cond)                                                        \
-    do {                                                                   \
-        if (!(cond)) faults++, printf("line %d: %s\n", __LINE__, #cond);   \
+#define CHECK(cond)                                                                                                                                  \
+    do {                                                                                                                                             \
+        if (!(cond)) faults++, printf("line %d: %s\n", __LINE__, #cond);                                                                             \
     } while (0)
 
 enum { BATCH = 16, SEQ = 6, WIDTH = 8, CLASSES = 10 };
@@ -169,7 +169,8 @@ static void trainer(void) {
     char name[] = "api_names", option[] = "--limit_train_batches", value[] = "4";
     char *argv[] = {name, option, value, NULL};
     xt_task task = {.net = mnist_net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
-    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .limit_val_batches = 1, .progress_bar = XT_OFF);
+    xt_trainer *t =
+        xt_trainer_new(.max_epochs = 1, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .limit_val_batches = 1, .progress_bar = XT_OFF);
     xt_trainer_args(t, 3, argv);
     xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/acc", .mode = XT_MAX, .save_top_k = 2));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100));

@@ -8,7 +8,7 @@
 
 #include <xtrain/xtrain.h>
 
-#include "base/base.h"
+#include "data/loader_int.h"
 #include "patience.h"
 
 enum { SAMPLES = 50 };
@@ -30,11 +30,14 @@ static int end(void **state) {
     (void)state;
     xt_clear_error();
     xt_finish();
-    if (live_get(LIVE_loader) || live_get(LIVE_dataset)) print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader), (long long)live_get(LIVE_dataset));
+    if (live_get(LIVE_loader) || live_get(LIVE_dataset))
+        print_error("%lld loaders and %lld datasets are left\n", (long long)live_get(LIVE_loader), (long long)live_get(LIVE_dataset));
     return live_get(LIVE_loader) != 0 || live_get(LIVE_dataset) != 0;
 }
 
-static xt_dataset *arrays(void) { return xt_array_dataset(xs, (xt_spec){XT_F32, {2}}, ys, (xt_spec){XT_I64, {0}}, SAMPLES); }
+static xt_dataset *arrays(void) {
+    return xt_array_dataset(xs, (xt_spec){XT_F32, {2}}, ys, (xt_spec){XT_I64, {0}}, SAMPLES);
+}
 
 /* A dataset whose samples take longer or shorter by turns, so that workers overtake each other. */
 static xt_status uneven(void *user, int64_t i, void *x, void *y) {
@@ -45,7 +48,8 @@ static xt_status uneven(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 static xt_dataset *slow(void) {
-    return xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = uneven, .name = "slow"});
+    return xt_dataset_new(&(xt_dataset_desc){
+        .struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = uneven, .name = "slow"});
 }
 
 /* The labels of `epochs` epochs one after the other; gives how many. A batch's x must be that of its y. */
@@ -161,7 +165,8 @@ static xt_status broken(void *user, int64_t i, void *x, void *y) {
 static void errors_name_the_sample_and_come_in_order(void **state) {
     (void)state;
     for (int workers = 1; workers <= 4; workers += 3) {
-        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = broken, .name = "bad disk"});
+        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){
+            .struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = broken, .name = "bad disk"});
         xt_loader *l = xt_loader_new(d, .batch = 5, .workers = workers);
         int n = 0;
         for (xt_batch b; xt_next(l, &b);) n++;
@@ -199,7 +204,12 @@ static void counting_close(void *state) {
     free(state);
 }
 static xt_dataset *stream(void) {
-    return xt_stream_dataset(&(xt_stream_desc){.struct_size = sizeof(xt_stream_desc), .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .open = counting_open, .next = counting_next, .close = counting_close});
+    return xt_stream_dataset(&(xt_stream_desc){.struct_size = sizeof(xt_stream_desc),
+                                               .x = {XT_F32, {2}},
+                                               .y = {XT_I64, {0}},
+                                               .open = counting_open,
+                                               .next = counting_next,
+                                               .close = counting_close});
 }
 
 static void streams_end_when_they_end(void **state) {
@@ -237,7 +247,13 @@ static xt_status weight_of(void *user, int64_t i, void *const *more) {
 
 static void further_fields(void **state) {
     (void)state;
-    xt_dataset_desc d = {.struct_size = sizeof d, .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = uneven, .more = {{XT_F32, {0}}, {XT_I32, {2}}}, .get_more = weight_of};
+    xt_dataset_desc d = {.struct_size = sizeof d,
+                         .count = SAMPLES,
+                         .x = {XT_F32, {2}},
+                         .y = {XT_I64, {0}},
+                         .get = uneven,
+                         .more = {{XT_F32, {0}}, {XT_I32, {2}}},
+                         .get_more = weight_of};
     int64_t last[] = {SAMPLES - 2, SAMPLES - 1};
     xt_loader *l = xt_loader_new(xt_subset(xt_dataset_new(&d), last, 2), .batch = 2);
     xt_batch b;
@@ -252,6 +268,28 @@ static void further_fields(void **state) {
     assert_null(xt_dataset_new(&d));
 }
 
+/* --- ranks ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* The parts of a batch lie side by side; padded, they hold every sample; else all ranks have the same number. */
+static void ranks_share_batches(void **state) {
+    (void)state;
+    for (int64_t parts = 1; parts <= 5; parts++)
+        for (int64_t count = parts; count < 40; count++)
+            for (int pad = 0; pad < 2; pad++) {
+                xt_dataset ds = {.d.count = count};
+                xt_loader l = {.ds = &ds, .o = {.batch = 3, .pad_last = pad ? XT_ON : XT_OFF}, .parts = parts};
+                int64_t at = 0, batches = pad ? (count + 3 * parts - 1) / (3 * parts) : count / (3 * parts);
+                for (int64_t b = 0; b < batches; b++)
+                    for (l.part = 0; l.part < parts; l.part++) {
+                        int64_t first, size;
+                        loader_share(&l, b, &first, &size);
+                        assert_int_equal(first, at);
+                        assert_true(size >= 0 && size <= 3 && (pad || size == 3));
+                        at += size;
+                    }
+                assert_int_equal(at, pad ? count : batches * 3 * parts);
+            }
+}
+
 /* --- throughput -------------------------------------------------------------------------------------------------------------------------------------- */
 static xt_status sleeping(void *user, int64_t i, void *x, void *y) {
     usleep(2000);
@@ -264,7 +302,8 @@ static void workers_add_up(void **state) {
     static const int workers[] = {1, 2, 4};
     double seconds[3];
     for (int k = 0; k < 3; k++) {
-        xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 48, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
+        xt_dataset *d = xt_dataset_new(
+            &(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 48, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
         xt_loader *l = xt_loader_new(d, .batch = 4, .workers = workers[k]);
         double began = monotonic_now();
         int n = 0;
@@ -273,7 +312,8 @@ static void workers_add_up(void **state) {
         assert_int_equal(n, 12);
         xt_loader_free(l);
     }
-    print_message("12 batches of 4 samples of 2 ms: %.0f batches/s by 1 worker, %.0f by 2, %.0f by 4\n", 12 / seconds[0], 12 / seconds[1], 12 / seconds[2]);
+    print_message("12 batches of 4 samples of 2 ms: %.0f batches/s by 1 worker, %.0f by 2, %.0f by 4\n", 12 / seconds[0], 12 / seconds[1],
+                  12 / seconds[2]);
     assert_true(seconds[2] < seconds[0] * 0.75);
     assert_true(xt_counter("loader_wait_ns") > 0);
     assert_true(xt_counter("loader_workers") >= 4);
@@ -290,7 +330,8 @@ static void listen(xt_severity sev, const char *text, size_t n, void *user) {
 /* The loop of workers_add_up has waited for its loader most of the time: the cost summary says what to do. */
 static void the_summary_suggests_workers(void **state) {
     (void)state;
-    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
+    xt_dataset *d = xt_dataset_new(
+        &(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = SAMPLES, .x = {XT_F32, {2}}, .y = {XT_I64, {0}}, .get = sleeping});
     xt_loader *l = xt_loader_new(d, .batch = 1);
     for (int e = 0; e < 8; e++)
         for (xt_batch b; xt_next(l, &b);) continue;
@@ -304,8 +345,16 @@ static void the_summary_suggests_workers(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(workers_keep_the_order), TEST(last_batches), TEST(padding_is_masked), TEST(resuming_gives_the_same_batches), TEST(errors_name_the_sample_and_come_in_order),
-        TEST(streams_end_when_they_end), TEST(further_fields), TEST(workers_add_up), TEST(the_summary_suggests_workers),
+        TEST(workers_keep_the_order),
+        TEST(last_batches),
+        TEST(padding_is_masked),
+        TEST(resuming_gives_the_same_batches),
+        TEST(errors_name_the_sample_and_come_in_order),
+        TEST(streams_end_when_they_end),
+        TEST(further_fields),
+        TEST(ranks_share_batches),
+        TEST(workers_add_up),
+        TEST(the_summary_suggests_workers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -303,7 +303,8 @@ static void text_windows(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(datasets_of_datasets), TEST(random_splits), TEST(augmentation), TEST(image_folders), TEST(cifar), TEST(files_of_arrays), TEST(text_windows),
+        TEST(datasets_of_datasets), TEST(random_splits), TEST(augmentation), TEST(image_folders), TEST(cifar),
+        TEST(files_of_arrays),      TEST(text_windows),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -108,10 +108,11 @@ static void others_stay(void **state) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         char text[512];
         const char *scalar = strrchr(rows[i].type, 'x') + 1;
-        snprintf(text, sizeof text,
-                 "func.func public @main(%%x: tensor<%s>, %%z: tensor<%s>) -> tensor<%s> {\n  %%r = stablehlo.reduce(%%x init: %%z) applies stablehlo.%s "
-                 "across dimensions = [%s] : (tensor<%s>, tensor<%s>) -> tensor<%s>\n  return %%r : tensor<%s>\n}\n",
-                 rows[i].type, scalar, rows[i].to, rows[i].op, rows[i].dims, rows[i].type, scalar, rows[i].to, rows[i].to);
+        snprintf(
+            text, sizeof text,
+            "func.func public @main(%%x: tensor<%s>, %%z: tensor<%s>) -> tensor<%s> {\n  %%r = stablehlo.reduce(%%x init: %%z) applies stablehlo.%s "
+            "across dimensions = [%s] : (tensor<%s>, tensor<%s>) -> tensor<%s>\n  return %%r : tensor<%s>\n}\n",
+            rows[i].type, scalar, rows[i].to, rows[i].op, rows[i].dims, rows[i].type, scalar, rows[i].to, rows[i].to);
         ir_module *m = parse(text);
         if (lower(m)) fail_msg("row %zu was changed", i);
         ir_module_free(m);
