@@ -91,6 +91,12 @@ void lazy_batch_part(int64_t *index, int64_t *count) {
     if (rt.mesh) along(rt.mesh, intern_text(rt.mesh->batch_axes), count, index);
 }
 
+int64_t lazy_share_of(int64_t samples) {
+    int64_t index, count;
+    lazy_batch_part(&index, &count);
+    return lazy_spmd() ? samples * count / rt.mesh->devices : samples;
+}
+
 /* --- making a mesh ------------------------------------------------------------------------------------------------------------------------------- */
 static bool good_name(const char *s) {
     if (!*s || strlen(s) > 40) return false;

@@ -21,6 +21,8 @@ bool lazy_spmd(void);             /* a mesh of several devices is in use: progra
 int64_t lazy_partitions(void);    /* devices of the mesh; 1 without */
 /* Which part of a global batch this process loads: of the mesh's batch axes, or its rank among the ranks. */
 void lazy_batch_part(int64_t *out_index, int64_t *out_count);
+/* This rank's share of `samples` it has of a batch: ranks that stand at the same place along the batch axes have the same ones. */
+int64_t lazy_share_of(int64_t samples);
 /* A tensor over a loader's buffer, which holds this rank's part: its type is that of the whole batch. Takes the reference over. */
 xt_tensor lazy_from_batch(const xt_src *src, device_buffer *b);
 

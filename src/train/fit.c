@@ -70,7 +70,7 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     TRAIN_CALL(t, batch_end, t, b);
     l->recorded = true;
     l->stepped = w->ends;
-    l->samples = b->size;
+    l->samples = lazy_share_of(b->size);
 }
 
 /* --- after the boundary that ended it --------------------------------------------------------------------------------------------------------- */

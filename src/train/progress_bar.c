@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <time.h>
 
+#include "lazy/mesh.h"
 #include "train/train_int.h"
 
 enum { MAX_VALUES = 6, PAINT_MS = 100, PLAIN_MS = 10000, BAR_CELLS = 24 };
@@ -181,7 +182,7 @@ static void batch_end(xt_trainer *t, const xt_batch *batch, void *user) {
     pthread_mutex_lock(&b->lock);
     b->stage = "epoch";
     b->done = batch->index + 1;
-    b->samples += batch->size;
+    b->samples += lazy_share_of(batch->size);
     b->images = images;
     pthread_mutex_unlock(&b->lock);
 }

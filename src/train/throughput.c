@@ -2,6 +2,7 @@
  * Nothing waits: a row holds what has completed when it is due. Validation stops the clock. FLOPs are the compiled programs' own counts. */
 #include <math.h>
 
+#include "lazy/mesh.h"
 #include "train/throughput_peak.h"
 #include "train/throughput_window.h"
 #include "train/train_int.h"
@@ -69,7 +70,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     monitor *m = user;
     (void)t;
     if (xt_error()) return;
-    int64_t seq = thr_begin(&m->w, b->size);
+    int64_t seq = thr_begin(&m->w, lazy_share_of(b->size));
     ticket *k = &m->tickets[(size_t)seq % m->w.cap];
     *k = (ticket){m, seq};
     expecting = k;
