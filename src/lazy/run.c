@@ -9,7 +9,7 @@ static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
     int in_flight;
-    int64_t executions, last_done_ns;
+    int64_t last_done_ns;
     xt_status failed;
     lazy_event_fn fns[8];
     void *users[8];
@@ -199,7 +199,7 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     wait_for_room((int)limit);
     pthread_mutex_lock(&rt.lock);
     rt.in_flight++;
-    rt.executions++;
+    counter_max(COUNTER_in_flight_peak, rt.in_flight);
     pthread_mutex_unlock(&rt.lock);
     f->started_ns = clock_ns();
     xt_status s = device_execute(p->exec, p->n_inputs, in, keep, out, finished, f);
