@@ -26,16 +26,19 @@ void lazy_when_step_done(lazy_done_fn fn, void *user) {
     if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_DONE, .done = fn, .user = user});
 }
 
-static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout) {
+static bool add_root(lazy_roots *r, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker) {
     if (r->n == r->cap) {
-        size_t cap_values = r->cap, cap_alias = r->cap, cap_layouts = r->cap;
+        size_t cap_values = r->cap, cap_alias = r->cap, cap_layouts = r->cap, cap_askers = r->cap;
         if (!vec_grow((void **)&r->values, &cap_values, r->n + 1, sizeof *r->values)) return false;
         if (!vec_grow((void **)&r->alias_leaf, &cap_alias, r->n + 1, sizeof *r->alias_leaf)) return false;
         if (!vec_grow((void **)&r->layouts, &cap_layouts, r->n + 1, sizeof *r->layouts)) return false;
+        if (!vec_grow((void **)&r->askers, &cap_askers, r->n + 1, sizeof *r->askers)) return false;
         r->cap = cap_values < cap_alias ? cap_values : cap_alias;
+        if (cap_askers < r->cap) r->cap = cap_askers;
         if (cap_layouts < r->cap) r->cap = cap_layouts;
     }
     r->values[r->n] = v;
+    r->askers[r->n] = asker;
     r->layouts[r->n] = layout;
     r->alias_leaf[r->n++] = alias;
     return true;
@@ -64,8 +67,8 @@ typedef struct boundary {
     size_t n_requests, cap_requests;
 } boundary;
 
-static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, uint32_t slot, size_t request) {
-    return add_root(&b->roots, v, alias, layout) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
+static bool add(boundary *b, ir_value *v, int32_t alias, const struct lazy_layout *layout, lazy_asker asker, uint32_t slot, size_t request) {
+    return add_root(&b->roots, v, alias, layout, asker) && VEC_PUSH(b->slots, b->n_slots, b->cap_slots, slot) &&
            VEC_PUSH(b->requests, b->n_requests, b->cap_requests, request);
 }
 
@@ -86,10 +89,11 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
             taken[alias] = true;
         } else if (!s->leaf)
             alias = orphan_of_type(c, s->value->type, s->layout, taken);
-        ok = add(b, s->value, alias, s->layout, index, SIZE_MAX);
+        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->src};
+        ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++)
-        if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, NULL, UINT32_MAX, k);
+        if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
     base_free(taken);
     return ok ? NULL : status_oom(c->n_persistent * sizeof(void *), "the results of a step");
 }
@@ -154,6 +158,8 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     boundary b = {0};
     device_buffer **out = NULL;
     xt_status s = collect(c, &b);
+    b.roots.also = c->askers; /* borrowed */
+    b.roots.n_also = c->n_askers;
     if (!s && b.roots.n) {
         out = base_calloc(b.roots.n, sizeof *out);
         s = out ? lazy_run(c, &b.roots, cause, false, src, out) : status_oom(b.roots.n * sizeof *out, "the results of a step");

@@ -17,6 +17,7 @@ void lazy_program_release(lazy_program *g) {
     base_free(g->inputs);
     base_free(g->donates);
     base_free(g->nodes);
+    base_free(g->askers);
     lazy_origins_release(g->origins);
     base_free(g);
 }
@@ -118,6 +119,11 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
     p->n_inputs = n_leaves;
     p->inputs = base_malloc((n_leaves + 1) * sizeof *p->inputs);
     p->donates = base_calloc(n_leaves + 1, sizeof *p->donates);
+    p->n_askers = r->n + r->n_also;
+    p->askers = base_malloc((p->n_askers + 1) * sizeof *p->askers);
+    if (!p->askers) return status_oom(p->n_askers * sizeof *p->askers, "a program");
+    memcpy(p->askers, r->askers, r->n * sizeof *p->askers);
+    if (r->n_also) memcpy(p->askers + r->n, r->also, r->n_also * sizeof *p->askers);
     size_t n_ops = 0;
     for (ir_op *op = main_func->body->first; op; op = op->next) n_ops++;
     lazy_origins *o = p->origins = origins_new(n_ops, n_leaves);
@@ -267,14 +273,14 @@ lazy_program *lazy_program_find(hash128 key) {
 }
 
 /* A compiled step function may be limited to some programs; what it knows already is admitted. */
-static xt_status admit(lazy_ctx *c, hash128 key, const lazy_node *nodes, size_t n) {
+static xt_status admit(lazy_ctx *c, hash128 key, const lazy_node *nodes, size_t n, const lazy_roots *r) {
     if (!c->tape) return NULL;
     xt_step *f = c->tape->step;
     for (size_t i = 0; i < f->n_keys; i++)
         if (hash_equal(f->keys[i], key)) return NULL;
     if (f->max_programs > 0 && (int64_t)f->n_keys >= f->max_programs)
         return status_new(XT_FAILED_PRECONDITION, c->tape->src, "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: %s; the program differs: %s",
-                          f->name, f->n_keys, (long long)f->max_programs, f->reason, lazy_explain(nodes, n, programs.all, programs.n));
+                          f->name, f->n_keys, (long long)f->max_programs, f->reason, lazy_explain(nodes, n, r, programs.all, programs.n));
     return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
 }
 
@@ -288,7 +294,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     ev->outputs = r->n;
     pthread_mutex_lock(&programs.lock);
     lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
-    xt_status s = admit(c, key, nodes, n);
+    xt_status s = admit(c, key, nodes, n, r);
     if (s) {
         base_free(nodes);
         p = NULL;
@@ -298,7 +304,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
         ev->reason = "";
         counter_add(COUNTER_memory_hits, 1);
     } else {
-        ev->reason = lazy_explain(nodes, n, programs.all, programs.n);
+        ev->reason = lazy_explain(nodes, n, r, programs.all, programs.n);
         p = base_calloc(1, sizeof *p);
         if (!p) {
             base_free(nodes);

@@ -76,7 +76,13 @@ typedef struct lazy_pack {
     lazy_buf *buf; /* holds `sent` */
 } lazy_pack;
 
+typedef struct lazy_asker { /* who wants a value out of a step's program, for reports */
+    const char *what; /* "xt_master_printf"; NULL: a state or gradient gets a new value */
+    src_id src;
+} lazy_asker;
+
 typedef struct lazy_request { /* xt_when_ready */
+    lazy_asker asked;
     xt_tensor t;              /* kept while the request waits */
     ir_value *value;
     lazy_buf *buf;
@@ -113,6 +119,8 @@ typedef struct lazy_ctx {
     size_t n_packs, cap_packs;
     lazy_request *requests;
     size_t n_requests, cap_requests;
+    lazy_asker *askers; /* noted for this step */
+    size_t n_askers, cap_askers;
 
     ir_op *settled;           /* the last op of the trace whose needs-gradient flags are known */
     grad_region *regions;     /* checkpointed blocks of this trace */
@@ -182,6 +190,8 @@ typedef struct lazy_program {
     uint32_t *inputs;       /* input k is argument inputs[k] of the trace */
     bool *donates;          /* input k is consumed */
     size_t n_outputs;
+    lazy_asker *askers;     /* of the outputs, then those noted besides */
+    size_t n_askers;
     lazy_node *nodes;       /* the ops in order, arguments first (code OP_COUNT) */
     size_t n_nodes;
     lazy_origins *origins;
@@ -195,6 +205,9 @@ typedef struct lazy_roots {
     size_t n, cap;
     ir_value **values;
     int32_t *alias_leaf;    /* argument whose buffer the output may take over, or -1 */
+    lazy_asker *askers;     /* of the outputs */
+    const lazy_asker *also; /* who else wants something of this step: lazy_note_asker */
+    size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
 } lazy_roots;
 
@@ -204,8 +217,8 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
-/* Why `nodes` is new: text in static-per-thread storage. */
-const char *lazy_explain(const lazy_node *nodes, size_t n, lazy_program *const *known, size_t n_known);
+/* Why the program of `nodes` with the outputs of r is new: text in static-per-thread storage. */
+const char *lazy_explain(const lazy_node *nodes, size_t n, const lazy_roots *r, lazy_program *const *known, size_t n_known);
 xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
 void lazy_disk_store(hash128 key, device_exec *e);
 

@@ -121,7 +121,11 @@ void lazy_free_owned(void);
 void lazy_run_finish_hooks(void);
 uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else 0 */
 /* As xt_when_ready, with an answer also when the value never comes. fn NULL: the value is given out by the program but not read. */
-void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
+/* Notes that `what` (kept) wants something of this step's program which is no output of its own (a logged value): if that makes the program new, the
+ * report names it. */
+void lazy_note_asker(const xt_src *src, const char *what);
+/* `what` (kept) names the function that asks, for reports. */
+void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
 /* The last request was made in a compiled function: replays ask with again(again_user) as user. */
 void lazy_request_again(void *(*again)(void *), void *again_user);
 double lazy_as_double(const void *element, xt_dtype t);

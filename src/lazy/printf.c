@@ -178,7 +178,7 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
     va_end(ap);
     int n = l->n;
     if (!ok || silent) {
-        for (int i = 0; ok && i < n; i++) lazy_request_value(src, tensors[i], NULL, NULL, NULL);
+        for (int i = 0; ok && i < n; i++) lazy_request_value(src, "xt_master_printf", tensors[i], NULL, NULL, NULL);
         free_pieces(l->pieces, n);
         base_free(l);
         return;
@@ -192,7 +192,7 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
             continue;
         }
         *p = (part){l, i};
-        lazy_request_value(src, tensors[i], value_arrived, value_failed, p);
+        lazy_request_value(src, "xt_master_printf", tensors[i], value_arrived, value_failed, p);
         if (m) lazy_request_again(part_again, &m->parts[i]);
     }
     settle(l);

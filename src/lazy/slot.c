@@ -26,6 +26,7 @@ static void ctx_free(void *p) {
     base_free(c->leaves);
     base_free(c->packs);
     base_free(c->requests);
+    base_free(c->askers);
     base_free(c->path_stack);
     base_free(c->regions);
     base_free(c->pasts);

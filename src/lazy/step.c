@@ -77,7 +77,7 @@ static bool end_recorded(lazy_ctx *c, const xt_src *src, int n, const xt_tensor 
     for (int i = 0; i < n; i++) {
         lazy_slot *s = lazy_slot_of(c, in[i]);
         if (!s->value || s->persistent || s->survives) continue;
-        lazy_request q = {.t = in[i], .value = s->value, .to_slot = true};
+        lazy_request q = {.t = in[i], .value = s->value, .to_slot = true, .asked = {"xt_call", src_intern(src)}};
         if (!VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) {
             lazy_fail(status_oom(sizeof q, "the inputs of a compiled step function"));
             return false;
@@ -161,7 +161,7 @@ static void ask_result(lazy_ctx *c, lazy_tape *t) {
         return;
     }
     if (s->failed || s->persistent || !s->value) return;
-    lazy_request q = {.t = t->result, .value = s->value, .to_slot = true};
+    lazy_request q = {.t = t->result, .value = s->value, .to_slot = true, .asked = {"xt_call", src_intern(t->src)}};
     if (!VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) lazy_fail(status_oom(sizeof q, "the result of a compiled step function"));
 }
 

@@ -30,6 +30,7 @@ void lazy_drop_trace(lazy_ctx *c) {
     c->settled = NULL;
     c->n_regions = c->n_pasts = 0;
     c->draws = 0;
+    c->n_askers = 0;
     c->operand_failed = false;
 }
 

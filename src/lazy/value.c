@@ -19,7 +19,8 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
         return s->buf ? NULL : status_new(XT_FAILED_PRECONDITION, src, "this tensor has no value");
     }
     int32_t none = -1;
-    lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none};
+    lazy_asker asker = {cause == LAZY_ITEM ? "xt_item" : "xt_read", src_intern(src)};
+    lazy_roots r = {.n = 1, .cap = 1, .values = &s->value, .alias_leaf = &none, .askers = &asker};
     device_buffer *dev = NULL;
     XT_TRY(lazy_run(c, &r, cause, true, src, &dev));
     s->read_buf = lazy_buf_new(dev, s->src, s->path, LAZY_VALUE, s->type, c->step);
@@ -236,12 +237,12 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
 }
 
 /* --- values that come when they come ------------------------------------------------------------------------------------------------------ */
-void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user) {
+void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     lazy_begin(src);
     ir_value *v = lazy_value(t);
-    lazy_request q = {.t = t, .value = v, .fn = fn, .failed = failed, .user = user};
+    lazy_request q = {.t = t, .value = v, .fn = fn, .failed = failed, .user = user, .asked = {what, src_intern(src)}};
     lazy_slot *s = v ? lazy_slot_of(c, t) : NULL;
     if (s && !s->value && !s->layout) { /* a buffer already, and whole: no program needs to give it out */
         q.value = NULL;
@@ -254,6 +255,12 @@ void lazy_request_value(const xt_src *src, xt_tensor t, xt_ready_fn fn, void (*f
     }
 }
 
+void lazy_note_asker(const xt_src *src, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_asker a = {what, src_intern(src)};
+    if (c && !VEC_PUSH(c->askers, c->n_askers, c->cap_askers, a)) return; /* a report says less */
+}
+
 void lazy_request_again(void *(*again)(void *), void *again_user) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || !c->tape || !c->n_requests) return;
@@ -261,7 +268,9 @@ void lazy_request_again(void *(*again)(void *), void *again_user) {
     c->requests[c->n_requests - 1].again_user = again_user;
 }
 
-void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user) { lazy_request_value(src, t, fn, NULL, user); }
+void xt_when_ready_at(const xt_src *src, xt_tensor t, xt_ready_fn fn, void *user) {
+    lazy_request_value(src, "xt_when_ready", t, fn, NULL, user);
+}
 
 void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user) {
     lazy_ctx *c = lazy_ctx_get();

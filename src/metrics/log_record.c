@@ -235,6 +235,7 @@ static ir_value *gather_rows(ir_builder *b, const log_set *set, int64_t rows, bo
         const log_pending *p = &set->pending[i];
         xt_tensor t = weights ? p->weight : p->value;
         ir_value *v = t.slot ? lazy_value(t) : NULL;
+        b->src = set->metrics[p->metric].src; /* a metric logged under an `if` is named with its own line */
         if (v || weights) parts[p->metric] = part_of(b, v, p->weight_value, set->metrics[p->metric].count);
     }
     if (rows > set->used) parts[n++] = part_of(b, NULL, fill, rows - set->used);
@@ -321,6 +322,7 @@ void log_record_step(log_engine *e) {
             set->n_pending = 0;
             continue;
         }
+        for (size_t i = 0; i < set->n_pending; i++) lazy_note_asker(src_get(set->metrics[set->pending[i].metric].src), "xt_log");
         xt_no_grad_begin();
         lazy_path_push("log");
         ir_value *epoch = lazy_value(lazy_scalar_from(src, XT_F32, epoch_begins, set));

@@ -126,7 +126,7 @@ static void errors_keep_their_line(void **state) {
     xt_tensor four[] = {x, x, x, x}, wide = xt_concat(4, four, 1);
     int line = __LINE__ + 1;
     xt_tensor large = xt_matmul(xt_transpose(wide, 0, 1), wide); /* [4*SIDE, 4*SIDE]: 9 MiB */
-    lazy_request_value(XT_HERE, large, value, nobody, &unheard);
+    lazy_request_value(XT_HERE, "the test", large, value, nobody, &unheard);
     ok = ok && xt_mark_step();
     xt_when_ready(slow(x), NULL, NULL); /* recorded while the failing step runs */
     ok = ok && xt_mark_step();
