@@ -197,6 +197,8 @@ bool ir_opcode_from_name(const char *dialect, const char *name, ir_opcode *out);
 /* --- Modules and functions (module.c) --------------------------------------------------------------------------------------- */
 ir_module *ir_module_new(void);
 void ir_module_free(ir_module *m);
+/* An empty module in m's memory; m and all it held are gone. Needs no allocation. */
+ir_module *ir_module_reset(ir_module *m);
 ir_func *ir_func_new(ir_module *m, const char *name, bool is_public);
 ir_func *ir_func_find(const ir_module *m, const char *name);
 ir_block *ir_func_block(ir_func *f);

@@ -19,6 +19,14 @@ void ir_module_free(ir_module *m) {
     arena_free(m->mem);
 }
 
+ir_module *ir_module_reset(ir_module *m) {
+    arena *mem = m->mem;
+    arena_reset(mem); /* keeps its blocks, the first of which held a module already */
+    m = arena_alloc(mem, sizeof *m);
+    m->mem = mem;
+    return m;
+}
+
 ir_block *ir_block_new(ir_module *m) {
     ir_block *b = arena_alloc(m->mem, sizeof *b);
     if (b) b->module = m;

@@ -196,7 +196,7 @@ static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
         if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
     }
     counter_add(COUNTER_trace_ns, clock_ns() - c->step_began_ns);
-    lazy_drop_trace(c);
+    lazy_clear_trace(c);
 }
 
 /* Other ranks' errors show where this one was seen last. */

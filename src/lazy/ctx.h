@@ -156,6 +156,7 @@ void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
+void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_drop_trace(lazy_ctx *c);
 enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2 };                      /* bits of ir_value.user: wants a gradient; xt_grad_of is after it */
 enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };               /* ir_op.user: flags are known; recorded where no gradient was wanted */

@@ -19,6 +19,7 @@ typedef struct part {
 
 static void settle(line *l) {
     if (atomic_fetch_sub(&l->missing, 1) != 1) return;
+    flockfile(stdout); /* lines come from the caller's and from the reader thread */
     for (int i = 0; i <= l->n; i++) {
         fputs(l->pieces[i] ? l->pieces[i] : "", stdout);
         if (i < l->n && l->have[i]) fprintf(stdout, "%g", l->values[i]);
@@ -26,6 +27,7 @@ static void settle(line *l) {
         base_free(l->pieces[i]);
     }
     fflush(stdout);
+    funlockfile(stdout);
     base_free(l);
 }
 

@@ -3,7 +3,8 @@
 #include "lazy/step.h"
 
 xt_status lazy_new_trace(lazy_ctx *c) {
-    ir_module *m = ir_module_new();
+    ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new(); /* a thread that has a trace will have one, memory or not */
+    c->b.m = NULL;
     ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
     if (!f) {
         ir_module_free(m);
@@ -16,7 +17,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     return NULL;
 }
 
-void lazy_drop_trace(lazy_ctx *c) {
+void lazy_clear_trace(lazy_ctx *c) {
     for (size_t i = 0; i < c->n_leaves; i++) lazy_buf_release(c->leaves[i].buf);
     c->n_leaves = 0;
     for (size_t i = 0; i < c->n_packs; i++) {
@@ -24,14 +25,19 @@ void lazy_drop_trace(lazy_ctx *c) {
         c->packs[i].n = 0;
     }
     xt_status_free(c->b.status);
-    ir_module_free(c->b.m);
-    memset(&c->b, 0, sizeof c->b);
+    c->b.status = NULL;
     c->func = NULL;
     c->settled = NULL;
     c->n_regions = c->n_pasts = 0;
     c->draws = 0;
     c->n_askers = 0;
     c->operand_failed = false;
+}
+
+void lazy_drop_trace(lazy_ctx *c) {
+    lazy_clear_trace(c);
+    ir_module_free(c->b.m);
+    memset(&c->b, 0, sizeof c->b);
 }
 
 /* --- errors ------------------------------------------------------------------------------------------------------------------------------ */
