@@ -225,20 +225,34 @@ static ir_value *part_of(ir_builder *b, ir_value *v, double otherwise, int64_t c
     return v ? ir_reshape(b, v, 1, &count) : NULL;
 }
 
-/* The step's values (or weights) by row: what was logged, `fill` elsewhere. */
+static const log_pending *pending_of(const log_set *set, size_t metric) {
+    for (size_t i = 0; i < set->n_pending; i++)
+        if ((size_t)set->pending[i].metric == metric) return &set->pending[i];
+    return NULL;
+}
+
+/* The step's values (or weights) by row: what was logged, `fill` elsewhere. Rows without a value that follow each other are one piece, so a step does not
+ * depend on how many metrics are known that it does not log: one logged once under an `if` costs one program, not two. */
 static ir_value *gather_rows(ir_builder *b, const log_set *set, int64_t rows, bool weights, double fill) {
-    ir_value **parts = base_calloc(set->n + 1, sizeof *parts);
-    size_t n = set->n;
+    ir_value **parts = base_calloc(2 * set->n + 1, sizeof *parts);
+    size_t n = 0;
+    int64_t empty = 0;
     if (!parts) return NULL;
-    for (size_t i = 0; i < set->n; i++) parts[i] = part_of(b, NULL, fill, set->metrics[i].count);
-    for (size_t i = 0; i < set->n_pending; i++) {
-        const log_pending *p = &set->pending[i];
-        xt_tensor t = weights ? p->weight : p->value;
+    for (size_t i = 0; i < set->n; i++) {
+        const log_pending *p = pending_of(set, i);
+        xt_tensor t = !p ? (xt_tensor){0} : weights ? p->weight : p->value;
         ir_value *v = t.slot ? lazy_value(t) : NULL;
-        b->src = set->metrics[p->metric].src; /* a metric logged under an `if` is named with its own line */
-        if (v || weights) parts[p->metric] = part_of(b, v, p->weight_value, set->metrics[p->metric].count);
+        if (!v && !(p && weights)) {
+            empty += set->metrics[i].count;
+            continue;
+        }
+        if (empty) parts[n++] = part_of(b, NULL, fill, empty);
+        empty = 0;
+        b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
+        parts[n++] = part_of(b, v, p->weight_value, set->metrics[i].count);
     }
-    if (rows > set->used) parts[n++] = part_of(b, NULL, fill, rows - set->used);
+    empty += rows - set->used;
+    if (empty) parts[n++] = part_of(b, NULL, fill, empty);
     ir_value *out = ir_concatenate(b, n, parts, 0);
     base_free(parts);
     return out;
