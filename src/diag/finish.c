@@ -33,6 +33,9 @@ void diag_summary(str *t) {
     str_printf(t, "what this run cost: %.2f s\n", wall);
     str_printf(t, "  programs    %lld compiled (%.1f ms), %lld from disk, %lld evicted\n", (long long)counter_get(COUNTER_compiles), ms(COUNTER_compile_ns),
                (long long)counter_get(COUNTER_disk_hits), (long long)counter_get(COUNTER_evictions));
+    if (counter_get(COUNTER_recompiles) + counter_get(COUNTER_reloads) > 0)
+        str_printf(t, "              %lld evictions caused %lld recompiles and %lld loads from disk; raise XT_CACHE_ENTRIES to %lld\n", (long long)counter_get(COUNTER_evictions),
+                   (long long)counter_get(COUNTER_recompiles), (long long)counter_get(COUNTER_reloads), (long long)lazy_programs_seen());
     str_printf(t, "  executions  %lld (%lld forced by reads), device busy %.2f s = %.0f %% of the run", (long long)exec, (long long)counter_get(COUNTER_forced_executions), busy,
                wall > 0 ? 100 * busy / wall : 0);
     if (exec) str_printf(t, ", %.3f ms each", busy * 1e3 / (double)exec);

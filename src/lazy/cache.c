@@ -6,6 +6,7 @@
 static struct {
     pthread_mutex_t lock;
     map *by_key;
+    map *evicted; /* keys of programs that were dropped and not made again */
     lazy_program **all;
     size_t n, cap;
     int64_t clock, compiles;
@@ -27,10 +28,34 @@ void lazy_programs_clear(void) {
     for (size_t i = 0; i < programs.n; i++) lazy_program_release(programs.all[i]);
     base_free(programs.all);
     map_free(programs.by_key, NULL);
+    map_free(programs.evicted, NULL);
     programs.all = NULL;
-    programs.by_key = NULL;
+    programs.by_key = programs.evicted = NULL;
     programs.n = programs.cap = 0;
     pthread_mutex_unlock(&programs.lock);
+}
+
+enum { MOST_EVICTED = 1 << 16 }; /* remembered, for the report */
+
+static void remember_evicted(hash128 key) {
+    if (programs.evicted && map_count(programs.evicted) >= MOST_EVICTED) {
+        map_free(programs.evicted, NULL);
+        programs.evicted = NULL;
+    }
+    if (!programs.evicted) programs.evicted = map_new();
+    if (programs.evicted) map_put(programs.evicted, &key, sizeof key, programs.evicted, NULL);
+}
+
+/* A program was made: was it there before? */
+static void count_again(hash128 key, lazy_program_source source) {
+    if (programs.evicted && map_remove(programs.evicted, &key, sizeof key)) counter_add(source == LAZY_COMPILED ? COUNTER_recompiles : COUNTER_reloads, 1);
+}
+
+int64_t lazy_programs_seen(void) {
+    pthread_mutex_lock(&programs.lock);
+    size_t n = programs.n + (programs.evicted ? map_count(programs.evicted) : 0);
+    pthread_mutex_unlock(&programs.lock);
+    return (int64_t)n;
 }
 
 static void evict(void) {
@@ -42,6 +67,7 @@ static void evict(void) {
             if (programs.all[i]->last_used < programs.all[oldest]->last_used) oldest = i;
         lazy_program *p = programs.all[oldest];
         map_remove(programs.by_key, &p->key, sizeof p->key);
+        remember_evicted(p->key);
         programs.all[oldest] = programs.all[--programs.n];
         lazy_program_release(p);
         counter_add(COUNTER_evictions, 1);
@@ -316,6 +342,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
             p->n_nodes = n;
             p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
             s = make(c, r, ev, p);
+            if (!s) count_again(key, ev->source);
             if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
             if (s) {
                 lazy_program_release(p);

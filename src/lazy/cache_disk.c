@@ -55,20 +55,24 @@ static const char *unsafe(const char *dir) {
     return NULL;
 }
 
-/* The cache folder, made and checked once; NULL when the cache is off or not to be trusted. */
+/* The cache folder, made and checked once for each XT_CACHE_DIR; NULL when the cache is off or not to be trusted. */
 static const char *checked_folder(void) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static char *dir;
-    static bool asked, bad;
+    static bool bad;
     pthread_mutex_lock(&lock);
-    if (!asked && mode() != CACHE_OFF && (dir = folder())) {
-        asked = true;
+    char *now = mode() == CACHE_OFF ? NULL : folder();
+    if (now && (!dir || strcmp(now, dir) != 0)) {
+        base_free(dir);
+        dir = now;
+        now = NULL;
         xt_status s = mode() == CACHE_WRITE ? file_make_dirs(dir, 0700) : NULL;
         const char *why = s ? xt_status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : unsafe(dir);
         if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", dir, why);
         bad = why != NULL;
         xt_status_free(s);
     }
+    base_free(now);
     pthread_mutex_unlock(&lock);
     return mode() == CACHE_OFF || bad ? NULL : dir;
 }

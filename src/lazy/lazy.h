@@ -135,6 +135,7 @@ xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
 void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
 void lazy_at_rest(void);                        /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
+int64_t lazy_programs_seen(void);               /* different programs since the device was opened: what XT_CACHE_ENTRIES would have to be */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
 
 /* What the loop is at: set by xt_next, read by logs and reports. */
