@@ -1,4 +1,4 @@
-/* Every kind of macro in ops.h, compiled (not run) as C11 and C++20 with -Wpedantic by install.sh: lists, options, shapes, arrays of tensors. */
+/* Every kind of macro in ops.h, functional.h, layers.h and module.h, compiled (not run) as C11 and C++20 with -Wpedantic by install.sh: lists, options, shapes, arrays of tensors. */
 #include <xtrain/xtrain.h>
 
 int use_ops(void);
@@ -41,4 +41,56 @@ int use_ops(void) {
     xt_acos(x);
     xt_zeros_like(x);
     return xt_is_error((xt_hypot)(x, x)); /* a function too */
+}
+
+static xt_tensor relu_stage(xt_module *m, xt_tensor x, void *user) {
+    return user || !m ? x : xt_relu(x);
+}
+
+int use_layers(xt_module *m);
+int use_layers(xt_module *m) {
+    xt_tensor x = xt_rand(XT_F32, 2, 4, 8, 8), none = {0, 0}, weights;
+    xt_load_report report;
+    char text[64];
+    xt_linear(m, "l", x, 3);
+    xt_linear(m, "l", x, 3, .bias = XT_OFF);
+    xt_bilinear(m, "b", x, x, 3);
+    xt_embedding(m, "e", xt_arange(3, XT_I64), 5, 2);
+    xt_embedding(m, "e", xt_arange(3, XT_I64), 5, 2, .has_padding = XT_ON, .padding_idx = -1);
+    xt_prelu(m, "p", x, 4);
+    xt_conv2d(m, "c", x, 8, 3);
+    xt_conv2d(m, "c", x, 8, 0, .paddings = {1, 0}, .kernels = {3, 1}, .padding_mode = XT_PAD_REFLECT);
+    xt_conv_transpose1d(m, "t", x, 8, 3, .stride = 2, .output_padding = 1);
+    xt_conv3d_fn(x, x, none);
+    xt_conv_transpose2d_fn(x, x, none, .stride = 2);
+    xt_max_pool2d(x, 2, .padding = 1, .ceil_mode = XT_ON);
+    xt_avg_pool3d(x, 0, .kernels = {1, 2, 2});
+    xt_lp_pool2d(x, 2, 2);
+    xt_adaptive_max_pool2d(x, 3, 4);
+    xt_global_avg_pool(x);
+    xt_interpolate(x, .mode = XT_LINEAR, .sizes = {4, 6}, .align_corners = XT_ON);
+    xt_pixel_shuffle(x, 2);
+    xt_batch_norm(m, "bn", x);
+    xt_batch_norm(m, "bn", x, .eps = 1e-3, .cumulative = XT_ON, .sync = XT_ON);
+    xt_layer_norm(m, "ln", x, .dims = 2);
+    xt_instance_norm(m, "in", x, .affine = XT_ON);
+    xt_rms_norm(m, "rms", x);
+    xt_group_norm(m, "gn", x, 2, .eps = 1e-4);
+    xt_local_response_norm(x, 3, .alpha = 1e-3);
+    xt_dropout2d(m, x, 0.5);
+    xt_multihead_attention(m, "mha", x, x, x, .heads = 2, .key_padding_mask = none, .out_weights = &weights);
+    xt_transformer_encoder_layer(m, "enc", x, .heads = 2, .causal = XT_ON);
+    xt_transformer_decoder_layer(m, "dec", x, x);
+    xt_rotary(xt_sinusoidal_positions(4, 8), 0);
+    x = xt_lstm(m, "lstm", x, 8, .layers = 2, .h0 = none).output;
+    x = xt_gru_cell(m, "cell", x, 8).h;
+    xt_sequential(m, "s", x, {relu_stage, NULL}, {relu_stage, NULL});
+    xt_sequential(m, "one", x, {relu_stage, NULL});
+    xt_init_normal(m, "*.weight", .mean = 1, .std = 0.02);
+    xt_init_xavier_uniform(m, "*.weight");
+    xt_init_zeros(m, "*.bias");
+    xt_freeze(m, "l.*");
+    xt_status_free(xt_load_with(m, "file", .strict = XT_OFF, .report = &report));
+    xt_status_free(xt_load_with(m, "file"));
+    return (int)xt_module_summary(m, text, sizeof text) + xt_module_next(m, "*", 0);
 }

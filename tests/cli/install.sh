@@ -28,11 +28,11 @@ for cxx in g++ clang++; do
 done
 cp "$root/tests/cli/headers.c" "$tmp/h.c" && cp "$tmp/h.c" "$tmp/h.cc"
 cc -std=c11 -Wall -Wextra -Wpedantic -Werror -I"$prefix/include" -c "$tmp/h.c" -o "$tmp/h.o" >"$tmp/out" 2>&1
-check "the macros of ops.h in C" [ $? = 0 ]
+check "the macros of ops.h and layers.h in C" [ $? = 0 ]
 for cxx in g++ clang++; do
     command -v $cxx >/dev/null || continue
     $cxx -std=c++20 -Wall -Wpedantic -Werror -I"$prefix/include" -c "$tmp/h.cc" -o "$tmp/h.o" >"$tmp/out" 2>&1
-    check "the macros of ops.h by $cxx" [ $? = 0 ]
+    check "the macros of ops.h and layers.h by $cxx" [ $? = 0 ]
 done
 if command -v cmake >/dev/null; then
     mkdir "$tmp/cm" && cp "$tmp/p.c" "$tmp/cm/"
