@@ -170,6 +170,15 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     lazy_begin(src);
     ir_value *root = lazy_value(loss);
     if (!root || !one_element(root, src, "xt_backward", "take xt_mean or xt_sum of it")) return;
+    const lazy_slot *from = lazy_slot_of(c, loss);
+    if (!lazy_v_needs_grad(root) && !from->value && !from->is_state && from->step < c->step) { /* a kept tensor: its value is there, what it was computed from is not */
+        char made[256];
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_backward: this loss was made at %s in step %lld, and step %lld is being recorded: the graph that led to it ended with its step (xt_mark_step, "
+                             "xt_next, xt_call); call xt_backward before the boundary. Reading the value (xt_item) does not end a step",
+                             src_text(from->src, made, sizeof made), (long long)from->step, (long long)c->step));
+        return;
+    }
     if (!lazy_v_needs_grad(root)) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                              "xt_backward: nothing that requires a gradient leads to this loss (%s) in this step; was it made under xt_no_grad_begin, "

@@ -173,6 +173,56 @@ static void a_kept_tensor(void **state) {
     nothing_left();
 }
 
+/* --- a value read between forward and backward -------------------------------------------------------------------------------------------------- */
+static lazy_event forced;
+static void note_forced(void *user, const lazy_event *e) {
+    (void)user;
+    if (e->forced) forced = *e;
+}
+
+/* The gradients are those without the read; the event that reports are made from has the line that read, and how many operations were computed for it alone. */
+static void backward_after_a_read(void **state) {
+    (void)state;
+    float plain[4], read[4];
+    lazy_on_event(note_forced, NULL);
+    for (int k = 0; k < 2; k++) {
+        xt_tensor w = xt_requires_grad(xt_keep(numbers(2)), true), h = xt_mul(w, w), loss = xt_sum(xt_mul(h, xt_add_scalar(h, 1)));
+        if (k) xt_item(loss);
+        int line = __LINE__ - 1;
+        xt_backward(loss);
+        assert_true(xt_mark_step());
+        assert_true(xt_read(xt_grad(w), k ? read : plain, sizeof plain));
+        if (k) {
+            assert_int_equal(forced.cause, LAZY_ITEM);
+            assert_int_equal(src_get(forced.src)->line, line);
+            assert_true(forced.ops >= 5); /* the input, two products, the sum with one, the sum */
+        }
+        xt_drop(w);
+    }
+    for (int i = 0; i < 4; i++) {
+        float w = i ? (float)(i + 1) : 2;
+        assert_true(plain[i] == read[i]);
+        assert_true(plain[i] == 4 * w * w * w + 2 * w);
+    }
+    nothing_left();
+}
+
+static void backward_after_a_boundary(void **state) {
+    (void)state;
+    xt_tensor w = xt_requires_grad(xt_keep(numbers(2)), true);
+    int line = __LINE__ + 1;
+    xt_tensor loss = xt_keep(xt_sum(xt_mul(w, w)));
+    assert_true(xt_mark_step());
+    xt_backward(loss);
+    assert_non_null(xt_error());
+    expect_line(xt_status_message(xt_error()), line);
+    assert_non_null(strstr(xt_status_message(xt_error()), "before the boundary"));
+    xt_clear_error();
+    xt_drop(loss);
+    xt_drop(w);
+    nothing_left();
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
@@ -180,6 +230,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changing_constant), cmocka_unit_test(values_of_numbers), cmocka_unit_test(back_and_forth), cmocka_unit_test(a_print_under_an_if),
         cmocka_unit_test(a_value_that_is_there), cmocka_unit_test(a_log_under_an_if), cmocka_unit_test(a_kept_tensor),
+        cmocka_unit_test(backward_after_a_read), cmocka_unit_test(backward_after_a_boundary),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
