@@ -34,7 +34,7 @@ XT_API bool xt_is_none(xt_tensor t);
 XT_API bool xt_is_error(xt_tensor t);                 /* an error tensor, or a dead handle */
 #define xt_mark_step() xt_mark_step_at(XT_HERE)       /* ends the step: compiles or finds its program, starts it; false after an error */
 XT_API bool xt_mark_step_at(const xt_src *src);
-#define xt_wait() xt_wait_at(XT_HERE)                 /* until everything started has finished (forces a sync) */
+#define xt_wait() xt_wait_at(XT_HERE)                 /* ends the step as xt_mark_step does, then waits until all of it has finished (a sync) */
 XT_API bool xt_wait_at(const xt_src *src);
 XT_API xt_status xt_error(void);                      /* the pending error of this thread, borrowed; NULL if none */
 XT_API void xt_clear_error(void);                     /* forget it: the process stays usable */
