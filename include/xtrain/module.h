@@ -14,7 +14,7 @@ typedef struct xt_module xt_module;
 typedef xt_tensor (*xt_module_fn)(xt_module *m, xt_tensor x, void *user);
 
 XT_API xt_module *xt_module_new(xt_module_fn fn, void *user);
-XT_API void xt_module_free(xt_module *m);            /* a root; children belong to it */
+XT_API void xt_module_free(xt_module *m);            /* a root; children belong to it. An optimizer of it must not step any more */
 #define xt_forward(m, x) xt_forward_at(XT_HERE, m, x)
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */

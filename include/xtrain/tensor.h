@@ -201,7 +201,7 @@ XT_API xt_tensor xt_one_hot_at(const xt_src *src, xt_tensor labels, int64_t clas
 XT_API xt_tensor xt_take_at(const xt_src *src, xt_tensor table, xt_tensor indices);
 
 /* --- Random: Philox, the element's global index as counter: the same bits on every device. ----------------------------------------------------------------- */
-XT_API void xt_seed(uint64_t seed);
+XT_API void xt_seed(uint64_t seed);                              /* the same seed, the same numbers again: in this thread from the next draw on */
 #define xt_rand(...) XT_RAND_(__VA_ARGS__, 0)                    /* xt_rand(XT_F32, 2, 3): uniform in [0,1) */
 #define XT_RAND_(dtype, ...) xt_rand_at(XT_HERE, dtype, XT_DIMS_(__VA_ARGS__))
 #define xt_randn(...) XT_RANDN_(__VA_ARGS__, 0)

@@ -92,7 +92,10 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
 }
 
 xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts given) {
-    if (!ds) return NULL; /* its own error is pending */
+    if (!ds) { /* the first error wins: usually that of what should have made the dataset */
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL"));
+        return NULL;
+    }
     xt_loader_opts o = {0};
     memcpy(&o, &given, given.struct_size && given.struct_size < sizeof o ? given.struct_size : sizeof o);
     int64_t part, ranks, batches;

@@ -22,22 +22,36 @@ static xt_status kv_get(void *user, const char *key, size_t n, int timeout_ms, c
     return coll_get(user, key, n, timeout_ms, value, value_size);
 }
 
-static xt_status kv_put(void *user, const char *key, size_t n, const char *value, size_t value_size) { return coll_put(user, key, n, value, value_size); }
+static xt_status kv_put(void *user, const char *key, size_t n, const char *value, size_t value_size) {
+    return coll_put(user, key, n, value, value_size);
+}
 
 void lazy_check_finished(void) {
-    if (dev.client && !dev.finished && getpid() == dev.pid)
-        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors were not shown; end main with `return xt_finish();`");
+    if ((dev.client || lazy_left_open()) && !dev.finished && getpid() == dev.pid)
+        log_msg(XT_SEV_WARNING, "the program ended without xt_finish(): the last step may not have run, and its errors were not shown; end main with "
+                                "`return xt_finish();`");
 }
 
 /* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as xt_finish would. */
 static void at_exit(void) {
-    if (!dev.client || getpid() != dev.pid) return;
+    if (getpid() != dev.pid) return;
     lazy_check_finished();
-    if (!dev.finished || gettid() != getpid()) return; /* tensors belong to the thread that made them */
+    if (!dev.client || !dev.finished || gettid() != getpid()) return; /* tensors belong to the thread that made them */
     lazy_run_finish_hooks();
     lazy_free_owned();
     lazy_reset_thread();
     lazy_device_close();
+}
+
+static void watch_exit(void) {
+    atexit(at_exit);
+}
+
+/* From the first tensor on: a program that ends with its only step still open has lost that step and its errors. */
+void lazy_watch_exit(void) {
+    static pthread_once_t once = PTHREAD_ONCE_INIT;
+    pthread_once(&once, watch_exit);
+    dev.pid = getpid();
 }
 
 static xt_status open_device(device_client **out) {
@@ -63,10 +77,7 @@ xt_status lazy_device(device_client **out) {
             lazy_ctx *c = lazy_ctx_get();
             dev.where = c ? c->b.src : 0;
             dev.finished = false;
-            static bool registered;
-            if (!registered) atexit(at_exit);
-            registered = true;
-            dev.pid = getpid();
+            lazy_watch_exit();
         } else
             dev.client = NULL;
     }
@@ -88,7 +99,9 @@ void lazy_device_close(void) {
     pthread_mutex_unlock(&dev.lock);
 }
 
-void lazy_at_rest(void) { dev.finished = true; }
+void lazy_at_rest(void) {
+    dev.finished = true;
+}
 
 void lazy_at_finish(void (*fn)(void *), void *user) {
     pthread_mutex_lock(&dev.lock);

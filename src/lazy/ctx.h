@@ -50,7 +50,7 @@ typedef struct lazy_slot {
     struct {                  /* the two tensors that died here last, for messages */
         uint32_t generation;
         src_id made, died;
-        int64_t died_step;
+        int64_t died_step; /* -1: given back by xt_drop */
     } past[2];
     uint32_t next_free;
 } lazy_slot;
@@ -135,7 +135,7 @@ typedef struct lazy_ctx {
     size_t n_path, cap_path;
     int no_grad;
     xt_dtype autocast;
-    int64_t step, draws;
+    int64_t step, draws, seeded_step; /* draws: of this step, since xt_seed; seeded_step: the step of xt_seed */
     int64_t step_began_ns;
     bool in_boundary;
     bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
@@ -147,6 +147,8 @@ typedef struct lazy_ctx {
     size_t n_done, cap_done, cap_done_users, n_done_users;
 } lazy_ctx;
 
+void lazy_watch_exit(void);
+bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
 
 lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t);               /* NULL: none or dead */

@@ -117,6 +117,7 @@ bool lazy_drain(void);                          /* waits for everything started 
 /* Objects a program need not free: xt_finish does, newest first. Freeing one by hand disowns it. False without memory. */
 bool lazy_own(void *object, void (*free_fn)(void *));
 void lazy_disown(const void *object);
+bool lazy_owns(const void *object);             /* not freed yet: for those that hold what another may free */
 void lazy_free_owned(void);
 void lazy_run_finish_hooks(void);
 uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else 0 */

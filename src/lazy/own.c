@@ -14,6 +14,12 @@ bool lazy_own(void *object, void (*free_fn)(void *)) {
     return VEC_PUSH(items, n_items, cap_items, o);
 }
 
+bool lazy_owns(const void *object) {
+    for (size_t i = 0; i < n_items; i++)
+        if (items[i].object == object) return true;
+    return false;
+}
+
 void lazy_disown(const void *object) {
     for (size_t i = n_items; i-- > 0;)
         if (items[i].object == object) {

@@ -3,13 +3,12 @@
 
 #include <stdio.h>
 
-
 enum { MAX_VALUES = 16 };
 typedef struct line {
     char *pieces[MAX_VALUES + 1]; /* text before, between and after the values */
     double values[MAX_VALUES];
     bool have[MAX_VALUES];
-    atomic_int missing;           /* values that have not arrived, plus one for the call itself */
+    atomic_int missing; /* values that have not arrived, plus one for the call itself */
     int n;
 } line;
 typedef struct part {
@@ -22,8 +21,10 @@ static void settle(line *l) {
     flockfile(stdout); /* lines come from the caller's and from the reader thread */
     for (int i = 0; i <= l->n; i++) {
         fputs(l->pieces[i] ? l->pieces[i] : "", stdout);
-        if (i < l->n && l->have[i]) fprintf(stdout, "%g", l->values[i]);
-        else if (i < l->n) fputs("(no value)", stdout);
+        if (i < l->n && l->have[i])
+            fprintf(stdout, "%g", l->values[i]);
+        else if (i < l->n)
+            fputs("(no value)", stdout);
         base_free(l->pieces[i]);
     }
     fflush(stdout);
@@ -51,24 +52,46 @@ static void value_failed(void *user) {
 
 /* One conversion other than %t, formatted with its own argument. */
 static bool format_one(str *out, const char *spec, char conv, int longs, bool size, va_list *ap, const int *stars, int n_stars) {
-#define EMIT(value) (n_stars == 2 ? str_printf(out, spec, stars[0], stars[1], value) : n_stars == 1 ? str_printf(out, spec, stars[0], value) : str_printf(out, spec, value))
+#define EMIT(value)                                                                                                                                  \
+    (n_stars == 2   ? str_printf(out, spec, stars[0], stars[1], value)                                                                               \
+     : n_stars == 1 ? str_printf(out, spec, stars[0], value)                                                                                         \
+                    : str_printf(out, spec, value))
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 #pragma GCC diagnostic ignored "-Wformat-security"
     switch (conv) {
-    case 'd': case 'i':
-        if (size) EMIT(va_arg(*ap, size_t));
-        else if (longs >= 2) EMIT(va_arg(*ap, long long));
-        else if (longs == 1) EMIT(va_arg(*ap, long));
-        else EMIT(va_arg(*ap, int));
+    case 'd':
+    case 'i':
+        if (size)
+            EMIT(va_arg(*ap, size_t));
+        else if (longs >= 2)
+            EMIT(va_arg(*ap, long long));
+        else if (longs == 1)
+            EMIT(va_arg(*ap, long));
+        else
+            EMIT(va_arg(*ap, int));
         return true;
-    case 'u': case 'x': case 'X': case 'o':
-        if (size) EMIT(va_arg(*ap, size_t));
-        else if (longs >= 2) EMIT(va_arg(*ap, unsigned long long));
-        else if (longs == 1) EMIT(va_arg(*ap, unsigned long));
-        else EMIT(va_arg(*ap, unsigned));
+    case 'u':
+    case 'x':
+    case 'X':
+    case 'o':
+        if (size)
+            EMIT(va_arg(*ap, size_t));
+        else if (longs >= 2)
+            EMIT(va_arg(*ap, unsigned long long));
+        else if (longs == 1)
+            EMIT(va_arg(*ap, unsigned long));
+        else
+            EMIT(va_arg(*ap, unsigned));
         return true;
-    case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A': EMIT(va_arg(*ap, double)); return true;
+    case 'f':
+    case 'F':
+    case 'e':
+    case 'E':
+    case 'g':
+    case 'G':
+    case 'a':
+    case 'A': EMIT(va_arg(*ap, double)); return true;
     case 'c': EMIT(va_arg(*ap, int)); return true;
     case 's': EMIT(va_arg(*ap, const char *)); return true;
     case 'p': EMIT(va_arg(*ap, void *)); return true;
@@ -105,7 +128,8 @@ static bool split(const xt_src *src, const char *fmt, va_list *ap, line *l, xt_t
             l->pieces[l->n++] = base_strdup(str_cstr(&text));
             str_clear(&text);
         } else if (!*q || *q == 't' || !format_one(&text, spec, *q, longs, size, ap, stars, n_stars)) {
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_master_printf: '%s' is no conversion it knows, or there are more than %d %%t", spec, MAX_VALUES));
+            lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_master_printf: '%s' is no conversion it knows, or there are more than %d %%t", spec,
+                                 MAX_VALUES));
             str_free(&text);
             return false;
         }
@@ -141,8 +165,10 @@ static void *part_again(void *user) {
     part *of = user;
     model *m = (model *)((char *)(of - of->index) - offsetof(model, parts));
     part *p = m->now ? base_calloc(1, sizeof *p) : NULL;
-    if (p) *p = (part){m->now, of->index};
-    else if (m->now) settle(m->now);
+    if (p)
+        *p = (part){m->now, of->index};
+    else if (m->now)
+        settle(m->now);
     return p;
 }
 
@@ -179,6 +205,14 @@ void xt_master_printf_at(const xt_src *src, const char *fmt, ...) {
     bool ok = split(src, fmt, &ap, l, tensors);
     va_end(ap);
     int n = l->n;
+    for (int i = 0; ok && i < n; i++) {
+        const ir_type *t = lazy_type(tensors[i]);
+        if (!t || t->count == 1) continue; /* dead ones and errors tell their own story */
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
+                             "xt_master_printf: %%t prints a tensor of one element, and this one has %lld; print its sum or mean, or use xt_read",
+                             (long long)t->count));
+        ok = false;
+    }
     if (!ok || silent) {
         for (int i = 0; ok && i < n; i++) lazy_request_value(src, "xt_master_printf", tensors[i], NULL, NULL, NULL);
         free_pieces(l->pieces, n);

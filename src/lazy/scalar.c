@@ -100,8 +100,12 @@ static uint64_t seed(void) {
 }
 
 void xt_seed(uint64_t s) {
+    lazy_ctx *c = lazy_ctx_get();
     run_seed = s;
     seed_known = true;
+    if (!c) return;
+    c->draws = 0; /* the same seed gives the same draws again, from the next one on */
+    c->seeded_step = c->step;
 }
 
 uint64_t lazy_seed(void) { return seed(); }
@@ -115,7 +119,7 @@ void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw) {
     p->now.u[at] = (uint32_t)s;
     p->now.u[at + 1] = (uint32_t)(s >> 32);
     p->now.u[at + 2] = draw;
-    p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step);
+    p->now.u[at + 3] = (uint32_t)(draw_step_plus_1 ? draw_step_plus_1 - 1 : c->step - c->seeded_step);
 }
 
 xt_tensor lazy_rng_key(const xt_src *src) {

@@ -36,7 +36,9 @@ static void ctx_free(void *p) {
     if (this_ctx == c) this_ctx = NULL;
 }
 
-static void make_key(void) { pthread_key_create(&ctx_key, ctx_free); }
+static void make_key(void) {
+    pthread_key_create(&ctx_key, ctx_free);
+}
 
 lazy_ctx *lazy_ctx_get(void) {
     if (this_ctx) return this_ctx;
@@ -56,6 +58,7 @@ lazy_ctx *lazy_ctx_get(void) {
         return NULL;
     }
     this_ctx = c;
+    lazy_watch_exit();
     pthread_setspecific(ctx_key, c);
     return c;
 }
@@ -141,8 +144,10 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
         s->persistent = false;
     }
     s->next_free = 0;
-    if (c->n_free) c->slots[c->free_tail].next_free = i;
-    else c->free_head = i;
+    if (c->n_free)
+        c->slots[c->free_tail].next_free = i;
+    else
+        c->free_head = i;
     c->free_tail = i;
     c->n_free++;
     if (lazy_slot_of(c, grad)) lazy_slot_free(c, grad.slot, died);
@@ -151,24 +156,40 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
     char made[256], died[256];
     if (t.slot == 0) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed", what));
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the tensor is none ({0}): it was never made, or the call that should have made it failed",
+                             what));
         return;
     }
-    if (t.slot < c->n_slots)
-        for (int k = 0; k < 2; k++)
-            if (c->slots[t.slot].past[k].generation == t.generation) {
-                lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                                     "%s: this tensor is dead: made at %s, it died at %s when step %lld ended; call xt_keep on it to use it in later steps",
-                                     what, src_text(c->slots[t.slot].past[k].made, made, sizeof made),
-                                     src_text(c->slots[t.slot].past[k].died, died, sizeof died), (long long)c->slots[t.slot].past[k].died_step));
-                return;
-            }
-    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s: this tensor is dead (its step ended long ago), or belongs to another thread; call xt_keep on it to use it in later steps", what));
+    for (int k = 0; t.slot < c->n_slots && k < 2; k++) {
+        if (c->slots[t.slot].past[k].generation != t.generation) continue;
+        int64_t step = c->slots[t.slot].past[k].died_step;
+        src_text(c->slots[t.slot].past[k].made, made, sizeof made);
+        src_text(c->slots[t.slot].past[k].died, died, sizeof died);
+        if (step < 0)
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                                 "%s: this tensor is dead: made at %s, it died at %s, where xt_drop took back its xt_keep; drop it after its last "
+                                 "use, or call xt_keep on it again before",
+                                 what, made, died));
+        else
+            lazy_fail(
+                status_new(XT_FAILED_PRECONDITION, src,
+                           "%s: this tensor is dead: made at %s, it died at %s when step %lld ended; call xt_keep on it to use it in later steps",
+                           what, made, died, (long long)step));
+        return;
+    }
+    lazy_fail(status_new(
+        XT_FAILED_PRECONDITION, src,
+        "%s: this tensor is dead (its step ended long ago), or belongs to another thread; call xt_keep on it to use it in later steps", what));
+}
+
+bool lazy_left_open(void) {
+    return this_ctx && (this_ctx->error || this_ctx->n_step_slots || this_ctx->n_requests);
 }
 
 /* --- the public side ------------------------------------------------------------------------------------------------------------------ */
-bool xt_is_none(xt_tensor t) { return t.slot == 0; }
+bool xt_is_none(xt_tensor t) {
+    return t.slot == 0;
+}
 
 bool xt_is_error(xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
@@ -177,7 +198,9 @@ bool xt_is_error(xt_tensor t) {
     return !s || s->failed;
 }
 
-bool lazy_is_error(xt_tensor t) { return xt_is_error(t); }
+bool lazy_is_error(xt_tensor t) {
+    return xt_is_error(t);
+}
 
 xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
     lazy_ctx *c = lazy_ctx_get();
@@ -201,6 +224,7 @@ void xt_drop_at(const xt_src *src, xt_tensor t) {
     if (c->tape && c->tape->in_fn && t.slot < c->tape->n_entry && c->tape->entry[t.slot].live && c->tape->entry[t.slot].generation == t.generation)
         lazy_tape_volatile(c, src_intern(src), "the function drops a tensor that is not its own");
     lazy_slot_free(c, t.slot, src_intern(src));
+    c->slots[t.slot].past[0].died_step = -1;
 }
 
 const ir_type *lazy_type(xt_tensor t) {

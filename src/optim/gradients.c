@@ -33,7 +33,17 @@ bool gradients_of_module(const xt_module *m, gradients *g) {
     return true;
 }
 
+/* A module may be freed before its optimizer; what is left then is good for xt_optimizer_free only. */
+static bool has_module(const xt_optimizer *o) {
+    if (lazy_owns(o->net)) return true;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL,
+                         "%s: the module of this optimizer was freed, or belongs to another thread; free the optimizer first, or after its last step",
+                         o->kind->name));
+    return false;
+}
+
 bool gradients_get(xt_optimizer *o, gradients *g) {
+    if (!has_module(o)) return false;
     if (!gradients_of_module(o->net, g)) return false;
     bool frozen = false;
     for (size_t i = 0; i < o->n_groups; i++) frozen = frozen || o->groups[i].frozen;
@@ -139,6 +149,7 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
 void xt_zero_grad_at(const xt_src *src, xt_optimizer *o) {
     if (!o) return;
     lazy_begin(src);
+    if (!has_module(o)) return;
     for (int i = 0; i < xt_module_tensors(o->net); i++) lazy_set_grad(xt_module_tensor(o->net, i), (xt_tensor){0});
     o->reduced = o->unscaled = false;
 }

@@ -72,6 +72,76 @@ int main(void) {
 }
 C
 check "backward after a read is right" [ $? = 0 ]
+run_c unfinished <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    xt_add(xt_zeros(XT_F32, 2, 3), xt_zeros(XT_F32, 4));
+    return 0;
+}
+C
+check "also when nothing was ever run" grep -q 'ended without xt_finish' "$tmp/out"
+run_c dropped <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    xt_tensor t = xt_keep(xt_ones(XT_F32, 2));
+    xt_mark_step();
+    xt_drop(t);
+    xt_sum(t);
+    return xt_finish();
+}
+C
+check "a dropped tensor is said to be dropped" grep -q 'dropped.c:6.*made at .*dropped.c:3.*died at .*dropped.c:5, where xt_drop took back its xt_keep' "$tmp/out"
+run_c vector <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    xt_master_printf("%t\n", xt_ones(XT_F32, 3));
+    return xt_finish();
+}
+C
+check "%t wants one element" grep -q 'vector.c:3: xt_master_printf: %t prints a tensor of one element, and this one has 3' "$tmp/out"
+run_c freed <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "a", x, 3);
+}
+int main(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *o = xt_sgd(m, .lr = 0.1);
+    xt_backward(xt_mean(xt_forward(m, xt_ones(XT_F32, 2, 4))));
+    xt_optimizer_step(o);
+    xt_mark_step();
+    xt_module_free(m);
+    xt_optimizer_step(o);
+    return xt_finish();
+}
+C
+check "exit code 1" [ $? = 1 ]
+check "an optimizer without its module" grep -q 'the module of this optimizer was freed' "$tmp/out"
+run_c none <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    xt_loader *l = xt_loader_new(NULL, .batch = 2);
+    for (xt_batch b; xt_next(l, &b);) {}
+    return xt_finish();
+}
+C
+check "a loader without a dataset" grep -q 'xt_loader_new: the dataset is NULL' "$tmp/out"
+run_c seeds <<'C'
+#include <xtrain/xtrain.h>
+int main(void) {
+    float first = 0, x;
+    for (int i = 0; i < 4; i++) {
+        xt_seed(7);
+        xt_tensor a = xt_rand(XT_F32), b = xt_rand(XT_F32);
+        if (xt_item(a) == xt_item(b) || !xt_read(a, &x, sizeof x) || (i && x != first)) return 3;
+        first = x;
+        if (i > 1) xt_mark_step();
+    }
+    return xt_finish();
+}
+C
+check "the same seed gives the same draws again" [ $? = 0 ]
 run_c plain <<'C'
 #include <xtrain/xtrain.h>
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
