@@ -5,7 +5,8 @@
  *  - Strings are UTF-8 and NUL-terminated; a `const char *` argument is copied unless the comment says it is kept.
  *  - `X_create`/`X_new` give a handle that is yours, a getter gives one that is borrowed, `release`/`free` accept NULL.
  *  - Nothing in the library exits, aborts or prints on a user's error; messages go through xt_set_sink's sink.
- *  - Option structs start with `struct_size`; the macros fill it. Zero in any other field means the documented default. */
+ *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0 means this header's. Zero in any
+ *    other field means the documented default. */
 #ifndef XTRAIN_BASE_H
 #define XTRAIN_BASE_H
 

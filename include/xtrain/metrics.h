@@ -94,7 +94,7 @@ XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor 
 #define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);
-XT_API void xt_log_every_n_steps(int64_t n);         /* plain loops: row period in optimizer steps (default 50) */
+XT_API void xt_log_every_n_steps(int64_t n);         /* plain loops: row period in steps of the loop that hold an optimizer step, of however many optimizers (default 50) */
 
 #ifdef __cplusplus
 }
