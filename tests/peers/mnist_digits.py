@@ -32,12 +32,20 @@ class Net(nn.Module):
         return F.log_softmax(self.fc2(F.relu(self.fc1(x.flatten(1)))), 1)
 
 
-def pytorch(folder, dtype, mkldnn):
+def one_ulp(state, seed):
+    """The weights, each moved to the next float above or below."""
+    g = torch.Generator().manual_seed(seed)
+    far = {k: torch.where(torch.rand(v.shape, generator=g) < 0.5, 9.0, -9.0) for k, v in state.items() if k.endswith("weight") and not k.startswith("bn")}
+    return {k: torch.nextafter(v, far[k]) if k in far else v for k, v in state.items()}
+
+
+def pytorch(folder, dtype, mkldnn, seed=None):
     torch.backends.mkldnn.enabled = mkldnn
     x = torch.from_numpy(np.fromfile(folder + "/x.bin", np.float32).reshape(-1, BATCH, 1, 28, 28)).to(dtype)
     y = torch.from_numpy(np.fromfile(folder + "/y.bin", np.int64).reshape(-1, BATCH))
     net = Net()
-    net.load_state_dict(load_file(folder + "/init.safetensors"))
+    state = load_file(folder + "/init.safetensors")
+    net.load_state_dict(state if seed is None else one_ulp(state, seed))
     net.to(dtype)
     sgd = torch.optim.SGD(net.parameters(), lr=0.01, momentum=0.5)
     losses = []
@@ -63,7 +71,10 @@ with tempfile.TemporaryDirectory() as folder:
     out = subprocess.run(["./run", digits], cwd=folder, check=True, capture_output=True, text=True, env=dict(os.environ, XT_SUMMARY="off")).stdout
     ours = np.array([float(v) for v in out.split()])
     plain, without, exact = pytorch(folder, torch.float32, True), pytorch(folder, torch.float32, False), pytorch(folder, torch.float64, True)
+    moved = [pytorch(folder, torch.float32, True, seed) for seed in range(4)]
 compare("xtrain, PyTorch", ours, plain)
 compare("PyTorch, PyTorch without oneDNN", plain, without)
 compare("PyTorch, PyTorch f64", plain, exact)
 compare("xtrain, PyTorch f64", ours, exact)
+for m in moved:
+    compare("PyTorch, weights moved by one ulp; PyTorch f64", m, exact)
