@@ -17,7 +17,7 @@ static const char usage[] =
     "(check.expect_eq, check.expect_almost_eq, ..., as ops or as custom calls) are checked; a failed one is exit 1.\n";
 
 typedef struct run_opts {
-    const char *program, *args, *output_dir, *device, *print;
+    const char *program, *args, *output_dir, *device, *print, *dump;
     cli_list inputs, expects;
     double rtol, atol;
     bool json;
@@ -197,6 +197,7 @@ static int run(int argc, char **argv) {
         {"--rtol", CLI_DOUBLE, &o.rtol, "X", "relative tolerance of --expect (default by type: f32 1e-5, f64 1e-12)"},
         {"--atol", CLI_DOUBLE, &o.atol, "X", "absolute tolerance of --expect (the same defaults)"},
         {"--print", CLI_STRING, &o.print, "FORM", "print the program instead of running it: pretty or generic"},
+        {"--dump", CLI_STRING, &o.dump, "DIR", "write the program after each pass of the CPU compiler, and its plans, into DIR (as XT_DUMP=DIR)"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
     int n;
@@ -211,6 +212,7 @@ static int run(int argc, char **argv) {
         free(v);
         return code - 1;
     }
+    if (o.dump) setenv("XT_DUMP", o.dump, 1); /* before the plugin reads it */
     xt_program *p = NULL;
     xt_status s = xt_program_load(o.program, &p);
     code = s ? cli_fail_status("run", s) : run_program(&o, p);

@@ -220,10 +220,16 @@ static void fill_stats(cpu_exec *e) {
     e->stats = s;
 }
 
-xt_status cpu_plan_assign(cpu_exec *e) {
-    lifetimes(&e->plan);
-    take_over(e);
-    share(&e->plan);
+xt_status cpu_plan_assign(cpu_exec *e, bool reuse) {
+    cpu_plan *p = &e->plan;
+    lifetimes(p);
+    if (reuse) {
+        take_over(e);
+        share(p);
+    } else {
+        for (size_t i = 0; i < p->n_slots; i++)
+            if (p->slots[i].kind == CPU_SLOT_TEMP && p->slots[i].first != CPU_NONE) p->slots[i].first = 0, p->slots[i].last = (uint32_t)p->n_thunks;
+    }
     XT_TRY(offsets(&e->plan));
     XT_TRY(find_peak(&e->plan));
     fill_stats(e);

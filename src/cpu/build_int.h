@@ -42,6 +42,7 @@ struct cpu_builder {
     group *groups;
     size_t n_groups, cap_groups;
     uint32_t *ordinals; /* [ir_op.user - 1]: position of main's ops in the text */
+    bool kernels_on, fuse_on; /* XT_PASSES */
 };
 
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */

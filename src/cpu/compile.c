@@ -72,6 +72,17 @@ static void report_partitioning(const pass_ctx *c) {
     str_free(&text);
 }
 
+static xt_status inline_stage(cpu_exec *e) {
+    e->passes->stage++;
+    if (!pass_is_on("inline")) return NULL;
+    XT_TRY(status_context(cpu_inline(e->module, e->main), "stage inline"));
+    if (e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "after stage inline"));
+    str text = STR_INIT;
+    if (pass_dump_wanted() && !ir_print(e->module, IR_PRINT_LOC_SOURCE, &text)) pass_dump(e->passes, e->module->name, "inline", "mlir", &text);
+    str_free(&text);
+    return NULL;
+}
+
 static xt_status make(cpu_exec *e, const char *text, size_t n) {
     XT_TRY(ir_parse(text, n, "program", &e->module));
     XT_TRY(ir_verify(e->module));
@@ -80,13 +91,16 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     passes.partitions = e->opts.num_partitions;
     XT_TRY(pass_optimize(&passes, e->module));
     report_partitioning(&passes);
-    XT_TRY(cpu_inline(e->module, e->main));
+    e->passes = &passes;
+    XT_TRY(inline_stage(e));
     e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
     if (e->opts.num_partitions > 1) e->coll_tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}).lo | 1;
-    return cpu_plan_make(e);
+    xt_status s = cpu_plan_make(e);
+    e->passes = NULL;
+    return s;
 }
 
 /* XT_DUMP: the plan beside the other stages' texts; a dump that cannot be written is no reason to fail. */

@@ -80,6 +80,7 @@ typedef struct cpu_plan {
 
 struct cpu_exec {
     ir_module *module; /* after the passes; thunks point into it */
+    struct pass_ctx *passes; /* while it is compiled: numbers of dumps, whether to verify */
     ir_func *main;
     str text; /* text of `module`, made when first asked for */
     pthread_mutex_t text_lock;
@@ -138,10 +139,13 @@ extern const cpu_lower_fn cpu_lower[OP_COUNT]; /* lower.c */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
 xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
+/* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */
+xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
 void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
 bool cpu_is_fused(const cpu_kernel *k); /* group.c: a loop over elements, without effects but its results */
 xt_status cpu_plan_schedule(cpu_exec *e); /* schedule.c: thunks in an order that needs less memory */
-xt_status cpu_plan_assign(cpu_exec *e); /* buffers.c: lifetimes, sharing, offsets */
+/* buffers.c: lifetimes, sharing, offsets; without `reuse` every slot has memory of its own */
+xt_status cpu_plan_assign(cpu_exec *e, bool reuse);
 void cpu_exec_settle(cpu_exec *e); /* exec.c: what running needs to know of a finished plan */
 void cpu_plan_free(cpu_plan *p);
 void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */

@@ -6,6 +6,8 @@
 static dnnl_engine_t engine;
 static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
 static void engine_make(void) {
+    /* oneDNN follows XT_CPU_FEATURES unless ONEDNN_MAX_CPU_ISA says more; it has no level below SSE4.1. */
+    if (env_get("XT_CPU_FEATURES") && simd_level() < 2) dnnl_set_max_cpu_isa(simd_level() == 1 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
     if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = NULL;
 }
 dnnl_engine_t dnnl_util_engine(void) {

@@ -120,7 +120,7 @@ xt_status group_join(cpu_builder *b, const ir_op *op) {
         if (g == target) continue;
         group *h = &b->groups[g];
         if (target == CPU_NONE) {
-            if (h->n >= GROUP_MAX_OPS || h->inputs + op->n_in > GROUP_MAX_INPUTS) {
+            if (!b->fuse_on || h->n >= GROUP_MAX_OPS || h->inputs + op->n_in > GROUP_MAX_INPUTS) {
                 XT_TRY(group_emit(b, g));
                 outside++;
             } else {

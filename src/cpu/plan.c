@@ -2,6 +2,7 @@
  * (group.c), asks the lowering table for the rest and lets the interpreter's code run what nobody takes. */
 #include "cpu/build_int.h"
 #include "cpu/kernel_coll.h"
+#include "pass/pass.h"
 
 #define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
 
@@ -301,7 +302,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     }
     if (group_can_take(op)) return group_join(b, op);
     bool done = false;
-    if (cpu_lower[op->code]) XT_TRY(cpu_lower[op->code](b, op, &done));
+    if (cpu_lower[op->code] && b->kernels_on) XT_TRY(cpu_lower[op->code](b, op, &done));
     return done ? NULL : cpu_lower_interp(b, op, &done);
 }
 
@@ -419,13 +420,30 @@ static xt_status number(cpu_builder *b) {
     return NULL;
 }
 
+/* A stage of planning is done: checks the plan and writes it where dumps go. */
+static xt_status stage_done(cpu_exec *e, const char *name, bool assigned) {
+    pass_ctx *c = e->passes;
+    if (!c) return NULL;
+    c->stage++;
+    if (c->verify) XT_TRY(status_context(cpu_plan_verify(e, assigned), "after stage %s", name));
+    if (!pass_dump_wanted()) return NULL;
+    str text = STR_INIT;
+    cpu_plan_print(e, &text);
+    pass_dump(c, e->module->name, name, "plan", &text);
+    str_free(&text);
+    return NULL;
+}
+
 xt_status cpu_plan_make(cpu_exec *e) {
-    cpu_builder b = {.exec = e, .plan = &e->plan};
+    cpu_builder b = {.exec = e, .plan = &e->plan, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
     xt_status s = number(&b);
     if (!s) s = needs_interpreter(e->main->body) ? whole_program(&b) : walk(&b);
+    if (!s) s = stage_done(e, "fuse", false);
     if (!s) cpu_plan_donations(e);
-    if (!s) s = cpu_plan_schedule(e);
-    if (!s) s = cpu_plan_assign(e);
+    if (!s && pass_is_on("schedule")) s = cpu_plan_schedule(e);
+    if (!s) s = stage_done(e, "schedule", false);
+    if (!s) s = cpu_plan_assign(e, pass_is_on("buffers"));
+    if (!s) s = stage_done(e, "buffers", true);
     if (!s) cpu_exec_settle(e);
     for (size_t i = 0; i < b.n_groups; i++) base_free(b.groups[i].ops);
     base_free(b.groups);

@@ -120,6 +120,7 @@ extern const simd_ops simd_base;
 #if defined(__x86_64__)
 extern const simd_ops simd_avx2, simd_avx512;
 #endif
-const simd_ops *simd_get(void); /* the best this machine runs */
+const simd_ops *simd_get(void); /* the best this machine runs, or what XT_CPU_FEATURES allows */
+int simd_level(void); /* of that: 0 base, 1 avx2, 2 avx512 */
 
 #endif

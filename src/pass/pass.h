@@ -1,6 +1,8 @@
 /* Passes over a module and the runner. A pass is one file: `opt_*` improves, `lower_*` removes something; its row in passes.def says what it
  * needs and keeps. A pass changes the module in place, sets c->changed when it did, and leaves it valid: the runner verifies after each pass
- * when c->verify is set, and writes the text after each into the folder of XT_DUMP.
+ * when c->verify is set, and writes the text after each that changed something into the folder of XT_DUMP as NAME.PROGRAM.NN.PASS.mlir.
+ * XT_PASSES=-opt_cse,-fuse leaves passes out (-all: every one; +NAME: that one again); XT_DEBUG=passes verifies in every build and logs what
+ * each pass did.
  *
  *     pass_ctx c = PASS_CTX_INIT;
  *     XT_TRY(pass_optimize(&c, m));
@@ -50,6 +52,14 @@ extern const size_t pass_row_count;
 xt_status pass_lower_chlo(ir_module *m);
 
 const pass_row *pass_find(const char *name); /* NULL when there is none */
+/* The names of everything that can be switched off: the passes, then the CPU compiler's stages. */
+extern const char *const pass_switch_names[];
+extern const size_t pass_switch_count;
+bool pass_is_on(const char *name); /* by XT_PASSES */
+xt_status pass_check_switches(void); /* XT_PASSES names something that is no pass: the message lists those there are */
+/* Writes `text` as the next stage's dump, for stages that do not work on a module; `extension` is "mlir" or "plan". */
+bool pass_dump_wanted(void);
+void pass_dump(pass_ctx *c, const char *name, const char *stage, const char *extension, const str *text);
 xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m);
 /* A program with dynamic dims, and the same made static for inputs of these types; inputs' values (`data` may be NULL) tell shapes that are made
  * of them. What still depends on data is an error. Calls are inlined; functions that `entry` does not reach stay as they are. */
