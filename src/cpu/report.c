@@ -112,6 +112,36 @@ static int dearer_first(const void *a, const void *b) {
     return x->thunk < y->thunk ? -1 : x->thunk > y->thunk;
 }
 
+/* Totals of the fastest runs by kernel, dearest first: hundreds of small thunks may outweigh the ones that are listed. */
+static void profile_by_kernel(const cpu_plan *p, const cost *costs, int64_t total, str *out) {
+    enum { MOST_KERNELS = 32 };
+    struct {
+        const char *name;
+        size_t n;
+    } kinds[MOST_KERNELS];
+    cost sums[MOST_KERNELS];
+    uint32_t n = 0;
+    for (size_t k = 0; k < p->n_thunks; k++) {
+        const char *name = p->thunks[costs[k].thunk].kernel->name;
+        uint32_t i = 0;
+        while (i < n && strcmp(kinds[i].name, name)) i++;
+        if (i == MOST_KERNELS) continue;
+        if (i == n) {
+            kinds[n].name = name;
+            kinds[n].n = 0;
+            sums[n] = (cost){0, n};
+            n++;
+        }
+        kinds[i].n++;
+        sums[i].ns += costs[k].ns;
+    }
+    qsort(sums, n, sizeof *sums, dearer_first);
+    str_append(out, "by kernel:\n");
+    for (uint32_t i = 0; i < n; i++)
+        str_printf(out, "%9.3f ms %5.1f%%  %-20s %zu thunks\n", (double)sums[i].ns / 1e6, total ? 100.0 * (double)sums[i].ns / (double)total : 0,
+                   kinds[sums[i].thunk].name, kinds[sums[i].thunk].n);
+}
+
 void cpu_report_profile(const cpu_exec *e) {
     const cpu_plan *p = &e->plan;
     int64_t runs = e->runs, total = 0;
@@ -138,6 +168,7 @@ void cpu_report_profile(const cpu_exec *e) {
         str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s\n", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0,
                    th->kernel->name, name, us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
     }
+    profile_by_kernel(p, costs, total, &s);
     log_raw(XT_SEV_INFO, str_cstr(&s), s.len);
     str_free(&s);
     base_free(costs);
