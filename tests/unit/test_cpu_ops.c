@@ -9,6 +9,17 @@ typedef struct row {
 #define F(args, results, body) "func.func @main(" args ") -> (" results ") {\n" body "}\n"
 
 static const row rows[] = {
+    {"mixed precision: a transposed, converted weight and its gradient",
+     F("%x: tensor<6x5xf32>, %w: tensor<7x5xf32>, %g: tensor<6x7xf32>", "tensor<6x7xf32>, tensor<7x5xf32>",
+       "%0 = stablehlo.convert %x : (tensor<6x5xf32>) -> tensor<6x5xbf16>\n%1 = stablehlo.transpose %w, dims = [1, 0] : (tensor<7x5xf32>) -> tensor<5x7xf32>\n"
+       "%2 = stablehlo.convert %1 : (tensor<5x7xf32>) -> tensor<5x7xbf16>\n"
+       "%3 = stablehlo.dot_general %0, %2, contracting_dims = [1] x [0] : (tensor<6x5xbf16>, tensor<5x7xbf16>) -> tensor<6x7xbf16>\n"
+       "%4 = stablehlo.convert %3 : (tensor<6x7xbf16>) -> tensor<6x7xf32>\n%5 = stablehlo.convert %g : (tensor<6x7xf32>) -> tensor<6x7xbf16>\n"
+       "%6 = stablehlo.dot_general %5, %0, contracting_dims = [0] x [0] : (tensor<6x7xbf16>, tensor<6x5xbf16>) -> tensor<7x5xbf16>\n"
+       "%7 = stablehlo.transpose %6, dims = [1, 0] : (tensor<7x5xbf16>) -> tensor<5x7xbf16>\n%8 = stablehlo.convert %7 : (tensor<5x7xbf16>) -> tensor<5x7xf32>\n"
+       "%9 = stablehlo.transpose %8, dims = [1, 0] : (tensor<5x7xf32>) -> tensor<7x5xf32>\n%10 = stablehlo.subtract %w, %9 : tensor<7x5xf32>\n"
+       "return %4, %10 : tensor<6x7xf32>, tensor<7x5xf32>\n"),
+     0.02 /* products in bf16 round once more or less */},
     {"elementwise chain",
      F("%a: tensor<3x5xf32>, %b: tensor<3x5xf32>", "tensor<3x5xf32>",
        "%0 = stablehlo.add %a, %b : tensor<3x5xf32>\n%1 = stablehlo.multiply %0, %a : tensor<3x5xf32>\n%2 = stablehlo.exponential %1 : "

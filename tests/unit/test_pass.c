@@ -186,6 +186,35 @@ static void simplify_joins_broadcasts_and_transposes(void **state) {
           " %b = stablehlo.transpose %x, dims = [2, 0, 1] : (tensor<2x3x4xf32>) -> tensor<4x2x3xf32>\n return %b : tensor<4x2x3xf32>\n}\n");
 }
 
+#define H "tensor<2x3xbf16>"
+#define HT "tensor<3x2xbf16>"
+static void layout_lets_transposes_meet(void **state) {
+    (void)state;
+    /* Between two transposes a conversion: all that stays is the conversion. */
+    check_body("opt_layout opt_dce", false,
+               F " {\n %b = stablehlo.convert %x : (" F ") -> " H "\n %t = stablehlo.transpose %b, dims = [1, 0] : (" H ") -> " HT
+                 "\n %c = stablehlo.convert %t : (" HT ") -> tensor<3x2xf32>\n %u = stablehlo.transpose %c, dims = [1, 0] : (tensor<3x2xf32>) -> " F
+                 "\n return %u : " F,
+               F " {\n %b = stablehlo.convert %x : (" F ") -> " H "\n %c = stablehlo.convert %b : (" H ") -> " F "\n return %c : " F);
+    /* A loop that reads the conversion would have to transpose the result instead of the operand. */
+    const char *loop = "tensor<3x2xbf16> {\n %t = stablehlo.transpose %x, dims = [1, 0] : (" F ") -> tensor<3x2xf32>\n %b = stablehlo.convert %t : (tensor<3x2xf32>) -> " HT
+                       "\n %n = stablehlo.negate %b : " HT "\n return %n : " HT;
+    check_body("opt_layout opt_dce", false, loop, loop);
+}
+
+static void layout_adds_a_scatter_into_its_addend(void **state) {
+    (void)state;
+#define SCATTER(into) "\"stablehlo.scatter\"(" into ", %k, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], " \
+    "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 1>, unique_indices = false}> ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n" \
+    " %s = stablehlo.add %a, %b : tensor<f32>\n stablehlo.return %s : tensor<f32>\n}) : (" F ", tensor<4xi64>, tensor<4x3xf32>) -> " F "\n"
+#define OPERANDS "%k = stablehlo.constant dense<[0, 1, 0, 1]> : tensor<4xi64>\n %u = stablehlo.constant dense<1.5> : tensor<4x3xf32>\n"
+    check_body("opt_layout opt_dce", false,
+               F " {\n %z = stablehlo.constant dense<0.0> : " F "\n" OPERANDS " %c = " SCATTER("%z") " %r = stablehlo.add %x, %c : " F "\n return %r : " F,
+               F " {\n " OPERANDS " %c = " SCATTER("%x") " return %c : " F);
+    const char *ones = F " {\n %z = stablehlo.constant dense<1.0> : " F "\n" OPERANDS " %c = " SCATTER("%z") " %r = stablehlo.add %x, %c : " F "\n return %r : " F;
+    check_body("opt_layout opt_dce", false, ones, ones);
+}
+
 static void calls_are_inlined_innermost_first(void **state) {
     (void)state;
     check("lower_call opt_dce", false,
@@ -294,6 +323,8 @@ int main(void) {
         cmocka_unit_test(simplify_shapes),
         cmocka_unit_test(simplify_keeps_conversions_that_round),
         cmocka_unit_test(simplify_joins_broadcasts_and_transposes),
+        cmocka_unit_test(layout_lets_transposes_meet),
+        cmocka_unit_test(layout_adds_a_scatter_into_its_addend),
         cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
         cmocka_unit_test(inlining_has_a_budget),
