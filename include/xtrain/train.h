@@ -39,9 +39,10 @@ typedef struct xt_trainer_opts {
     int64_t accumulate_grad_batches; /* 0 = 1 */
     int64_t log_every_n_steps;       /* optimizer steps; 0 = 50 */
     int64_t log_every_n_batches;     /* micro-batches; 0 = unused; must be a multiple of accumulate_grad_batches */
-    int64_t limit_train_batches, limit_val_batches; /* 0 = all */
+    /* Batches of one pass: a whole number; below 1: that share of the pass (0.25); 0 = all. */
+    double limit_train_batches, limit_val_batches;
     int64_t val_every_n_epochs;      /* 0 = 1 */
-    int64_t val_every_n_batches;     /* 0 = at the epoch's end */
+    int64_t val_every_n_batches;     /* of the epoch; 0 = at the epoch's end */
     double gradient_clip_val;        /* 0 = off; norm of all gradients, after averaging */
     const char *precision;           /* "fp32" (default; "32"), "bf16" ("bf16-mixed"), "16-mixed" ("fp16": f16 with a loss scaler) */
     const char *run_name;            /* folder under runs/; NULL = "default" */
@@ -54,6 +55,19 @@ typedef struct xt_trainer_opts {
     const char *resume;              /* checkpoint to continue from; "last" = newest of the run */
     uint64_t seed;                   /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
     const char *gradient_clip_algorithm; /* "norm" (default), "value" */
+    double limit_test_batches, limit_predict_batches; /* as above, of xt_test and xt_predict */
+    /* When to validate, with its unit: "2epochs", "0.25epochs" (four times an epoch), "100steps" (optimizer steps, over epochs), "200batches" (micro-
+     * batches, over epochs), "10min" (of wall time; several ranks go by rank 0's clock). NULL = val_every_n_epochs. Not together with val_every_n_*. */
+    const char *val_every;
+    int64_t min_epochs, min_steps;   /* a wish to stop (early stopping, xt_trainer_stop, max_time) waits for both; 0 = none */
+    const char *max_time;            /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS": stops after so much training time, kept over a resume; NULL = no limit */
+    int64_t fast_dev_run;            /* n: a smoke run of n batches of training, validation and test, without logs, checkpoints and early stopping; 0 = off */
+    double overfit_batches;          /* trains and validates on the first n batches (or that share), unshuffled, to see whether the model can learn them; 0 = off */
+    int64_t num_sanity_val_steps;    /* batches of validation_step before the first training batch, whose values are thrown away: a mistake in it shows at
+                                      * once; -1 = all; 0 = none (the default: an execution less; Lightning runs 2) */
+    const char *signals;             /* signals that save a checkpoint after the optimizer step under way and end the fit, which then gives 128 + the signal's
+                                      * number: comma list of TERM, INT, HUP, USR1, USR2; NULL = "TERM", and under SLURM USR1 too, which asks SLURM to
+                                      * requeue the job; "" = none */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
@@ -135,6 +149,9 @@ typedef struct xt_model_checkpoint_opts {
     const char *dirpath;   /* NULL = the run's checkpoints/ */
     const char *filename;  /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
     int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation, or each epoch when there is none */
+    xt_switch background;  /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the fit at the next
+                            * save. xt_fit returns when all files are complete */
+    const char *every_time; /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
 } xt_model_checkpoint_opts;
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o);

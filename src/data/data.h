@@ -27,6 +27,8 @@ xt_dataset *data_fail(xt_status s, xt_dataset *over);
 xt_dataset *data_make(xt_dataset_desc d);
 /* All fields of sample i; fields[k] NULL = not wanted. */
 xt_status data_get(xt_dataset *d, int64_t i, void *const *fields);
+/* From the next epoch on the samples come in their own order (a trainer's overfit_batches). */
+void loader_set_sequential(xt_loader *l);
 /* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew with each sample. */
 void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample);
 void data_draw_end(void);

@@ -256,6 +256,12 @@ void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     l->next = batch < 0 ? 0 : batch;
 }
 
+void loader_set_sequential(xt_loader *l) {
+    if (!l) return;
+    loader_stop(l);
+    l->o.shuffle = XT_OFF;
+}
+
 xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tensor mask) {
     xt_tensor m = mask;
     int64_t each = 1; /* values of one sample */

@@ -53,13 +53,15 @@ void log_window_begin(void) {
 bool log_knows(log_stage s, const char *name) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n; i++)
-        if (strcmp(e->sets[s].metrics[i].name, name) == 0) return true;
+        if (strcmp(e->sets[s].metrics[i].name, name) == 0 && !e->sets[s].metrics[i].restored) return true;
     return false;
 }
 
 void log_append_names(log_stage s, str *out) {
     log_engine *e = log_engine_peek();
-    for (size_t i = 0; e && i < e->sets[s].n; i++) str_printf(out, "%s%s", i ? ", " : "", e->sets[s].metrics[i].name);
+    size_t before = out->len;
+    for (size_t i = 0; e && i < e->sets[s].n; i++)
+        if (!e->sets[s].metrics[i].restored) str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
 }
 
 void log_epoch_begin(log_stage s) {
@@ -89,6 +91,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
+        if (m->restored && m->count == count) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, false};
         if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist) {
             char at[256];
             lazy_fail(status_new(XT_INVALID_ARGUMENT, src,

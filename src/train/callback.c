@@ -53,6 +53,11 @@ static bool has(const xt_trainer *t, const xt_callback_desc *kind) {
     return false;
 }
 
+/* A smoke run leaves no files and is not stopped early. */
+bool callback_rests(const xt_trainer *t, const xt_callback *c) {
+    return t->o.fast_dev_run && (callback_is(c, &model_checkpoint_desc) || callback_is(c, &early_stopping_desc));
+}
+
 xt_status callbacks_built_in(xt_trainer *t) {
     if (t->built_ins_added) return NULL;
     t->built_ins_added = true;

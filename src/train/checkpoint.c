@@ -1,25 +1,18 @@
-/* Checkpoints: one safetensors file with the module's tensors under their own names, the optimizer's as "optimizer:NAME", a checksum of all data as the
- * last tensor, and the rest as metadata: versions, position, seed, callbacks' state as JSON. It appears whole or not at all. Reading checks everything,
- * the checksum too, before anything is changed. A later reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
-#include <cjson/cJSON.h>
-#include <stdlib.h>
+/* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME", and the rest as metadata: versions, position,
+ * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_file.c writes it. A later
+ * reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
+#include "train/checkpoint.h"
 
+#include <cjson/cJSON.h>
+
+#include "coll/coll.h"
 #include "format/safetensors.h"
 #include "lazy/mesh.h"
 #include "optim/optim.h"
-#include "train/train_int.h"
-
-static const char *const CHECKSUM = "xtrain:checksum";
 
 /* --- metadata --------------------------------------------------------------------------------------------------------------------------------- */
-typedef struct fact { /* compared at resume: a difference is a warning */
-    const char *key, *what;
-    char value[256];
-} fact;
-enum { FACT_XTRAIN, FACT_PLUGIN, FACT_PJRT, FACT_STABLEHLO, FACT_EFFECTIVE, FACT_OPTIMIZER, FACT_BATCHES, FACT_COUNT };
-
-static void facts_of(const xt_trainer *t, fact out[FACT_COUNT]) {
-    static const fact empty[FACT_COUNT] = {{"xtrain", "xtrain version", ""},
+void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]) {
+    static const checkpoint_fact empty[FACT_COUNT] = {{"xtrain", "xtrain version", ""},
                                            {"plugin", "plugin", ""},
                                            {"pjrt", "PJRT API version", ""},
                                            {"stablehlo", "StableHLO version", ""},
@@ -43,6 +36,55 @@ static void facts_of(const xt_trainer *t, fact out[FACT_COUNT]) {
     if (t->opt) snprintf(out[FACT_OPTIMIZER].value, sizeof out->value, "%s", t->opt->kind->name);
 }
 
+/* --- the snapshot ------------------------------------------------------------------------------------------------------------------------------- */
+typedef struct part {
+    char *name;
+    xt_dtype dtype;
+    int rank;
+    int64_t dims[XT_MAX_RANK];
+    void *data;
+    size_t bytes;
+} part;
+struct snapshot {
+    char **meta; /* key, value, key, value */
+    size_t n_meta, cap_meta;
+    part *parts;
+    size_t n, cap;
+};
+
+void snapshot_free(snapshot *s) {
+    if (!s) return;
+    for (size_t i = 0; i < s->n_meta; i++) base_free(s->meta[i]);
+    for (size_t i = 0; i < s->n; i++) {
+        base_free(s->parts[i].name);
+        base_free(s->parts[i].data);
+    }
+    base_free(s->meta);
+    base_free(s->parts);
+    base_free(s);
+}
+
+static xt_status add_meta(snapshot *s, const char *key, const char *value) {
+    char *k = base_strdup(key), *v = base_strdup(value);
+    if (k && v && VEC_PUSH(s->meta, s->n_meta, s->cap_meta, k)) {
+        if (VEC_PUSH(s->meta, s->n_meta, s->cap_meta, v)) return NULL;
+        s->n_meta--;
+    }
+    base_free(k);
+    base_free(v);
+    return status_oom(strlen(value), key);
+}
+
+/* Takes data over, also on failure. */
+static xt_status add_part(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes) {
+    part p = {.name = base_strdup(name), .dtype = type->dtype, .rank = (int)type->rank, .data = data, .bytes = bytes};
+    memcpy(p.dims, type->dims, type->rank * sizeof *p.dims);
+    if (p.name && VEC_PUSH(s->parts, s->n, s->cap, p)) return NULL;
+    base_free(p.name);
+    base_free(data);
+    return status_oom(bytes, name);
+}
+
 static void add_callback(cJSON *all, const xt_callback *c) {
     char small[512], key[256], *text = small;
     size_t n = c->d.save_state(small, sizeof small, c->user);
@@ -54,37 +96,38 @@ static void add_callback(cJSON *all, const xt_callback *c) {
     if (text != small) base_free(text);
 }
 
-static xt_status write_meta(xt_trainer *t, st_writer *w) {
-    fact facts[FACT_COUNT];
-    facts_of(t, facts);
-    for (int i = 0; i < FACT_COUNT; i++) XT_TRY(st_meta(w, facts[i].key, facts[i].value));
+static xt_status take_meta(xt_trainer *t, snapshot *w) {
+    checkpoint_fact facts[FACT_COUNT];
+    checkpoint_facts(t, facts);
+    for (int i = 0; i < FACT_COUNT; i++) XT_TRY(add_meta(w, facts[i].key, facts[i].value));
     char text[256];
     snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch, (long long)t->position.batches,
              (long long)t->position.samples);
-    XT_TRY(st_meta(w, "position", text)); /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
+    XT_TRY(add_meta(w, "position", text)); /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
-    XT_TRY(st_meta(w, "epoch", text));
+    XT_TRY(add_meta(w, "epoch", text));
     snprintf(text, sizeof text, "%lld", (long long)t->global_step);
-    XT_TRY(st_meta(w, "global_step", text));
+    XT_TRY(add_meta(w, "global_step", text));
     snprintf(text, sizeof text, "%llu", (unsigned long long)lazy_seed());
-    XT_TRY(st_meta(w, "seed", text));
+    XT_TRY(add_meta(w, "seed", text));
+    snprintf(text, sizeof text, "%lld", (long long)stopping_elapsed(t));
+    XT_TRY(add_meta(w, "elapsed_ns", text));
     snprintf(text, sizeof text, "%.17g", xt_optimizer_lr(t->opt));
-    XT_TRY(st_meta(w, "lr", text));
+    XT_TRY(add_meta(w, "lr", text));
     char *optimizer = optim_state_text(t->opt); /* rates of groups, step counts, schedules */
-    xt_status kept = optimizer ? st_meta(w, "optimizer_state", optimizer) : status_oom(64, "the optimizer's state");
+    xt_status kept = optimizer ? add_meta(w, "optimizer_state", optimizer) : status_oom(64, "the optimizer's state");
     base_free(optimizer);
     XT_TRY(kept);
     cJSON *all = cJSON_CreateObject();
     for (size_t i = 0; all && i < t->n_callbacks; i++)
         if (t->callbacks[i]->d.save_state) add_callback(all, t->callbacks[i]);
     char *json = all ? cJSON_PrintUnformatted(all) : NULL;
-    xt_status s = json ? st_meta(w, "callbacks", json) : status_oom(64, "callbacks' state");
+    xt_status s = json ? add_meta(w, "callbacks", json) : status_oom(64, "callbacks' state");
     cJSON_free(json);
     cJSON_Delete(all);
     return s;
 }
 
-/* --- saving ------------------------------------------------------------------------------------------------------------------------------------- */
 static int count(const xt_trainer *t) {
     return xt_module_tensors(t->net) + xt_optimizer_tensors(t->opt);
 }
@@ -98,36 +141,59 @@ static xt_tensor tensor_at(const xt_trainer *t, int i, char *name, size_t n) {
     return i < of_module ? xt_module_tensor(t->net, i) : xt_optimizer_tensor(t->opt, i - of_module);
 }
 
-static xt_status declare_all(xt_trainer *t, st_writer *w) {
+static xt_status take_tensors(xt_trainer *t, snapshot *s) {
     char name[1100];
-    for (int i = 0; i < count(t); i++) {
-        const ir_type *type = lazy_type(tensor_at(t, i, name, sizeof name));
-        if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
-        XT_TRY(st_declare(w, name, type->dtype, (int)type->rank, type->dims));
-    }
-    int64_t two = 2;
-    return st_declare(w, CHECKSUM, XT_U64, 1, &two);
-}
-
-static xt_status write_data(xt_trainer *t, st_writer *w) {
-    char name[1100];
-    hash128 sum = {0, 0};
     for (int i = 0; i < count(t); i++) {
         xt_tensor tensor = tensor_at(t, i, name, sizeof name);
-        size_t n = ir_type_bytes(lazy_type(tensor));
+        const ir_type *type = lazy_type(tensor);
+        if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
+        size_t n = ir_type_bytes(type);
         void *data = base_malloc(n + 1);
-        xt_status s = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
-        if (!s) s = st_data(w, data, n);
-        if (!s) sum = hash_bytes(data, n, sum);
-        base_free(data);
-        XT_TRY(s);
+        xt_status st = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
+        if (st) {
+            base_free(data);
+            return st;
+        }
+        XT_TRY(add_part(s, name, type, data, n));
     }
-    return st_data(w, &sum, sizeof sum);
+    return NULL;
 }
 
-xt_status checkpoint_save(xt_trainer *t, const char *path) {
+/* Only in the middle of an epoch is there something to go on with. */
+static xt_status take_log(xt_trainer *t, snapshot *s) {
+    const checkpoint_log *l = &t->log_sums;
+    if (!l->text || t->position.batch == 0) return NULL;
+    int64_t dims[3] = {l->ranks, l->rows, LOG_STATE_COLUMNS};
+    const ir_type *type = ir_tensor(XT_F32, 3, dims);
+    size_t n = type ? ir_type_bytes(type) : 0;
+    void *data = base_malloc(n + 1);
+    if (!data || !type) {
+        base_free(data);
+        return status_oom(n, CHECKPOINT_LOG);
+    }
+    memcpy(data, l->sums, n);
+    XT_TRY(add_part(s, CHECKPOINT_LOG, type, data, n));
+    return add_meta(s, "log", l->text);
+}
+
+xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
+    *out = NULL;
     if (!t->net || xt_module_tensors(t->net) == 0)
         return status_new(XT_FAILED_PRECONDITION, NULL, "%s: nothing has been trained yet, so there is nothing to save", path);
+    snapshot *s = base_calloc(1, sizeof *s);
+    xt_status e = s ? take_meta(t, s) : status_oom(sizeof *s, path);
+    if (!e) e = take_tensors(t, s);
+    if (!e) e = take_log(t, s);
+    if (e) {
+        snapshot_free(s);
+        return status_context(e, "saving %s", path);
+    }
+    *out = s;
+    return NULL;
+}
+
+/* --- writing ------------------------------------------------------------------------------------------------------------------------------------ */
+static xt_status make_folder_of(const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     xt_status s = folder ? NULL : status_oom(strlen(path), path);
     if (slash && slash != folder) {
@@ -135,150 +201,87 @@ xt_status checkpoint_save(xt_trainer *t, const char *path) {
         s = file_make_dirs(folder, 0755);
     }
     base_free(folder);
-    XT_TRY(s);
+    return s;
+}
+
+static xt_status write_parts(const snapshot *s, st_writer *w) {
+    for (size_t i = 0; i < s->n_meta; i += 2) XT_TRY(st_meta(w, s->meta[i], s->meta[i + 1]));
+    for (size_t i = 0; i < s->n; i++) XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
+    int64_t two = 2;
+    XT_TRY(st_declare(w, CHECKPOINT_CHECKSUM, XT_U64, 1, &two));
+    hash128 sum = {0, 0};
+    for (size_t i = 0; i < s->n; i++) {
+        XT_TRY(st_data(w, s->parts[i].data, s->parts[i].bytes));
+        sum = hash_bytes(s->parts[i].data, s->parts[i].bytes, sum);
+    }
+    return st_data(w, &sum, sizeof sum);
+}
+
+xt_status snapshot_write(const snapshot *s, const char *path) {
+    XT_TRY(make_folder_of(path));
     st_writer *w;
     XT_TRY(st_create(path, &w));
-    s = write_meta(t, w);
-    if (!s) s = declare_all(t, w);
-    if (!s) s = write_data(t, w);
-    if (!s) return st_commit(w);
+    xt_status e = write_parts(s, w);
+    if (!e) return status_context(st_commit(w), "saving %s", path);
     st_abandon(w);
-    return status_context(s, "saving %s", path);
+    return status_context(e, "saving %s", path);
+}
+
+xt_status checkpoint_save(xt_trainer *t, const char *path) {
+    snapshot *s;
+    XT_TRY(snapshot_take(t, path, &s));
+    xt_status e = snapshot_write(s, path);
+    snapshot_free(s);
+    return e;
+}
+
+/* --- what all ranks do before rank 0 saves -------------------------------------------------------------------------------------------------------- */
+static void forget_log(checkpoint_log *l) {
+    base_free(l->text);
+    base_free(l->sums);
+    *l = (checkpoint_log){NULL, NULL, 0, 0};
+}
+
+/* Rank 0's rows must be everybody's, or the sums cannot be laid side by side; then rank 0's stand alone. */
+static xt_status gather_log(checkpoint_log *l) {
+    const world *w = world_get();
+    l->ranks = 1;
+    if (w->size <= 1) return NULL;
+    coll_group *g;
+    XT_TRY(coll_run_group(&g));
+    size_t bytes = (size_t)l->rows * LOG_STATE_COLUMNS * sizeof(float);
+    uint64_t mine = l->text ? hash_bytes(l->text, strlen(l->text), (hash128){(uint64_t)l->rows, 1}).lo : 0, *all = base_calloc((size_t)w->size, sizeof *all);
+    xt_status s = all ? coll_all_gather(g, &mine, sizeof mine, all) : status_oom(8, "sums of logged values");
+    bool same = mine != 0;
+    for (int r = 0; !s && r < w->size; r++) same = same && all[r] == mine;
+    base_free(all);
+    if (s || !same) return s;
+    float *sums = base_malloc(bytes * (size_t)w->size);
+    if (!sums) return status_oom(bytes * (size_t)w->size, "sums of logged values");
+    s = coll_all_gather(g, l->sums, bytes, sums);
+    base_free(l->sums);
+    l->sums = sums;
+    l->ranks = w->size;
+    return s;
+}
+
+xt_status checkpoint_gather(xt_trainer *t) {
+    XT_TRY(lazy_gather_states());
+    forget_log(&t->log_sums);
+    if (t->position.batch == 0) return NULL;
+    XT_TRY(log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows));
+    return gather_log(&t->log_sums);
+}
+
+void checkpoint_release(xt_trainer *t) {
+    lazy_forget_states();
+    forget_log(&t->log_sums);
 }
 
 xt_status xt_trainer_save(xt_trainer *t, const char *path) {
     if (!t || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_save: a trainer and a path are needed");
-    xt_status s = lazy_gather_states(); /* all ranks come here */
+    xt_status s = checkpoint_gather(t); /* all ranks come here */
     if (!s && world_get()->rank == 0) s = checkpoint_save(t, path);
-    lazy_forget_states();
-    return s;
-}
-
-/* --- loading -------------------------------------------------------------------------------------------------------------------------------------- */
-typedef struct restored {
-    train_position position;
-    int64_t epoch, global_step;
-    uint64_t seed;
-    double lr;
-} restored;
-
-static xt_status missing(const char *path, const char *key) {
-    return status_new(XT_DATA_LOSS, NULL,
-                      "%s: metadata \"%s\" is missing or no number; the file is not a whole checkpoint of a trainer (xt_load reads weights alone)",
-                      path, key);
-}
-
-static xt_status read_meta(const st_file *f, const char *path, restored *r) {
-    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"), *step = st_get_meta(f, "global_step"),
-               *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
-    long long at[4];
-    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 || at[1] < 0)
-        return missing(path, "position");
-    r->position = (train_position){at[0], at[1], at[2], at[3]};
-    if (!epoch || !parse_i64(epoch, &r->epoch)) return missing(path, "epoch");
-    if (!step || !parse_i64(step, &r->global_step)) return missing(path, "global_step");
-    if (!seed) return missing(path, "seed");
-    r->seed = strtoull(seed, NULL, 10);
-    if (!lr || !parse_double(lr, &r->lr)) return missing(path, "lr");
-    return NULL;
-}
-
-/* Reads the whole data once, in file order. */
-static xt_status check_sum(st_file *f, const char *path) {
-    const st_entry *last = st_find(f, CHECKSUM);
-    if (!last || last->end - last->begin != sizeof(hash128))
-        return status_new(XT_DATA_LOSS, NULL, "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
-    hash128 sum = {0, 0}, want;
-    for (size_t i = 0; i < st_count(f); i++) {
-        const st_entry *e = st_at(f, i);
-        size_t n = (size_t)(e->end - e->begin);
-        if (e == last) continue;
-        void *data = base_malloc(n + 1);
-        xt_status s = data ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) sum = hash_bytes(data, n, sum);
-        base_free(data);
-        XT_TRY(s);
-    }
-    XT_TRY(st_read(f, last, &want, sizeof want));
-    return hash_equal(sum, want)
-               ? NULL
-               : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
-}
-
-static xt_status restore_optimizer(xt_trainer *t, st_file *f, const char *path) {
-    for (size_t i = 0; t->opt && i < st_count(f); i++) {
-        const st_entry *e = st_at(f, i);
-        if (strncmp(e->name, "optimizer:", 10) != 0) continue;
-        size_t n = (size_t)(e->end - e->begin);
-        const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
-        void *data = base_malloc(n + 1);
-        xt_status s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) s = optim_restore(t->opt, e->name + 10, type, data);
-        base_free(data);
-        XT_TRY(s);
-    }
-    return NULL;
-}
-
-static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *path) {
-    const char *text = st_get_meta(f, "callbacks");
-    cJSON *all = text ? cJSON_Parse(text) : NULL;
-    xt_status s = all ? NULL : status_new(XT_DATA_LOSS, NULL, "%s: the callbacks' state is no JSON", path);
-    for (size_t i = 0; i < t->n_callbacks && !s; i++) {
-        const xt_callback *c = t->callbacks[i];
-        if (!c->d.load_state) continue;
-        int nth = 1;
-        for (size_t k = 0; k < i; k++) nth += strcmp(t->callbacks[k]->d.name, c->d.name) == 0;
-        char key[256];
-        snprintf(key, sizeof key, nth > 1 ? "%s#%d" : "%s", c->d.name, nth);
-        char *state = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, key));
-        if (state) s = status_context(c->d.load_state(state, c->user), "%s: callback %s", path, key);
-        cJSON_free(state);
-    }
-    cJSON_Delete(all);
-    return s;
-}
-
-static void warn_differences(const xt_trainer *t, const st_file *f, const char *path) {
-    fact now[FACT_COUNT];
-    facts_of(t, now);
-    for (int i = 0; i < FACT_COUNT; i++) {
-        const char *then = st_get_meta(f, now[i].key);
-        if (then && *then && *now[i].value && strcmp(then, now[i].value) != 0)
-            log_msg(XT_SEV_WARNING, "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path, now[i].what,
-                    then, now[i].value);
-    }
-}
-
-xt_status checkpoint_load(xt_trainer *t, const char *given) {
-    char *path = NULL;
-    if (strcmp(given, "last") == 0)
-        XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), &path));
-    else if (!(path = base_strdup(given)))
-        return status_oom(strlen(given), given);
-    st_file *f = NULL;
-    restored r = {0};
-    xt_status s = st_open(path, &f);
-    if (!s) s = read_meta(f, path, &r);
-    if (!s) s = check_sum(f, path);
-    if (!s) warn_differences(t, f, path);
-    if (!s) s = xt_load(t->net, path);
-    if (!s) xt_seed(r.seed);
-    const char *optimizer = f ? st_get_meta(f, "optimizer_state") : NULL;
-    if (!s && t->opt) xt_optimizer_set_lr(t->opt, r.lr);
-    if (!s && t->opt && optimizer) s = status_context(optim_state_load(t->opt, optimizer), "%s", path);
-    if (!s) s = restore_optimizer(t, f, path);
-    if (!s) s = restore_callbacks(t, f, path);
-    if (!s) {
-        t->position = r.position;
-        t->epoch = r.position.epoch;
-        t->global_step = r.global_step;
-        lazy_position_of_thread()->samples = r.position.samples;
-        if (world_get()->rank == 0)
-            log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch,
-                    (long long)r.position.batch, (long long)r.global_step);
-    }
-    st_close(f);
-    base_free(path);
+    checkpoint_release(t);
     return s;
 }

@@ -22,12 +22,12 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader
         if (done % t->every.steps == 0) log_window_begin();
         step(t->net, b, task->user);
         train_precision_end(t);
-        if (stage == LOG_VALIDATE) TRAIN_CALL(t, validation_batch_end, t, &b);
+        if (stage == LOG_VALIDATE && !t->sanity) TRAIN_CALL(t, validation_batch_end, t, &b);
         cut = ++done == limit;
     }
     if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
     if (cut || xt_error()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
-    if (!xt_error()) {
+    if (!xt_error() && !t->sanity) {
         log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batches */
         log_emit(stage, true, t->global_step);
     }
@@ -41,8 +41,9 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader
 bool train_validate(xt_trainer *t, const xt_src *src) {
     t->validating = true;
     TRAIN_CALL(t, validation_start, t);
-    bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->o.limit_val_batches);
+    bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->val_limit);
     t->validating = false;
+    t->validated_ns = clock_ns();
     if (!ok) return false;
     if (t->task->on_validation_epoch_end) t->task->on_validation_epoch_end(t->net, t->epoch, t->task->user);
     TRAIN_CALL(t, validation_end, t);
@@ -72,13 +73,17 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     if (!s) s = train_module(t, task);
     if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
     if (s) return train_report(status_at(s, src));
+    int64_t limit = 0;
+    s = limit_batches(stage == LOG_TEST ? "limit_test_batches" : "limit_val_batches",
+                      t->o.fast_dev_run ? (double)t->o.fast_dev_run : stage == LOG_TEST ? t->o.limit_test_batches : t->o.limit_val_batches, xt_loader_batches(loader), &limit);
+    if (s) return train_report(status_at(s, src));
     t->task = task;
     table tb = {.text = STR_INIT, .stage = stage};
     log_sink sink = {.row = take_row, .user = &tb};
     log_add_sink(&sink);
     log_set_manual(true);
     xt_loader_set_epoch(loader, 0, 0);
-    bool ok = train_evaluate(t, src, stage, loader, t->o.limit_val_batches);
+    bool ok = train_evaluate(t, src, stage, loader, limit);
     ok = lazy_drain() && ok;
     log_remove_sink(&sink);
     log_set_manual(false);

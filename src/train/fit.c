@@ -1,7 +1,7 @@
 /* The fit loop. Boundaries come from xt_next alone (and one explicit one where an epoch is cut short or a validation interrupts it), so a micro-batch's
  * program is the same whatever is logged. With accumulation there are up to three: a window's first micro-batch (fresh gradients), a middle one, and
  * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short last window needs no program. */
-#include "coll/coll.h"
+#include "data/data.h"
 #include "diag/diag.h"
 #include "lazy/mesh.h"
 #include "train/train_int.h"
@@ -11,6 +11,7 @@ typedef struct loop {
     const xt_src *src;
     int64_t batches; /* of an epoch */
     bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
+    bool settled; /* the last settle had a micro-batch */
     int64_t samples; /* of it */
     int64_t row_mark; /* micro-batches at the last row, in periods */
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
@@ -85,6 +86,7 @@ static bool row_due(loop *l) {
 
 static void settle(loop *l, bool ok) {
     xt_trainer *t = l->t;
+    l->settled = l->recorded;
     if (!l->recorded) return;
     l->recorded = false;
     if (!ok || xt_error()) return;
@@ -108,37 +110,34 @@ static void settle(loop *l, bool ok) {
     TRAIN_CALL(t, step_end, t);
 }
 
-/* --- several ranks stop together ----------------------------------------------------------------------------------------------------------------- */
-/* Any rank that wants to stop stops all: agreed on where every rank is at the same place (the end of an epoch or of a validation). */
-static bool stop_agreed(xt_trainer *t) {
-    const world *w = world_get();
-    if (w->size <= 1) return t->stop;
-    coll_group *g;
-    int32_t any = t->stop;
-    xt_status s = coll_run_group(&g);
-    if (!s) s = coll_all_reduce(g, COLL_MAX, XT_I32, &any, 1);
-    if (s) lazy_fail(status_context(s, "agreeing on the end of training"));
-    if (any && !t->stop && w->rank == 0)
-        log_msg(XT_SEV_INFO, "stopping after epoch %lld, step %lld: another rank asked for it", (long long)t->epoch, (long long)t->global_step);
-    t->stop = any != 0;
-    return t->stop || s;
-}
-
-/* With several ranks a wish to stop waits for the next place where all agree. */
-static bool stop_now(const xt_trainer *t) {
-    return t->stop && world_get()->size <= 1;
-}
-
 /* --- an epoch -------------------------------------------------------------------------------------------------------------------------------------- */
-static bool validation_due(const xt_trainer *t, int64_t done) {
-    return t->val && t->o.val_every_n_batches > 0 && done % t->o.val_every_n_batches == 0;
+/* Whether a validation comes after the micro-batch just recorded, number `done` of the epoch. */
+static bool validation_due(loop *l, int64_t done) {
+    const xt_trainer *t = l->t;
+    const train_interval *every = &t->val_interval;
+    if (!t->val) return false;
+    if (t->o.val_every_n_batches) return done % t->o.val_every_n_batches == 0;
+    int64_t part = (int64_t)(every->share * (double)l->batches);
+    switch (every->unit) {
+    case INTERVAL_EPOCHS: return false; /* finish_epoch's */
+    case INTERVAL_BATCHES: return (t->position.batches + 1) % every->n == 0;
+    case INTERVAL_STEPS: return l->stepped && (t->global_step + 1) % every->n == 0;
+    case INTERVAL_SHARE: return done % (part > 0 ? part : 1) == 0;
+    case INTERVAL_TIME: return l->stepped && train_ranks_agree(clock_ns() - t->validated_ns >= every->n);
+    }
+    return false;
 }
 
 static bool interrupt(loop *l) {
     settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     if (xt_error() || !train_validate(l->t, l->src)) return false;
-    stop_agreed(l->t);
+    stopping_check(l->t);
     return !xt_error();
+}
+
+/* A fit stops where an optimizer step has ended: its checkpoint loses no micro-batch. */
+static bool between_steps(const loop *l) {
+    return l->settled && l->stepped;
 }
 
 static bool run_batches(loop *l) {
@@ -151,20 +150,23 @@ static bool run_batches(loop *l) {
         bool more = xt_next_at(l->src, t->train, &b);
         settle(l, !xt_error());
         l->loader_ready = !more && !xt_error();
-        if (!more || stop_now(t)) break; /* a batch fetched in vain is dropped */
+        if (!more) break;
+        if (between_steps(l) && stopping_polls(t) && stopping_check(t)) break; /* the batch fetched in vain is dropped */
         window w = window_of(b.index, l->batches, t->o.accumulate_grad_batches);
         b.epoch = t->epoch;
         lazy_position_of_thread()->epoch = t->epoch;
         record(l, &b, &w);
-        if (!xt_error() && validation_due(t, b.index + 1)) {
+        if (!xt_error() && validation_due(l, b.index + 1)) {
             int64_t from = clock_ns();
             if (!interrupt(l)) break;
             paused += clock_ns() - from;
+            if (t->stopping) break;
         }
         int64_t steps = t->global_step + (l->recorded && l->stepped); /* counting the one that is recorded */
         cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
     }
     if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    t->whole_epoch = t->epoch_batches >= l->batches;
     t->at.train_ns += clock_ns() - began - paused;
     return !xt_error();
 }
@@ -172,11 +174,12 @@ static bool run_batches(loop *l) {
 static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
-    bool whole = t->epoch_batches >= l->batches;
+    if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
     log_emit(LOG_TRAIN, true, t->global_step);
-    bool due = t->val && t->o.val_every_n_batches == 0 && (t->epoch + 1) % t->o.val_every_n_epochs == 0 && (whole || !steps_left(t) || t->stop);
-    if (due && !train_validate(t, l->src)) return false;
-    if (whole) {
+    bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
+    bool due = t->val && by_epochs && (t->epoch + 1) % t->val_interval.n == 0 && (t->whole_epoch || !steps_left(t) || t->stopping);
+    if (due && !t->stop_signal && !train_validate(t, l->src)) return false;
+    if (t->whole_epoch) {
         t->position.epoch = t->epoch + 1;
         t->position.batch = 0;
         schedules_epoch(t);
@@ -192,10 +195,11 @@ static bool run_epoch(loop *l) {
     int64_t began = clock_ns();
     xt_epoch_detail before = result_counters();
     t->epoch_batches = t->position.batch;
+    t->whole_epoch = false;
     if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
     xt_train(t->net);
     log_set_stage(LOG_TRAIN);
-    log_epoch_begin(LOG_TRAIN);
+    if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
     if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
     TRAIN_CALL(t, epoch_start, t);
     bool ok = run_batches(l) && finish_epoch(l);
@@ -205,30 +209,54 @@ static bool run_epoch(loop *l) {
 
 static bool run_epochs(loop *l) {
     xt_trainer *t = l->t;
-    while (!t->stop && epochs_left(t) && steps_left(t)) {
+    while (!t->stopping && epochs_left(t) && steps_left(t)) {
         if (!run_epoch(l)) return false;
         t->epochs_done++;
-        if (t->epoch_batches >= l->batches) {
+        if (t->whole_epoch) {
             t->epoch++;
+            t->whole_epoch = false;
             t->position = (train_position){t->epoch, 0, t->position.batches, t->position.samples};
         }
-        if (stop_agreed(t)) break;
+        if (stopping_check(t)) break;
     }
     return !xt_error();
 }
 
 /* --- fit ------------------------------------------------------------------------------------------------------------------------------------------- */
 static xt_status check_periods(const xt_trainer *t, int64_t batches) {
-    if (xt_loader_batches(t->train) < 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader reads a stream, whose length nobody knows; give the loader .limit, the batches of an epoch");
     if (batches < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader has no batches");
     if (t->o.val_every_n_batches > batches)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs",
-                          (long long)t->o.val_every_n_batches, (long long)batches);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs, or val_every = %lldbatches, which counts over epochs",
+                          (long long)t->o.val_every_n_batches, (long long)batches, (long long)t->o.val_every_n_batches);
     if (t->o.accumulate_grad_batches > batches)
         log_msg(XT_SEV_WARNING, "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window",
                 (long long)t->o.accumulate_grad_batches, (long long)batches);
     return NULL;
+}
+
+/* How many batches an epoch and a validation of this fit have. A smoke run and an overfitting one override the other limits. */
+static xt_status fit_limits(xt_trainer *t) {
+    double train = t->o.limit_train_batches, val = t->o.limit_val_batches;
+    if (xt_loader_batches(t->train) < 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the training loader reads a stream, whose length nobody knows; give the loader .limit, the batches of an epoch");
+    if (t->o.overfit_batches) {
+        train = val = t->o.overfit_batches;
+        loader_set_sequential(t->train);
+        if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "overfit_batches: the training loader is not shuffled");
+    }
+    if (t->o.fast_dev_run) train = val = (double)t->o.fast_dev_run;
+    XT_TRY(limit_batches("limit_train_batches", train, xt_loader_batches(t->train), &t->train_limit));
+    if (t->val) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->val), &t->val_limit));
+    return check_periods(t, t->train_limit);
+}
+
+/* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the first epoch. */
+static bool sanity(xt_trainer *t, const xt_src *src) {
+    if (!t->val || !t->o.num_sanity_val_steps || t->global_step > 0 || t->o.fast_dev_run) return true;
+    t->sanity = true;
+    bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->o.num_sanity_val_steps < 0 ? t->val_limit : t->o.num_sanity_val_steps);
+    t->sanity = false;
+    return ok;
 }
 
 /* Without a checkpoint callback the end of a run is kept all the same. */
@@ -237,13 +265,16 @@ static void save_last(xt_trainer *t, bool ok) {
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return;
     char *path = NULL;
-    xt_status s = lazy_gather_states();
+    xt_status s = checkpoint_gather(t);
     if (!s && t->run_dir && world_get()->rank == 0) {
         path = path_join(t->run_dir, "checkpoints/last.ckpt");
         s = path ? checkpoint_save(t, path) : status_oom(64, "last.ckpt");
     }
-    lazy_forget_states();
-    if (s) lazy_fail(s);
+    checkpoint_release(t);
+    if (s)
+        lazy_fail(s);
+    else if (path)
+        train_note_last(t, path);
     base_free(path);
 }
 
@@ -257,6 +288,8 @@ static void end_fit(xt_trainer *t, bool ok) {
     TRAIN_CALL(t, fit_end, t, ok && !xt_error());
     log_drain();
     save_last(t, ok);
+    xt_status unsaved = checkpoint_wait(t);
+    if (unsaved) lazy_fail(unsaved);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
         xt_status s = path ? history_draw(t->history, path) : NULL;
@@ -297,26 +330,32 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
     if (!s) s = train_settle(t);
     if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
     if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
-    loop l = {.t = t, .src = src, .batches = xt_loader_batches(train)};
-    if (!s && t->o.limit_train_batches && t->o.limit_train_batches < l.batches) l.batches = t->o.limit_train_batches;
-    if (!s) s = check_periods(t, l.batches);
-    if (s) return train_report(status_at(s, src));
-    t->task = task;
-    t->train = train;
-    t->val = task->validation_step ? val : NULL;
-    t->stop = false;
+    if (!s) {
+        t->task = task;
+        t->train = train;
+        t->val = task->validation_step ? val : NULL;
+        s = fit_limits(t);
+    }
+    if (s) {
+        t->train = t->val = NULL;
+        return train_report(status_at(s, src));
+    }
+    loop l = {.t = t, .src = src, .batches = t->train_limit};
     t->loss_begins = true;
+    stopping_begin(t);
     log_set_manual(true);
     result_begin(t);
     s = train_begin(t, src);
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
-        if (t->callbacks[i]->d.fit_start) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
+        if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
-    bool ok = !s && run_epochs(&l);
+    t->validated_ns = clock_ns();
+    bool ok = !s && sanity(t, src) && run_epochs(&l);
+    stopping_end(t);
     end_fit(t, ok);
     lazy_at_rest();
     if (s || xt_error()) return train_report(s);
     diag_summary_once();
-    return 0;
+    return stopping_result(t, t->saved_last);
 }

@@ -19,6 +19,7 @@ typedef struct saver {
     size_t n, cap;
     int64_t saved_step; /* of the newest save; -1 */
     bool due; /* the epoch's validation is over: save when the epoch is */
+    int64_t every_ns, saved_ns; /* 0 = not by time; when the newest save was */
 } saver;
 
 static void free_saver(void *user) {
@@ -54,17 +55,6 @@ static xt_status free_path(xt_trainer *t, saver *m, char **out) {
     return s;
 }
 
-/* last.ckpt is another name of the newest file where links work, a file of its own elsewhere. */
-static xt_status make_last(xt_trainer *t, const saver *m, const char *newest) {
-    char *last = path_join(m->dir, "last.ckpt"), *temporary = path_join(m->dir, ".last.ckpt.new");
-    xt_status s = last && temporary ? NULL : status_oom(64, "last.ckpt");
-    if (!s) unlink(temporary);
-    if (!s && (!newest || link(newest, temporary) != 0 || rename(temporary, last) != 0)) s = checkpoint_save(t, last);
-    base_free(last);
-    base_free(temporary);
-    return s;
-}
-
 static size_t worst(const saver *m) {
     size_t w = 0;
     for (size_t i = 1; i < m->n; i++)
@@ -72,12 +62,12 @@ static size_t worst(const saver *m) {
     return w;
 }
 
-static void drop(saver *m, size_t i) {
-    if (unlink(m->files[i].path) != 0 && file_exists(m->files[i].path))
-        log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", m->files[i].path);
-    base_free(m->files[i].path);
+/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete. */
+static bool drop(saver *m, size_t i, checkpoint_job *job, size_t *cap) {
+    if (!VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path)) return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
+    return true;
 }
 
 /* Without a monitor the newest are the best. */
@@ -99,46 +89,50 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     return NULL;
 }
 
+static xt_status write_files(xt_trainer *t, const saver *m, checkpoint_job job) {
+    xt_status s = checkpoint_background(t, job);
+    return !s && m->o.background == XT_OFF ? checkpoint_wait(t) : s;
+}
+
+/* The new file joins the list before the snapshot is taken: its own entry is in the state it saves. */
 static xt_status save(xt_trainer *t, saver *m) {
     double score;
     if (m->saved_step == t->global_step) return NULL;
-    XT_TRY(lazy_gather_states());
-    if (world_get()->rank != 0) {
-        m->saved_step = t->global_step;
-        return NULL;
-    }
+    XT_TRY(checkpoint_gather(t));
+    m->saved_step = t->global_step;
+    if (world_get()->rank != 0) return NULL;
     XT_TRY(score_of(t, m, &score));
     int64_t k = m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
     bool good = (int64_t)m->n < k || score < m->files[worst(m)].score;
-    char *path = NULL;
-    m->saved_step = t->global_step;
-    if (good) {
-        XT_TRY(free_path(t, m, &path));
+    char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
+    checkpoint_job job = {.last = last};
+    size_t cap = 0;
+    xt_status s = good ? free_path(t, m, &path) : NULL;
+    if (!s && good) {
         kept entry = {path, score};
-        if (!VEC_PUSH(m->files, m->n, m->cap, entry)) {
-            base_free(path);
-            return status_oom(sizeof entry, "a checkpoint");
-        }
-        xt_status s = checkpoint_save(t, path); /* its own entry is in the state it saves */
-        if (s) {
-            base_free(path);
-            m->n--;
-            return s;
-        }
-        while ((int64_t)m->n > k) drop(m, worst(m));
+        job.path = path;
+        if (!VEC_PUSH(m->files, m->n, m->cap, entry)) s = status_oom(sizeof entry, "a checkpoint");
     }
-    return m->o.save_last == XT_OFF ? NULL : make_last(t, m, path && file_exists(path) ? path : NULL);
+    while (!s && (int64_t)m->n > k)
+        if (!drop(m, worst(m), &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
+    bool handed = !s && (job.path || job.last);
+    if (handed) s = write_files(t, m, job);
+    for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i]);
+    if (!handed) base_free(job.drop);
+    base_free(last);
+    return s;
 }
 
 static void save_or_fail(xt_trainer *t, saver *m) {
     xt_status s = save(t, m);
-    lazy_forget_states();
+    checkpoint_release(t);
     if (s) lazy_fail(s);
 }
 
 static xt_status fit_start(xt_trainer *t, void *user) {
     saver *m = user;
     m->saved_step = -1;
+    m->saved_ns = clock_ns();
     if (world_get()->rank != 0 || m->dir) return NULL;
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     return m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints");
@@ -146,17 +140,21 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 
 static void step_end(xt_trainer *t, void *user) {
     saver *m = user;
-    if (m->o.every_n_steps && t->global_step % m->o.every_n_steps == 0) save_or_fail(t, m);
+    bool by_step = m->o.every_n_steps && t->global_step % m->o.every_n_steps == 0;
+    bool by_time = m->every_ns && train_ranks_agree(clock_ns() - m->saved_ns >= m->every_ns);
+    if (!by_step && !by_time) return;
+    save_or_fail(t, m);
+    m->saved_ns = clock_ns();
 }
 
 static bool by_validation(const saver *m) {
-    return m->o.every_n_steps == 0 && m->o.every_n_epochs == 0;
+    return m->o.every_n_steps == 0 && m->o.every_n_epochs == 0 && m->every_ns == 0;
 }
 
 static void validation_end(xt_trainer *t, void *user) {
     saver *m = user;
     if (!by_validation(m)) return;
-    if (t->o.val_every_n_batches)
+    if (t->o.val_every_n_batches || t->val_interval.unit != INTERVAL_EPOCHS)
         save_or_fail(t, m);
     else
         m->due = true; /* saved at the epoch's end, so that resuming does not validate again */
@@ -172,9 +170,11 @@ static void epoch_end(xt_trainer *t, void *user) {
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
     if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
-    xt_status s = lazy_gather_states();
-    if (!s && world_get()->rank == 0) s = make_last(t, m, NULL);
-    lazy_forget_states();
+    xt_status s = checkpoint_gather(t);
+    char *last = path_join(m->dir ? m->dir : ".", "last.ckpt");
+    if (!s && world_get()->rank == 0) s = last ? write_files(t, m, (checkpoint_job){.last = last}) : status_oom(64, "last.ckpt");
+    base_free(last);
+    checkpoint_release(t);
     if (s) lazy_fail(s);
 }
 
@@ -227,6 +227,7 @@ const xt_callback_desc model_checkpoint_desc = {
 
 static const option_row rows[] = {
     {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6, NULL},
+    {"background", "write while training goes on", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, background), 0, 0, 0, NULL},
     {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, 0, NULL},
     {"every_n_epochs", "save after every so many epochs", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
     {"every_n_steps", "save after every so many optimizer steps", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},
@@ -241,6 +242,8 @@ static xt_status check(xt_model_checkpoint_opts *o) {
                           o->save_top_k);
     if (o->every_n_steps && o->every_n_epochs)
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: every_n_steps and every_n_epochs are both given; choose one");
+    int64_t ns;
+    if (o->every_time) XT_TRY(status_context(duration_parse("every_time", o->every_time, &ns), "xt_model_checkpoint"));
     str probe = STR_INIT;
     xt_status s = checkpoint_name(o->filename ? o->filename : "", 0, 0, value_of, NULL, &probe);
     str_free(&probe);
@@ -260,5 +263,7 @@ xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o) {
     m->o.dirpath = o.dirpath ? intern_text(intern(o.dirpath)) : NULL;
     m->o.filename = o.filename ? intern_text(intern(o.filename)) : NULL;
     m->saved_step = -1;
+    m->o.every_time = NULL;
+    if (o.every_time) xt_status_free(duration_parse("every_time", o.every_time, &m->every_ns)); /* checked above */
     return callback_make(&model_checkpoint_desc, m);
 }

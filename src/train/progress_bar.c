@@ -167,8 +167,7 @@ static void epoch_start(xt_trainer *t, void *user) {
     pthread_mutex_lock(&b->lock);
     b->epoch = t->epoch;
     b->epochs = t->o.max_epochs;
-    b->total = xt_loader_batches(t->train);
-    if (t->o.limit_train_batches && t->o.limit_train_batches < b->total) b->total = t->o.limit_train_batches;
+    b->total = t->train_limit;
     b->first = b->done = t->position.batch;
     b->samples = b->validated = 0;
     b->began_ns = clock_ns();

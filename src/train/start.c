@@ -28,6 +28,7 @@ static xt_status make_optimizer(xt_trainer *t) {
 }
 
 static bool keeps_checkpoints(const xt_trainer *t) {
+    if (t->o.fast_dev_run) return false;
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return true;
     return t->o.checkpointing != XT_OFF;

@@ -12,6 +12,7 @@
 
 #include "lazy/lazy.h"
 #include "metrics/log.h"
+#include "train/limits.h"
 #include "train/period.h"
 
 struct xt_callback {
@@ -29,6 +30,12 @@ typedef struct train_totals { /* of the current fit, for the result */
     double flops;
     bool first_epoch_seen;
 } train_totals;
+
+typedef struct checkpoint_log { /* the ranks' sums of logged values, gathered for a checkpoint */
+    char *text;
+    float *sums;
+    int64_t rows, ranks;
+} checkpoint_log;
 
 struct xt_trainer {
     xt_trainer_opts given, o; /* o: with defaults, while fitting */
@@ -49,10 +56,18 @@ struct xt_trainer {
     period every;
     train_position position;
     int64_t epoch, global_step, epochs_done, epoch_batches;
-    bool stop, validating;
+    bool stop, stopping, validating, sanity; /* stop: a wish; stopping: agreed on (stopping.c). sanity: a validation whose values are thrown away */
+    bool whole_epoch; /* the current epoch's batches are done */
+    int stop_signal; /* that ended the fit; 0 = none */
+    train_interval val_interval;
+    int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */
+    int64_t train_limit, val_limit; /* batches of this fit's epochs and validations */
+    int64_t validated_ns; /* when the last validation ended */
     xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
     bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
-    char *run_dir;
+    char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
+    checkpoint_log log_sums;
+    struct checkpoint_writer *writer; /* of the background; made at its first file */
     log_sink sinks[8];
     size_t n_sinks;
     struct history *history; /* points of the loss curve */
@@ -76,8 +91,9 @@ double train_metric_of(const char *name); /* as xt_trainer_metric, without waiti
 #define TRAIN_CALL(t, hook, ...)                                                                                                                     \
     do {                                                                                                                                             \
         for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
-            if ((t)->callbacks[i_]->d.hook) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);                                       \
+            if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);                                       \
     } while (0)
+bool callback_rests(const xt_trainer *t, const xt_callback *c);
 void callback_free(xt_callback *c);
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
 void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
@@ -99,6 +115,15 @@ void train_precision_begin(const xt_trainer *t);
 void train_precision_end(const xt_trainer *t);
 xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss); /* what xt_backward gets */
 void train_optimizer_step(const xt_trainer *t, const xt_src *src);
+
+/* stopping.c */
+xt_status stopping_settle(xt_trainer *t);
+void stopping_begin(xt_trainer *t);
+void stopping_end(xt_trainer *t);
+bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */
+bool stopping_check(xt_trainer *t); /* all ranks meet; true: the fit ends here */
+int stopping_result(xt_trainer *t, const char *checkpoint); /* 128 + the signal, after saying so; 0 without one */
+int64_t stopping_elapsed(const xt_trainer *t); /* nanoseconds of training, resumed ones included */
 
 /* schedules.c: those of the interval; errors become pending. */
 void schedules_step(xt_trainer *t);
@@ -122,9 +147,22 @@ xt_status run_dir_last(const char *runs, const char *name, char **out_checkpoint
 const char *train_runs_dir(const xt_trainer *t);
 const char *train_run_name(const xt_trainer *t);
 
-/* checkpoint.c */
+/* checkpoint.c, checkpoint_load.c. All ranks gather before rank 0 saves, and release afterwards. */
+xt_status checkpoint_gather(xt_trainer *t);
+void checkpoint_release(xt_trainer *t);
 xt_status checkpoint_save(xt_trainer *t, const char *path);
-xt_status checkpoint_load(xt_trainer *t, const char *path);
+xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": of this trainer's model checkpoint */
+/* checkpoint_writer.c: files written while training goes on. A failure is given by the next call of either. */
+typedef struct checkpoint_job { /* strings are copied; NULL = no such part */
+    const char *path, *last; /* the file; another name for it, or a file of its own where there is no path */
+    char **drop; /* removed when the new file is complete; taken over with its strings */
+    size_t n_drop;
+} checkpoint_job;
+xt_status checkpoint_background(xt_trainer *t, checkpoint_job job); /* waits when two files are under way already */
+xt_status checkpoint_wait(xt_trainer *t); /* until all is written */
+void checkpoint_writer_free(xt_trainer *t);
+void train_note_last(xt_trainer *t, const char *path);
+bool train_ranks_agree(bool mine); /* rank 0's answer, on all ranks */
 
 /* history.c: remembers the loss rows of the fit and draws loss.png. */
 typedef struct history history;

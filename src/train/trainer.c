@@ -16,10 +16,20 @@ const option_row train_option_rows[] = {
     ROW(accumulate_grad_batches, OPTION_I64, 1, 1, 1e9, "micro-batches of one optimizer step"),
     ROW(log_every_n_steps, OPTION_I64, 50, 1, 1e15, "a row of logs every so many optimizer steps"),
     ROW(log_every_n_batches, OPTION_I64, 0, 0, 1e15, "the same in micro-batches: a multiple of accumulate_grad_batches"),
-    ROW(limit_train_batches, OPTION_I64, 0, 0, 1e15, "batches of a training epoch; 0 = all"),
-    ROW(limit_val_batches, OPTION_I64, 0, 0, 1e15, "batches of a validation; 0 = all"),
+    ROW(limit_train_batches, OPTION_DOUBLE, 0, 0, 1e15, "batches of a training epoch; below 1: that share of it; 0 = all"),
+    ROW(limit_val_batches, OPTION_DOUBLE, 0, 0, 1e15, "the same of a validation"),
+    ROW(limit_test_batches, OPTION_DOUBLE, 0, 0, 1e15, "the same of a test"),
+    ROW(limit_predict_batches, OPTION_DOUBLE, 0, 0, 1e15, "the same of a prediction"),
     ROW(val_every_n_epochs, OPTION_I64, 1, 1, 1e15, "validate after every so many epochs"),
     ROW(val_every_n_batches, OPTION_I64, 0, 0, 1e15, "validate within the epoch, every so many micro-batches; 0 = at its end"),
+    ROW(val_every, OPTION_STRING, 0, 0, 0, "2epochs, 0.25epochs, 100steps, 200batches or 10min between validations"),
+    ROW(min_epochs, OPTION_I64, 0, 0, 1e15, "epochs that are trained even when something asks to stop"),
+    ROW(min_steps, OPTION_I64, 0, 0, 1e15, "the same in optimizer steps"),
+    ROW(max_time, OPTION_STRING, 0, 0, 0, "45s, 90min, 2h, 1d or DD:HH:MM:SS of training, resumed runs counted together"),
+    ROW(fast_dev_run, OPTION_I64, 0, 0, 1e15, "smoke run of so many batches, nothing written; 0 = off"),
+    ROW(overfit_batches, OPTION_DOUBLE, 0, 0, 1e15, "train and validate on the first batches only, unshuffled; 0 = off"),
+    ROW(num_sanity_val_steps, OPTION_I64, 0, -1, 1e15, "validation batches before training, to find mistakes early; -1 = all"),
+    ROW(signals, OPTION_STRING, 0, 0, 0, "signals that save and stop: TERM (default), INT, HUP, USR1, USR2"),
     ROW(gradient_clip_val, OPTION_DOUBLE, 0, 0, 1e30, "largest norm of all gradients together; 0 = off"),
     ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, 0, "norm (default) or value: of each element"),
     ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default), bf16-mixed or 16-mixed"),
@@ -51,7 +61,7 @@ static void keep_problem(xt_trainer *t, xt_status s) {
 
 /* Strings of a caller's struct may be on its stack. */
 static void intern_strings(xt_trainer_opts *o) {
-    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume};
+    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume, &o->val_every, &o->max_time, &o->signals};
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         if (*fields[i]) *fields[i] = intern_text(intern(*fields[i]));
 }
@@ -100,9 +110,12 @@ void xt_trainer_free(xt_trainer *t) {
     for (size_t i = 0; i < t->n_callbacks; i++) callback_free(t->callbacks[i]);
     if (lazy_type(t->loss_state)) xt_drop_at(XT_HERE, t->loss_state);
     history_free(t->history);
+    checkpoint_writer_free(t);
+    checkpoint_release(t);
     base_free(t->callbacks);
     base_free(t->details);
     base_free(t->run_dir);
+    base_free(t->saved_last);
     xt_status_free(t->problem);
     base_free(t);
     live_add(LIVE_trainer, -1);
@@ -181,6 +194,28 @@ void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
 }
 
 /* --- settling -------------------------------------------------------------------------------------------------------------------------------- */
+static xt_status settle_validation(xt_trainer *t) {
+    t->val_interval = (train_interval){.unit = INTERVAL_EPOCHS, .n = t->o.val_every_n_epochs};
+    if (!t->o.val_every) return NULL;
+    if (t->given.val_every_n_epochs || t->o.val_every_n_batches)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "val_every = %s and val_every_n_%s are both given; one of them says when to validate", t->o.val_every,
+                          t->o.val_every_n_batches ? "batches" : "epochs");
+    return interval_parse("val_every", t->o.val_every, &t->val_interval);
+}
+
+/* A few batches of everything, once, and nothing on disk. */
+static void settle_smoke_run(xt_trainer *t) {
+    if (!t->o.fast_dev_run) return;
+    t->o.max_epochs = 1;
+    t->o.max_steps = 0;
+    t->o.min_epochs = t->o.min_steps = 0;
+    t->o.logger = t->o.checkpointing = XT_OFF;
+    t->o.val_every_n_batches = 0;
+    t->val_interval = (train_interval){.unit = INTERVAL_EPOCHS, .n = 1};
+    if (world_get()->rank == 0)
+        log_msg(XT_SEV_INFO, "fast_dev_run: %lld batch%s of training and validation, no logs, no checkpoints", (long long)t->o.fast_dev_run, t->o.fast_dev_run == 1 ? "" : "es");
+}
+
 xt_status train_settle(xt_trainer *t) {
     if (t->problem) return status_clone(t->problem);
     t->o = t->given;
@@ -195,6 +230,10 @@ xt_status train_settle(xt_trainer *t) {
     const char *clip = t->o.gradient_clip_algorithm;
     if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
+    XT_TRY(settle_validation(t));
+    XT_TRY(stopping_settle(t));
+    settle_smoke_run(t);
+    if (t->o.max_epochs == 0 && t->o.max_steps == 0 && t->o.max_time) t->o.max_epochs = -1;
     if (t->o.max_epochs == 0 && t->o.max_steps == 0) {
         t->o.max_epochs = 1000;
         log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
@@ -230,6 +269,12 @@ const char *xt_trainer_run_dir(const xt_trainer *t) {
 }
 xt_fit_result xt_trainer_result(const xt_trainer *t) {
     return t ? t->result : (xt_fit_result){.loss_first = NAN, .loss_last = NAN, .val_loss = NAN};
+}
+void train_note_last(xt_trainer *t, const char *path) {
+    char *copy = base_strdup(path);
+    if (!copy) return;
+    base_free(t->saved_last);
+    t->saved_last = copy;
 }
 const char *train_runs_dir(const xt_trainer *t) {
     const char *env = env_get("XT_RUNS_DIR");

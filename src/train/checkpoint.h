@@ -1,0 +1,23 @@
+/* Inside checkpoints: what checkpoint.c (taking a snapshot), checkpoint_file.c (files, in the background too) and checkpoint_load.c share. */
+#ifndef XT_SRC_TRAIN_CHECKPOINT_H
+#define XT_SRC_TRAIN_CHECKPOINT_H
+
+#include "train/train_int.h"
+
+#define CHECKPOINT_CHECKSUM "xtrain:checksum"
+#define CHECKPOINT_LOG "xtrain:log" /* [ranks, rows, columns] f32: sums of logged values in the middle of an epoch; metadata "log" names the rows */
+
+typedef struct checkpoint_fact { /* compared at resume: a difference is a warning */
+    const char *key, *what;
+    char value[256];
+} checkpoint_fact;
+enum { FACT_XTRAIN, FACT_PLUGIN, FACT_PJRT, FACT_STABLEHLO, FACT_EFFECTIVE, FACT_OPTIMIZER, FACT_BATCHES, FACT_COUNT };
+void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
+
+/* Everything a checkpoint holds, in host memory: training may go on while it is written. */
+typedef struct snapshot snapshot;
+xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out); /* waits for the device; path is for messages */
+void snapshot_free(snapshot *s);
+xt_status snapshot_write(const snapshot *s, const char *path); /* makes the folders; whole or not at all */
+
+#endif

@@ -1,0 +1,194 @@
+/* Reading a checkpoint: everything is checked, the checksum too, before anything is changed. */
+#include "train/checkpoint.h"
+
+#include <cjson/cJSON.h>
+#include <dirent.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "format/safetensors.h"
+#include "optim/optim.h"
+
+typedef struct restored {
+    train_position position;
+    int64_t epoch, global_step;
+    uint64_t seed;
+    int64_t elapsed_ns;
+    double lr;
+} restored;
+
+static xt_status missing(const char *path, const char *key) {
+    return status_new(XT_DATA_LOSS, NULL,
+                      "%s: metadata \"%s\" is missing or no number; the file is not a whole checkpoint of a trainer (xt_load reads weights alone)",
+                      path, key);
+}
+
+static xt_status read_meta(const st_file *f, const char *path, restored *r) {
+    const char *position = st_get_meta(f, "position"), *epoch = st_get_meta(f, "epoch"), *step = st_get_meta(f, "global_step"),
+               *seed = st_get_meta(f, "seed"), *lr = st_get_meta(f, "lr");
+    long long at[4];
+    if (!position || sscanf(position, "%lld %lld %lld %lld", &at[0], &at[1], &at[2], &at[3]) != 4 || at[0] < 0 || at[1] < 0)
+        return missing(path, "position");
+    r->position = (train_position){at[0], at[1], at[2], at[3]};
+    if (!epoch || !parse_i64(epoch, &r->epoch)) return missing(path, "epoch");
+    if (!step || !parse_i64(step, &r->global_step)) return missing(path, "global_step");
+    if (!seed) return missing(path, "seed");
+    r->seed = strtoull(seed, NULL, 10);
+    if (!lr || !parse_double(lr, &r->lr)) return missing(path, "lr");
+    const char *elapsed = st_get_meta(f, "elapsed_ns");
+    if (!elapsed || !parse_i64(elapsed, &r->elapsed_ns)) r->elapsed_ns = 0; /* of an older version: max_time begins anew */
+    return NULL;
+}
+
+/* Reads the whole data once, in file order. */
+static xt_status check_sum(st_file *f, const char *path) {
+    const st_entry *last = st_find(f, CHECKPOINT_CHECKSUM);
+    if (!last || last->end - last->begin != sizeof(hash128))
+        return status_new(XT_DATA_LOSS, NULL, "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
+    hash128 sum = {0, 0}, want;
+    for (size_t i = 0; i < st_count(f); i++) {
+        const st_entry *e = st_at(f, i);
+        size_t n = (size_t)(e->end - e->begin);
+        if (e == last) continue;
+        void *data = base_malloc(n + 1);
+        xt_status s = data ? st_read(f, e, data, n) : status_oom(n, path);
+        if (!s) sum = hash_bytes(data, n, sum);
+        base_free(data);
+        XT_TRY(s);
+    }
+    XT_TRY(st_read(f, last, &want, sizeof want));
+    return hash_equal(sum, want)
+               ? NULL
+               : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
+}
+
+static xt_status restore_optimizer(xt_trainer *t, st_file *f, const char *path) {
+    for (size_t i = 0; t->opt && i < st_count(f); i++) {
+        const st_entry *e = st_at(f, i);
+        if (strncmp(e->name, "optimizer:", 10) != 0) continue;
+        size_t n = (size_t)(e->end - e->begin);
+        const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
+        void *data = base_malloc(n + 1);
+        xt_status s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
+        if (!s) s = optim_restore(t->opt, e->name + 10, type, data);
+        base_free(data);
+        XT_TRY(s);
+    }
+    return NULL;
+}
+
+static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *path) {
+    const char *text = st_get_meta(f, "callbacks");
+    cJSON *all = text ? cJSON_Parse(text) : NULL;
+    xt_status s = all ? NULL : status_new(XT_DATA_LOSS, NULL, "%s: the callbacks' state is no JSON", path);
+    for (size_t i = 0; i < t->n_callbacks && !s; i++) {
+        const xt_callback *c = t->callbacks[i];
+        if (!c->d.load_state) continue;
+        int nth = 1;
+        for (size_t k = 0; k < i; k++) nth += strcmp(t->callbacks[k]->d.name, c->d.name) == 0;
+        char key[256];
+        snprintf(key, sizeof key, nth > 1 ? "%s#%d" : "%s", c->d.name, nth);
+        char *state = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, key));
+        if (state) s = status_context(c->d.load_state(state, c->user), "%s: callback %s", path, key);
+        cJSON_free(state);
+    }
+    cJSON_Delete(all);
+    return s;
+}
+
+/* The sums of an epoch that is not over. The ranks may be others than those that saved: then rank 0 goes on with what all had together. */
+static xt_status restore_log(st_file *f, const char *path) {
+    const st_entry *e = st_find(f, CHECKPOINT_LOG);
+    const char *text = st_get_meta(f, "log");
+    if (!e || !text) return NULL;
+    if (e->rank != 3 || e->dtype != XT_F32 || e->dims[2] != LOG_STATE_COLUMNS || e->dims[0] < 1 || e->dims[1] < 1)
+        return status_new(XT_DATA_LOSS, NULL, "%s: %s is not [ranks, rows, %d] f32", path, CHECKPOINT_LOG, LOG_STATE_COLUMNS);
+    float *all = base_malloc((size_t)(e->end - e->begin) + 1);
+    xt_status s = all ? st_read(f, e, all, (size_t)(e->end - e->begin)) : status_oom((size_t)(e->end - e->begin), path);
+    int64_t each = e->dims[1] * LOG_STATE_COLUMNS;
+    const world *w = world_get();
+    bool same = e->dims[0] == w->size;
+    for (int64_t r = 1; !s && !same && r < e->dims[0]; r++) log_state_add(all, all + r * each, e->dims[1]);
+    if (!s) s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 ? all : NULL, e->dims[1]);
+    base_free(all);
+    return status_context(s, "%s", path);
+}
+
+static void warn_differences(const xt_trainer *t, const st_file *f, const char *path) {
+    checkpoint_fact now[FACT_COUNT];
+    checkpoint_facts(t, now);
+    for (int i = 0; i < FACT_COUNT; i++) {
+        const char *then = st_get_meta(f, now[i].key);
+        if (then && *then && *now[i].value && strcmp(then, now[i].value) != 0)
+            log_msg(XT_SEV_WARNING, "%s was written with another %s (%s, now %s): the run may not go on exactly as it would have", path, now[i].what,
+                    then, now[i].value);
+    }
+}
+
+/* A damaged file is refused by name; the newest other one beside it that is whole is offered. */
+static xt_status offer_another(xt_status damage, const char *path) {
+    char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL, *best = NULL;
+    struct timespec newest = {0};
+    if (slash) *slash = 0;
+    DIR *d = folder ? opendir(slash ? folder : ".") : NULL;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        size_t n = strlen(e->d_name);
+        char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(slash ? folder : ".", e->d_name) : NULL;
+        struct stat st;
+        bool newer = other && strcmp(other, path) != 0 && stat(other, &st) == 0 &&
+                     (!best || st.st_mtim.tv_sec > newest.tv_sec || (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
+        st_file *f = NULL;
+        xt_status s = newer ? st_open(other, &f) : NULL;
+        if (newer && !s) s = check_sum(f, other);
+        st_close(f);
+        if (newer && !s) {
+            base_free(best);
+            best = base_strdup(other);
+            newest = st.st_mtim;
+        }
+        xt_status_free(s);
+        base_free(other);
+    }
+    if (d) closedir(d);
+    xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s", xt_status_message(damage), best, best) : NULL;
+    if (s) xt_status_free(damage);
+    base_free(best);
+    base_free(folder);
+    return s ? s : damage;
+}
+
+xt_status checkpoint_load(xt_trainer *t, const char *given) {
+    char *path = NULL;
+    if (strcmp(given, "last") == 0)
+        XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), &path));
+    else if (!(path = base_strdup(given)))
+        return status_oom(strlen(given), given);
+    st_file *f = NULL;
+    restored r = {0};
+    xt_status s = st_open(path, &f);
+    if (!s) s = read_meta(f, path, &r);
+    if (!s) s = check_sum(f, path);
+    if (!s) warn_differences(t, f, path);
+    if (!s) s = xt_load(t->net, path);
+    if (!s) xt_seed(r.seed);
+    const char *optimizer = f ? st_get_meta(f, "optimizer_state") : NULL;
+    if (!s && t->opt) xt_optimizer_set_lr(t->opt, r.lr);
+    if (!s && t->opt && optimizer) s = status_context(optim_state_load(t->opt, optimizer), "%s", path);
+    if (!s) s = restore_optimizer(t, f, path);
+    if (!s) s = restore_callbacks(t, f, path);
+    if (!s && r.position.batch) s = restore_log(f, path);
+    if (!s) {
+        t->elapsed_before_ns = r.elapsed_ns;
+        t->position = r.position;
+        t->epoch = r.position.epoch;
+        t->global_step = r.global_step;
+        lazy_position_of_thread()->samples = r.position.samples;
+        if (world_get()->rank == 0)
+            log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch,
+                    (long long)r.position.batch, (long long)r.global_step);
+    }
+    st_close(f);
+    if (s && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
+    base_free(path);
+    return s;
+}

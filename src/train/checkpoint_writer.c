@@ -1,0 +1,149 @@
+/* Checkpoints in the background: the fit takes a snapshot and goes on; one thread of the trainer's writes the files in order. An older file is removed only
+ * when the newer one is complete, and not at all when it failed. At most one snapshot waits while another is written, so memory stays bounded. */
+#include <pthread.h>
+#include <unistd.h>
+
+#include "train/checkpoint.h"
+
+typedef struct job {
+    snapshot *what;
+    char *path, *last, **drop;
+    size_t n_drop;
+} job;
+struct checkpoint_writer {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    pthread_t thread;
+    bool running, ends, busy;
+    job *waiting;
+    xt_status failed;
+};
+
+static void job_free(job *j) {
+    if (!j) return;
+    snapshot_free(j->what);
+    base_free(j->path);
+    base_free(j->last);
+    for (size_t i = 0; i < j->n_drop; i++) base_free(j->drop[i]);
+    base_free(j->drop);
+    base_free(j);
+}
+
+/* last.ckpt is another name of the newest file where links work, a file of its own elsewhere. */
+static xt_status make_last(const job *j) {
+    if (!j->last) return NULL;
+    str temporary = STR_INIT;
+    str_printf(&temporary, "%s.new", j->last);
+    bool linked = false;
+    if (j->path && !temporary.failed) {
+        unlink(str_cstr(&temporary));
+        linked = link(j->path, str_cstr(&temporary)) == 0 && rename(str_cstr(&temporary), j->last) == 0;
+    }
+    str_free(&temporary);
+    return linked ? NULL : snapshot_write(j->what, j->last);
+}
+
+static xt_status perform(job *j) {
+    if (j->path) XT_TRY(snapshot_write(j->what, j->path));
+    XT_TRY(make_last(j));
+    for (size_t i = 0; i < j->n_drop; i++)
+        if (unlink(j->drop[i]) != 0 && file_exists(j->drop[i])) log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", j->drop[i]);
+    return NULL;
+}
+
+static void *serve(void *user) {
+    struct checkpoint_writer *w = user;
+    pthread_mutex_lock(&w->lock);
+    for (;;) {
+        while (!w->waiting && !w->ends) pthread_cond_wait(&w->changed, &w->lock);
+        job *j = w->waiting;
+        if (!j) break;
+        w->waiting = NULL;
+        w->busy = true;
+        pthread_cond_broadcast(&w->changed);
+        pthread_mutex_unlock(&w->lock);
+        xt_status s = perform(j);
+        job_free(j);
+        pthread_mutex_lock(&w->lock);
+        w->busy = false;
+        if (!w->failed)
+            w->failed = s;
+        else
+            xt_status_free(s);
+        pthread_cond_broadcast(&w->changed);
+    }
+    pthread_mutex_unlock(&w->lock);
+    return NULL;
+}
+
+static struct checkpoint_writer *writer_of(xt_trainer *t) {
+    if (t->writer) return t->writer;
+    struct checkpoint_writer *w = base_calloc(1, sizeof *w);
+    if (!w) return NULL;
+    pthread_mutex_init(&w->lock, NULL);
+    pthread_cond_init(&w->changed, NULL);
+    w->running = pthread_create(&w->thread, NULL, serve, w) == 0;
+    return t->writer = w;
+}
+
+/* Takes the failure out: it is told once. */
+static xt_status failure(struct checkpoint_writer *w) {
+    xt_status s = w->failed;
+    w->failed = NULL;
+    return s;
+}
+
+static xt_status hand_over(struct checkpoint_writer *w, job *j) {
+    if (!w->running) { /* no thread to be had: written here and now */
+        xt_status s = perform(j);
+        job_free(j);
+        return s;
+    }
+    pthread_mutex_lock(&w->lock);
+    while (w->waiting) pthread_cond_wait(&w->changed, &w->lock);
+    xt_status s = failure(w);
+    w->waiting = j;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    return s;
+}
+
+xt_status checkpoint_background(xt_trainer *t, checkpoint_job of) {
+    job *j = base_calloc(1, sizeof *j);
+    struct checkpoint_writer *w = writer_of(t);
+    if (j) *j = (job){NULL, of.path ? base_strdup(of.path) : NULL, of.last ? base_strdup(of.last) : NULL, of.drop, of.n_drop};
+    xt_status s = j && w && (j->path || !of.path) && (j->last || !of.last) ? snapshot_take(t, of.path ? of.path : of.last, &j->what) : status_oom(sizeof *j, "a checkpoint");
+    if (!s) {
+        if (of.last) train_note_last(t, of.last);
+        return hand_over(w, j);
+    }
+    job_free(j);
+    return s;
+}
+
+xt_status checkpoint_wait(xt_trainer *t) {
+    struct checkpoint_writer *w = t->writer;
+    if (!w) return NULL;
+    pthread_mutex_lock(&w->lock);
+    while (w->running && (w->waiting || w->busy)) pthread_cond_wait(&w->changed, &w->lock);
+    xt_status s = failure(w);
+    pthread_mutex_unlock(&w->lock);
+    return s;
+}
+
+void checkpoint_writer_free(xt_trainer *t) {
+    struct checkpoint_writer *w = t->writer;
+    if (!w) return;
+    xt_status s = checkpoint_wait(t);
+    if (s) log_msg(XT_SEV_ERROR, "%s", xt_status_message(s));
+    xt_status_free(s);
+    pthread_mutex_lock(&w->lock);
+    w->ends = true;
+    pthread_cond_broadcast(&w->changed);
+    pthread_mutex_unlock(&w->lock);
+    if (w->running) pthread_join(w->thread, NULL);
+    pthread_mutex_destroy(&w->lock);
+    pthread_cond_destroy(&w->changed);
+    base_free(w);
+    t->writer = NULL;
+}

@@ -1,0 +1,170 @@
+/* When a fit ends before its time: a wish (xt_trainer_stop, early stopping), the clock (max_time), a signal; and how several ranks agree on it.
+ *
+ * Invariants
+ *  1. `stop` is this rank's wish, `stopping` what all ranks have agreed on; only the second ends the loops.
+ *  2. stopping_check is called at the same places of the loop by all ranks: what decides whether it is called (stopping_polls) depends on options and
+ *     counters that are equal on all of them.
+ *  3. The signal handlers only note the number. What the program had installed for the signal is called as well, and is back in place after the fit. */
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "coll/coll.h"
+#include "train/train_int.h"
+
+/* --- signals ---------------------------------------------------------------------------------------------------------------------------------- */
+static const struct {
+    const char *name;
+    int number;
+} known[] = {{"TERM", SIGTERM}, {"INT", SIGINT}, {"HUP", SIGHUP}, {"USR1", SIGUSR1}, {"USR2", SIGUSR2}};
+enum { KNOWN = sizeof known / sizeof *known };
+static struct sigaction before[KNOWN];
+static bool taken[KNOWN];
+static volatile sig_atomic_t caught;
+
+static void note_signal(int number, siginfo_t *info, void *context) {
+    caught = number;
+    for (int i = 0; i < KNOWN; i++) {
+        if (known[i].number != number || !taken[i]) continue;
+        if (before[i].sa_flags & SA_SIGINFO)
+            before[i].sa_sigaction(number, info, context);
+        else if (before[i].sa_handler != SIG_DFL && before[i].sa_handler != SIG_IGN)
+            before[i].sa_handler(number);
+    }
+}
+
+static bool under_slurm(void) {
+    return getenv("SLURM_JOB_ID") != NULL;
+}
+
+static bool listed(const char *list, const char *name) {
+    size_t n = strlen(name);
+    for (const char *p = list; (p = strstr(p, name)); p += n)
+        if ((p == list || p[-1] == ',' || p[-1] == ' ' || (p - list >= 3 && strncmp(p - 3, "SIG", 3) == 0)) && (p[n] == 0 || p[n] == ',' || p[n] == ' ')) return true;
+    return false;
+}
+
+static xt_status check_names(const char *list) {
+    char word[32];
+    for (const char *p = list; *p;) {
+        size_t n = strcspn(p, ", ");
+        bool found = n == 0;
+        snprintf(word, sizeof word, "%.*s", (int)n, p);
+        for (int i = 0; i < KNOWN; i++) found = found || strcmp(strncmp(word, "SIG", 3) == 0 ? word + 3 : word, known[i].name) == 0;
+        if (!found) return status_new(XT_INVALID_ARGUMENT, NULL, "signals = %s: %s is not one of TERM, INT, HUP, USR1, USR2", list, word);
+        p += n;
+        p += strspn(p, ", ");
+    }
+    return NULL;
+}
+
+static const char *wanted_signals(const xt_trainer *t) {
+    return t->o.signals ? t->o.signals : under_slurm() ? "TERM,USR1" : "TERM";
+}
+
+xt_status stopping_settle(xt_trainer *t) {
+    t->max_time_ns = 0;
+    XT_TRY(check_names(wanted_signals(t)));
+    return t->o.max_time ? duration_parse("max_time", t->o.max_time, &t->max_time_ns) : NULL;
+}
+
+void stopping_begin(xt_trainer *t) {
+    t->stop = t->stopping = false;
+    t->stop_signal = 0;
+    t->clock_began_ns = clock_ns();
+    caught = 0;
+    for (int i = 0; i < KNOWN; i++) {
+        if (!listed(wanted_signals(t), known[i].name)) continue;
+        struct sigaction act = {.sa_sigaction = note_signal, .sa_flags = SA_SIGINFO | SA_RESTART};
+        sigemptyset(&act.sa_mask);
+        taken[i] = sigaction(known[i].number, &act, &before[i]) == 0;
+    }
+}
+
+void stopping_end(xt_trainer *t) {
+    t->elapsed_before_ns = stopping_elapsed(t);
+    t->clock_began_ns = 0;
+    for (int i = 0; i < KNOWN; i++)
+        if (taken[i]) sigaction(known[i].number, &before[i], NULL);
+    memset(taken, 0, sizeof taken);
+}
+
+static const char *signal_name(int number) {
+    for (int i = 0; i < KNOWN; i++)
+        if (known[i].number == number) return known[i].name;
+    return "?";
+}
+
+/* SLURM gives a job that is about to reach its limit a signal; asked in time, it starts the job again. */
+static void requeue(void) {
+    const char *job = getenv("SLURM_JOB_ID");
+    pid_t child = fork();
+    if (child == 0) {
+        execlp("scontrol", "scontrol", "requeue", job, (char *)NULL);
+        _exit(127);
+    }
+    int status = -1;
+    bool ran = child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+    log_msg(ran ? XT_SEV_INFO : XT_SEV_WARNING, ran ? "asked SLURM to requeue job %s" : "scontrol requeue %s failed; start the job again by hand", job);
+}
+
+int stopping_result(xt_trainer *t, const char *checkpoint) {
+    if (!t->stop_signal) return 0;
+    if (world_get()->rank == 0) {
+        log_msg(XT_SEV_INFO, "stopped by SIG%s at step %lld%s%s%s", signal_name(t->stop_signal), (long long)t->global_step, checkpoint ? "; --resume " : "", checkpoint ? checkpoint : "",
+                checkpoint ? " goes on from here" : "");
+        if (t->stop_signal == SIGUSR1 && under_slurm()) requeue();
+    }
+    return 128 + t->stop_signal;
+}
+
+/* --- the decision --------------------------------------------------------------------------------------------------------------------------------- */
+int64_t stopping_elapsed(const xt_trainer *t) {
+    return t->elapsed_before_ns + (t->clock_began_ns ? clock_ns() - t->clock_began_ns : 0);
+}
+
+/* Nothing short of a signal ends a fit before its lower bounds. */
+static bool bounds_met(const xt_trainer *t) {
+    return t->global_step >= t->o.min_steps && t->epoch + (t->whole_epoch ? 1 : 0) >= t->o.min_epochs;
+}
+
+static void look_at_clock(xt_trainer *t) {
+    if (!t->max_time_ns || t->stop || stopping_elapsed(t) < t->max_time_ns) return;
+    t->stop = true;
+    if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "max_time = %s is over at step %lld", t->o.max_time, (long long)t->global_step);
+}
+
+bool stopping_polls(const xt_trainer *t) {
+    return world_get()->size <= 1 || t->max_time_ns || t->val_interval.unit == INTERVAL_TIME || t->global_step % t->every.steps == 0;
+}
+
+bool stopping_check(xt_trainer *t) {
+    look_at_clock(t);
+    int32_t wants[2] = {t->stop && bounds_met(t), caught};
+    const world *w = world_get();
+    if (w->size > 1) {
+        coll_group *g;
+        bool mine = wants[0] != 0;
+        xt_status s = coll_run_group(&g);
+        if (!s) s = coll_all_reduce(g, COLL_MAX, XT_I32, wants, 2);
+        if (s) {
+            lazy_fail(status_context(s, "agreeing on the end of training"));
+            return t->stopping = true;
+        }
+        if (wants[0] && !mine && w->rank == 0)
+            log_msg(XT_SEV_INFO, "stopping in epoch %lld, at step %lld: another rank asked for it", (long long)t->epoch, (long long)t->global_step);
+    }
+    t->stop_signal = wants[1];
+    return t->stopping = wants[0] || wants[1];
+}
+
+bool train_ranks_agree(bool mine) {
+    if (world_get()->size <= 1) return mine;
+    coll_group *g;
+    uint8_t answer = mine;
+    xt_status s = coll_run_group(&g);
+    if (!s) s = coll_broadcast(g, 0, &answer, sizeof answer);
+    if (s) lazy_fail(status_context(s, "agreeing on what the clock says"));
+    return !s && answer;
+}

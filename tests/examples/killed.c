@@ -1,0 +1,56 @@
+/* A run for tests/examples/killed.sh: every optimizer step leaves a checkpoint, so it can be killed anywhere and go on. Prints a hash of the final state. */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include <xtrain/xtrain.h>
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    x = xt_dropout(m, xt_relu(xt_batch_norm(m, "bn", xt_linear(m, "fc1", x, 16))), 0.25);
+    return xt_linear(m, "fc2", x, 3);
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(m, b.x), loss = xt_cross_entropy(out, b.y);
+    xt_log("train/loss", loss, .on_step = XT_ON, .on_epoch = XT_ON);
+    xt_log_metric("train/acc", xt_accuracy(out, b.y), .on_epoch = XT_ON);
+    return loss;
+}
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_log("val/loss", xt_cross_entropy(xt_forward(m, b.x), b.y));
+}
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    xt_optimizer *o = xt_adam(m, .lr = 0.01);
+    xt_step_schedule(o, .step_size = 7, .gamma = 0.9);
+    return o;
+}
+static xt_loader *data(int64_t samples, xt_switch shuffle) {
+    static float x[192][6];
+    static int64_t y[192];
+    for (int i = 0; i < 192; i++) {
+        for (int k = 0; k < 6; k++) x[i][k] = (float)((i * 7 + k * 13) % 29) / 29.0f;
+        y[i] = i % 3;
+    }
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {6}}, y, (xt_spec){XT_I64, {0}}, samples), .batch = 8, .shuffle = shuffle);
+}
+
+int main(int argc, char **argv) {
+    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = configure};
+    xt_trainer *t = xt_trainer_new(.max_epochs = 5, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
+    xt_trainer_args(t, argc, argv);
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = getenv("KILLED_DIR"), .every_n_steps = 1));
+    int code = xt_fit(t, &task, data(192, XT_ON), data(64, XT_OFF));
+    if (code) return code;
+    unsigned long long sum = 14695981039346656037ull;
+    xt_module *m = xt_trainer_module(t);
+    for (int i = 0; i < xt_module_tensors(m); i++) {
+        unsigned char bytes[1024];
+        size_t n = (size_t)xt_numel(xt_module_tensor(m, i)) * xt_dtype_size(xt_dtype_of(xt_module_tensor(m, i)));
+        if (n > sizeof bytes || !xt_read(xt_module_tensor(m, i), bytes, n)) return 1;
+        for (size_t k = 0; k < n; k++) sum = (sum ^ bytes[k]) * 1099511628211ull;
+    }
+    printf("weights %016llx\n", sum);
+    return xt_finish();
+}

@@ -1,0 +1,39 @@
+#!/bin/bash
+# A run that is killed with -9 at random moments and resumed from its newest checkpoint ends with the bits of the undisturbed run, and what it logged is
+# what the undisturbed run logged: rows of steps, of epochs (whose sums were half done when it died) and of validations.
+. "$(dirname "$0")/lib.sh"
+export XT_SUMMARY=off XT_CACHE=on XT_CACHE_DIR=$tmp/cache
+root=$(cd "$(dirname "$0")/../.." && pwd)
+asan=
+nm "$BUILD/libxtrain.so" | grep -q __asan_init && asan=-fsanitize=address,undefined
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE $asan -I"$root/include" "$root/tests/examples/killed.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/killed" >"$tmp/out" 2>&1
+check "the program builds" [ $? = 0 ]
+# What was logged, one line a value, the last one written for each step and name: `step,epoch,stage,level,name,value`.
+rows() { cat "$@" | awk -F, '!/^step,/ {row[$1 "," $2 "," $6 "," $7 "," $8] = $9} END {for (k in row) print k "," row[k]}' | sort; }
+KILLED_DIR=$tmp/whole "$tmp/killed" --run_name whole >"$tmp/out" 2>&1
+check "the undisturbed run ends" [ $? = 0 ]
+want=$(grep '^weights' "$tmp/out")
+kills=0 tries=0 ended=
+while [ -z "$ended" ] && [ $tries -lt 60 ]; do
+    resume=()
+    [ -f "$tmp/cut/last.ckpt" ] && resume=(--resume "$tmp/cut/last.ckpt")
+    KILLED_DIR=$tmp/cut "$tmp/killed" --run_name cut "${resume[@]}" >"$tmp/out" 2>&1 &
+    pid=$!
+    # At first within the first steps, later and later in the run, so that slow machines finish too.
+    sleep "$(awk -v r=$RANDOM -v t=$tries 'BEGIN {printf "%.3f", 0.05 + 0.1 * t * r / 32768}')"
+    kill -9 $pid 2>/dev/null
+    wait $pid 2>/dev/null
+    code=$?
+    tries=$((tries + 1))
+    if [ $code = 137 ]; then kills=$((kills + 1)); else ended=$code; fi
+done
+check "it was killed at least twice" [ $kills -ge 2 ]
+check "it ended" [ "$ended" = 0 ]
+check "its weights are the undisturbed run's" [ -n "$want" -a "$(grep '^weights' "$tmp/out")" = "$want" ]
+rows "$tmp"/runs/whole/version_*/metrics.csv >"$tmp/want"
+rows $(ls -d "$tmp"/runs/cut/version_* | sort -t_ -k2 -n | sed 's,$,/metrics.csv,') >"$tmp/got"
+check "there are rows" [ "$(wc -l <"$tmp/want")" -gt 150 ]
+# A row on its way when the run was killed may be lost; what is there is the same.
+check "no row differs" [ -z "$(comm -13 "$tmp/want" "$tmp/got")" ]
+check "hardly a row is lost" [ "$(comm -23 "$tmp/want" "$tmp/got" | wc -l)" -le $((8 * kills)) ]
+finish

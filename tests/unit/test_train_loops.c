@@ -1,0 +1,356 @@
+/* How long a fit lasts and when it validates: limits, intervals with units, lower bounds, max_time, smoke runs, sanity batches, signals, and what a resumed
+ * run writes. The numbers are those of Lightning's own tests where it has the case. */
+#include <math.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+#include "base/base.h"
+#include "train/limits.h"
+
+static char dir[64];
+static str said = STR_INIT;
+
+static void listen(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev;
+    (void)user;
+    str_appendn(&said, text, n);
+}
+
+static int begin(void **state) {
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/xt_train_loops_XXXXXX");
+    str_clear(&said);
+    xt_set_sink(listen, NULL);
+    xt_seed(7);
+    return mkdtemp(dir) ? 0 : -1;
+}
+
+static int end(void **state) {
+    (void)state;
+    char command[128];
+    xt_finish();
+    xt_set_sink(NULL, NULL);
+    str_free(&said);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_module) == 0 && live_get(LIVE_loader) == 0;
+    return system(command) || !clean;
+}
+
+static void says(const char *part) {
+    if (!strstr(str_cstr(&said), part)) fail_msg("\"%s\" was not said in:\n%s", part, str_cstr(&said));
+}
+
+/* --- a task that counts ------------------------------------------------------------------------------------------------------------------------- */
+static int steps, validations, val_batches, stop_after, signal_after, signal_number;
+static int64_t validated_at[64];
+static xt_trainer *now;
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 2);
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (++steps == stop_after) xt_trainer_stop(now);
+    if (steps == signal_after) raise(signal_number);
+    xt_tensor loss = xt_mean(xt_square(xt_forward(m, b.x)));
+    xt_log("epoch_loss", loss, .on_step = XT_ON, .on_epoch = XT_ON);
+    return loss;
+}
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    val_batches++;
+    xt_log("val/loss", xt_mean(xt_square(xt_forward(m, b.x))));
+}
+static void validated(xt_module *m, int64_t epoch, void *user) {
+    (void)m;
+    (void)epoch;
+    (void)user;
+    if (validations < 64) validated_at[validations] = steps;
+    validations++;
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.01);
+}
+static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .on_validation_epoch_end = validated};
+
+static xt_loader *data(int64_t batches, xt_switch shuffle) {
+    static float x[256][3];
+    for (int i = 0; i < 256; i++)
+        for (int k = 0; k < 3; k++) x[i][k] = sinf((float)(3 * i + k));
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, NULL, (xt_spec){0}, batches * 2), .batch = 2, .shuffle = shuffle);
+}
+
+static int fit(xt_trainer *t, int64_t batches, int64_t val) {
+    steps = validations = val_batches = 0;
+    now = t;
+    return xt_fit(t, &task, data(batches, XT_OFF), val ? data(val, XT_OFF) : NULL);
+}
+#define TRAINER(...) xt_trainer_new(.runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, .model_summary = XT_OFF, __VA_ARGS__)
+
+/* --- units ------------------------------------------------------------------------------------------------------------------------------------------ */
+static void limits_have_units(void **state) {
+    (void)state;
+    int64_t n;
+    static const struct {
+        double limit;
+        int64_t batches, want;
+    } rows[] = {{0, 64, 64}, {0.1, 64, 6}, {100, 64, 64}, {7, 64, 7}, {1, 64, 1}, {5, -1, 5}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        assert_null(limit_batches("limit", rows[i].limit, rows[i].batches, &n));
+        assert_int_equal(n, rows[i].want);
+    }
+    static const struct {
+        double limit;
+        int64_t batches;
+        const char *says;
+    } bad[] = {{0.01, 64, "no whole batch; at least 0.016"}, {2.5, 64, "a whole number of batches, or a share below 1"}, {0.5, -1, "a stream"}};
+    for (size_t i = 0; i < BASE_COUNT(bad); i++) {
+        xt_status s = limit_batches("limit", bad[i].limit, bad[i].batches, &n);
+        assert_non_null(s);
+        if (!strstr(xt_status_message(s), bad[i].says)) fail_msg("%s", xt_status_message(s));
+        xt_status_free(s);
+    }
+}
+
+static void durations_and_intervals(void **state) {
+    (void)state;
+    int64_t ns;
+    train_interval v;
+    static const struct {
+        const char *text;
+        double seconds;
+    } times[] = {{"45s", 45}, {"1.5min", 90}, {"2h", 7200}, {"1d", 86400}, {"12:34:56:65", 12 * 86400.0 + 34 * 3600.0 + 56 * 60 + 65}, {"0s", 0}};
+    for (size_t i = 0; i < BASE_COUNT(times); i++) {
+        assert_null(duration_parse("max_time", times[i].text, &ns));
+        assert_int_equal(ns, (int64_t)(times[i].seconds * 1e9));
+    }
+    static const char *const no_times[] = {"6:00:00", "60 minutes", "", "5", "-3s", "1e99d", "nan s", "::: "};
+    for (size_t i = 0; i < BASE_COUNT(no_times); i++) {
+        xt_status s = duration_parse("max_time", no_times[i], &ns);
+        assert_non_null(s);
+        assert_non_null(strstr(xt_status_message(s), "DD:HH:MM:SS"));
+        xt_status_free(s);
+    }
+    static const struct {
+        const char *text;
+        interval_unit unit;
+        int64_t n;
+    } rows[] = {{"2", INTERVAL_EPOCHS, 2}, {"2epochs", INTERVAL_EPOCHS, 2}, {"100steps", INTERVAL_STEPS, 100}, {"3b", INTERVAL_BATCHES, 3}, {"10min", INTERVAL_TIME, 600000000000}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        assert_null(interval_parse("val_every", rows[i].text, &v));
+        assert_int_equal(v.unit, rows[i].unit);
+        assert_int_equal(v.n, rows[i].n);
+    }
+    assert_null(interval_parse("val_every", "0.25epochs", &v));
+    assert_true(v.unit == INTERVAL_SHARE && v.share == 0.25);
+    static const char *const no[] = {"0", "-1epochs", "1.5epochs", "2.5steps", "often", "", "3 parsecs", "nan", "inf"};
+    for (size_t i = 0; i < BASE_COUNT(no); i++) {
+        xt_status s = interval_parse("val_every", no[i], &v);
+        assert_non_null(s);
+        xt_status_free(s);
+    }
+}
+
+/* --- validation --------------------------------------------------------------------------------------------------------------------------------------- */
+static void validation_at_its_interval(void **state) {
+    (void)state;
+    static const struct {
+        const char *every;
+        int64_t epochs, batches, accumulate;
+        int runs;
+        int64_t at[8];
+    } rows[] = {{"1", 2, 4, 1, 2, {4, 8}},
+                {"2epochs", 5, 4, 1, 2, {8, 16}},
+                {"0.34epochs", 2, 12, 1, 6, {4, 8, 12, 16, 20, 24}},
+                {"3batches", 3, 4, 1, 4, {3, 6, 9, 12}},
+                {"2steps", 2, 4, 2, 2, {4, 8}},
+                {"0.01epochs", 1, 4, 1, 4, {1, 2, 3, 4}},
+                {"100h", 1, 4, 1, 0, {0}}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        assert_int_equal(fit(TRAINER(.max_epochs = rows[i].epochs, .val_every = rows[i].every, .accumulate_grad_batches = rows[i].accumulate), rows[i].batches, 1), 0);
+        if (validations != rows[i].runs) fail_msg("%s: %d validations, not %d", rows[i].every, validations, rows[i].runs);
+        for (int k = 0; k < validations; k++) assert_int_equal(validated_at[k], rows[i].at[k]);
+        xt_finish();
+    }
+    assert_int_equal(fit(TRAINER(.max_epochs = 1, .val_every = "2epochs", .val_every_n_batches = 2), 4, 1), 1);
+    says("val_every = 2epochs and val_every_n_batches are both given");
+}
+
+static void sanity_batches_leave_no_trace(void **state) {
+    (void)state;
+    double loss[2];
+    for (int i = 0; i < 2; i++) {
+        xt_trainer *t = TRAINER(.max_epochs = 1, .num_sanity_val_steps = i ? 2 : 0, .seed = 3);
+        assert_int_equal(fit(t, 4, 3), 0);
+        assert_int_equal(val_batches, 3 + (i ? 2 : 0));
+        assert_int_equal(validations, 1);
+        loss[i] = xt_trainer_result(t).loss_last;
+        xt_finish();
+    }
+    assert_true(loss[0] == loss[1]);
+}
+
+/* --- the end ------------------------------------------------------------------------------------------------------------------------------------------- */
+static void lower_bounds_win(void **state) {
+    (void)state;
+    /* A stop asked for in the first epoch's last batch: batches of an epoch, min_epochs, min_steps -> steps done. */
+    static const int64_t rows[][4] = {{3, 0, 10, 10}, {5, 0, 10, 10}, {3, 2, 0, 6}, {5, 2, 0, 10}, {3, 1, 10, 10}, {3, 3, 10, 10}, {5, 3, 10, 15}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        stop_after = (int)rows[i][0];
+        xt_trainer *t = TRAINER(.max_epochs = 100, .min_epochs = rows[i][1], .min_steps = rows[i][2]);
+        assert_int_equal(fit(t, rows[i][0], 0), 0);
+        assert_int_equal(xt_trainer_global_step(t), rows[i][3]);
+        xt_finish();
+    }
+    stop_after = 5; /* in the middle of an epoch: one more validation, as the loop stops after this step */
+    xt_trainer *t = TRAINER(.max_epochs = 3);
+    assert_int_equal(fit(t, 10, 1), 0);
+    assert_int_equal(xt_trainer_global_step(t), 5);
+    assert_int_equal(validations, 1);
+    stop_after = 0;
+}
+
+static void time_and_smoke_runs_end(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_time = "0.02s");
+    assert_int_equal(fit(t, 4, 0), 0); /* without max_epochs: the clock alone ends it */
+    assert_true(xt_trainer_global_step(t) > 0);
+    says("max_time = 0.02s is over");
+    static const int64_t sizes[] = {1, 4};
+    for (size_t i = 0; i < BASE_COUNT(sizes); i++) {
+        xt_finish();
+        t = xt_trainer_new(.runs_dir = dir, .fast_dev_run = sizes[i], .max_epochs = 7, .max_steps = 99, .progress_bar = XT_OFF);
+        xt_trainer_add(t, xt_model_checkpoint(.every_n_steps = 1));
+        xt_trainer_add(t, xt_early_stopping(.monitor = "never/logged"));
+        assert_int_equal(fit(t, 10, 10), 0);
+        assert_int_equal(steps, sizes[i]);
+        assert_int_equal(val_batches, sizes[i]);
+        assert_null(xt_trainer_run_dir(t));
+        assert_int_equal(xt_test(t, &task, data(10, XT_OFF)), 0);
+        assert_int_equal(val_batches, 2 * sizes[i]);
+    }
+    xt_finish();
+    t = TRAINER(.max_epochs = 2, .overfit_batches = 2);
+    assert_int_equal(fit(t, 10, 10), 0);
+    assert_int_equal(steps, 4);
+    assert_int_equal(val_batches, 4);
+}
+
+static void mistakes_are_told_before_the_first_batch(void **state) {
+    (void)state;
+    static const struct {
+        const char *field, *value, *says;
+    } rows[] = {{"max_time", "6:00:00", "DD:HH:MM:SS"}, {"val_every", "often", "100steps"}, {"signals", "TERM,KILL", "KILL is not one of"}, {"limit_train_batches", "0.1", "no whole batch"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char option[64], value[64], program[] = "p";
+        snprintf(option, sizeof option, "--%s", rows[i].field);
+        snprintf(value, sizeof value, "%s", rows[i].value);
+        str_clear(&said);
+        xt_trainer *t = TRAINER(.max_epochs = 1);
+        xt_trainer_args(t, 3, (char *[]){program, option, value, NULL});
+        assert_int_equal(fit(t, 4, 0), 1);
+        assert_int_equal(steps, 0);
+        says(rows[i].says);
+        xt_finish();
+    }
+}
+
+/* --- signals, and going on ------------------------------------------------------------------------------------------------------------------------------ */
+static int older_handler_ran;
+static void older_handler(int number) {
+    (void)number;
+    older_handler_ran++;
+}
+
+/* The value a run's CSV has under a name, in the last row that has it. */
+static double last_csv_value(const char *run, const char *name) {
+    char path[256], *text, *save = NULL;
+    size_t n;
+    double v = NAN;
+    snprintf(path, sizeof path, "%s/%s", run, "metrics.csv");
+    assert_null(file_read_all(path, &text, &n));
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        const char *at = strstr(line, name);
+        const char *comma = at ? strrchr(line, ',') : NULL;
+        if (comma) v = strtod(comma + 1, NULL);
+    }
+    base_free(text);
+    return v;
+}
+
+static void a_signal_saves_and_the_rest_is_the_same(void **state) {
+    (void)state;
+    struct sigaction act = {.sa_handler = older_handler}, left;
+    sigaction(SIGTERM, &act, NULL);
+    char whole_run[256];
+    xt_trainer *t = xt_trainer_new(.max_epochs = 2, .seed = 5, .runs_dir = dir, .run_name = "whole", .progress_bar = XT_OFF, .loggers = "csv");
+    assert_int_equal(fit(t, 8, 0), 0);
+    double loss = xt_trainer_result(t).loss_last;
+    snprintf(whole_run, sizeof whole_run, "%s", xt_trainer_run_dir(t));
+    xt_finish();
+
+    signal_after = 11, signal_number = SIGTERM; /* in the second epoch */
+    t = xt_trainer_new(.max_epochs = 2, .seed = 5, .runs_dir = dir, .run_name = "cut", .progress_bar = XT_OFF, .loggers = "csv");
+    assert_int_equal(fit(t, 8, 0), 128 + SIGTERM);
+    assert_int_equal(xt_trainer_global_step(t), 11);
+    says("stopped by SIGTERM at step 11");
+    says("last.ckpt goes on from here");
+    assert_int_equal(older_handler_ran, 1);
+    sigaction(SIGTERM, NULL, &left);
+    assert_true(left.sa_handler == older_handler);
+    signal(SIGTERM, SIG_DFL);
+    signal_after = 0;
+    xt_finish();
+
+    t = xt_trainer_new(.max_epochs = 2, .resume = "last", .runs_dir = dir, .run_name = "cut", .progress_bar = XT_OFF, .loggers = "csv");
+    assert_int_equal(fit(t, 8, 0), 0);
+    assert_int_equal(steps, 5);
+    assert_true(xt_trainer_result(t).loss_last == loss);
+    /* The epoch's mean holds the batches before the signal as well. */
+    double want = last_csv_value(whole_run, "epoch_loss_epoch"), got = last_csv_value(xt_trainer_run_dir(t), "epoch_loss_epoch");
+    assert_true(isfinite(want) && want == got);
+}
+
+static void a_damaged_file_offers_the_one_before(void **state) {
+    (void)state;
+    char path[256], *bytes;
+    size_t n;
+    xt_trainer *t = TRAINER(.max_epochs = 2);
+    snprintf(path, sizeof path, "%s/kept", dir);
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = path, .save_top_k = -1, .save_last = XT_OFF));
+    assert_int_equal(fit(t, 4, 0), 0);
+    snprintf(path, sizeof path, "%s/kept/epoch=1-step=8.ckpt", dir);
+    assert_null(file_read_all(path, &bytes, &n));
+    bytes[n - 30] ^= 4;
+    assert_null(file_write_all(path, bytes, n));
+    base_free(bytes);
+    t = TRAINER(.max_epochs = 3, .resume = path);
+    assert_int_equal(fit(t, 4, 0), 1);
+    says("epoch=1-step=8.ckpt: the data does not match its checksum");
+    says("the newest whole checkpoint beside it is");
+    says("epoch=0-step=4.ckpt");
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_have_units),
+        cmocka_unit_test(durations_and_intervals),
+        T(validation_at_its_interval),
+        T(sanity_batches_leave_no_trace),
+        T(lower_bounds_win),
+        T(time_and_smoke_runs_end),
+        T(mistakes_are_told_before_the_first_batch),
+        T(a_signal_saves_and_the_rest_is_the_same),
+        T(a_damaged_file_offers_the_one_before),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
