@@ -4,20 +4,9 @@
  *   weights    the gradient of the kernel: batch and feature exchange roles, the right side is the larger window.
  * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no fast code for the given
  * ones, and reorders run inside the thunk. */
+#include "cpu/conv.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
-
-#define SPATIAL_MAX 3
-typedef struct conv { /* a convolution by logical dims */
-    int n; /* spatial dims */
-    int64_t lhs_b, lhs_f, rhs_i, rhs_o, out_b, out_f; /* dim numbers */
-    const int64_t *lhs_s, *rhs_s, *out_s;
-    int64_t stride[SPATIAL_MAX], low[SPATIAL_MAX], high[SPATIAL_MAX], lhs_dil[SPATIAL_MAX], rhs_dil[SPATIAL_MAX];
-    bool reverse[SPATIAL_MAX];
-    int64_t groups, batch_groups;
-    const ir_type *lhs, *rhs, *out;
-    view lv, rv, ov;
-} conv;
 
 typedef enum conv_form { CONV_FORWARD, CONV_DATA, CONV_WEIGHTS } conv_form;
 enum { SRC, WEI, DST };
@@ -63,62 +52,6 @@ static xt_status conv_run(const cpu_call *c) {
 static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free};
 static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free};
 static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free};
-
-/* --- reading the op ------------------------------------------------------------------------------------------------------------- */
-static void ints_or(const ir_op *op, ir_attr_key k, int n, int64_t fallback, int64_t *out) {
-    size_t have;
-    const int64_t *v = ir_get_ints(op, k, &have);
-    for (int i = 0; i < n; i++) out[i] = v && (size_t)i < have ? v[i] : fallback;
-}
-
-static bool read_conv(const ir_op *op, conv *c) {
-    size_t n, np;
-    c->lhs_s = ir_get_ints(op, IR_A_input_spatial_dimensions, &n);
-    c->rhs_s = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &np);
-    c->out_s = ir_get_ints(op, IR_A_output_spatial_dimensions, &np);
-    if (n < 1 || n > SPATIAL_MAX) return false;
-    c->n = (int)n;
-    c->lhs_b = ir_get_int(op, IR_A_input_batch_dimension, 0);
-    c->lhs_f = ir_get_int(op, IR_A_input_feature_dimension, 0);
-    c->rhs_i = ir_get_int(op, IR_A_kernel_input_feature_dimension, 0);
-    c->rhs_o = ir_get_int(op, IR_A_kernel_output_feature_dimension, 0);
-    c->out_b = ir_get_int(op, IR_A_output_batch_dimension, 0);
-    c->out_f = ir_get_int(op, IR_A_output_feature_dimension, 0);
-    c->groups = ir_get_int(op, IR_A_feature_group_count, 1);
-    c->batch_groups = ir_get_int(op, IR_A_batch_group_count, 1);
-    ints_or(op, IR_A_window_strides, c->n, 1, c->stride);
-    ints_or(op, IR_A_lhs_dilation, c->n, 1, c->lhs_dil);
-    ints_or(op, IR_A_rhs_dilation, c->n, 1, c->rhs_dil);
-    const int64_t *pad = ir_get_ints(op, IR_A_padding, &np), *rev = ir_get_ints(op, IR_A_window_reversal, &n);
-    for (int i = 0; i < c->n; i++) {
-        c->low[i] = pad ? pad[2 * i] : 0;
-        c->high[i] = pad ? pad[2 * i + 1] : 0;
-        c->reverse[i] = rev && rev[i];
-    }
-    c->lhs = op->in[0]->type;
-    c->rhs = op->in[1]->type;
-    c->out = op->out[0].type;
-    return view_dense(c->lhs, &c->lv) && view_dense(c->rhs, &c->rv) && view_dense(c->out, &c->ov) && c->lhs->count > 0 && c->rhs->count > 0 &&
-           c->out->count > 0;
-}
-
-/* The kernel operand before it was turned around over all spatial dims, or NULL. */
-static const ir_value *unreversed(const conv *c, const ir_value *rhs) {
-    if (!rhs->def || rhs->def->code != OP_reverse) return NULL;
-    size_t n;
-    const int64_t *dims = ir_get_ints(rhs->def, IR_A_dimensions, &n);
-    for (size_t k = 0; k < n; k++) {
-        bool spatial = false;
-        for (int i = 0; i < c->n; i++) spatial = spatial || dims[k] == c->rhs_s[i];
-        if (!spatial) return NULL;
-    }
-    for (int i = 0; i < c->n; i++) {
-        bool turned = c->rhs->dims[c->rhs_s[i]] == 1;
-        for (size_t k = 0; k < n; k++) turned = turned || dims[k] == c->rhs_s[i];
-        if (!turned) return NULL;
-    }
-    return rhs->def->in[0];
-}
 
 /* --- descriptors ------------------------------------------------------------------------------------------------------------------ */
 typedef struct conv_desc {
@@ -360,22 +293,11 @@ static void flip_kernel(conv *c, conv_state *s, size_t *scratch) {
     *scratch += align_up(ir_type_bytes(c->rhs));
 }
 
-static bool is_reversed(const conv *c) {
-    for (int i = 0; i < c->n; i++)
-        if (!c->reverse[i] && c->rhs->dims[c->rhs_s[i]] > 1) return false;
-    return true;
-}
-static bool is_straight(const conv *c) {
-    for (int i = 0; i < c->n; i++)
-        if (c->reverse[i] && c->rhs->dims[c->rhs_s[i]] > 1) return false;
-    return true;
-}
-
 /* Finds a form; *kernel becomes the value to read as the kernel. */
 static bool find_form(conv *c, const ir_value **kernel, conv_state *s, size_t *scratch, conv_desc *d) {
-    bool reversed = is_reversed(c), straight = is_straight(c);
+    bool reversed = conv_is_reversed(c), straight = conv_is_straight(c);
     if (!reversed && !straight) return false;
-    const ir_value *plain = straight ? unreversed(c, *kernel) : NULL;
+    const ir_value *plain = straight ? conv_unreversed(c, *kernel) : NULL;
     if (plain && as_data(c, d)) { /* the program turns the kernel around just for us */
         *kernel = plain;
         return true;
@@ -394,7 +316,9 @@ CPU_LOWER(convolution) {
     conv_desc d = {0};
     candidate best;
     size_t scratch = 0;
-    if (!read_conv(op, &c) || c.lhs->dtype != c.rhs->dtype) return NULL;
+    if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype) return NULL;
+    XT_TRY(cpu_lower_lanes(b, op, &c, out_done));
+    if (*out_done) return NULL;
     conv_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     const ir_value *in[2] = {op->in[0], op->in[1]};

@@ -1,0 +1,57 @@
+/* Inner loops of convolutions whose batch is the innermost dim: the lanes of a vector are images, so any number of channels fills them.
+ * Compiled once per instruction set (lanes_*.c include lanes.inc), picked with the other vector loops (simd.h).
+ *
+ * Activations are [C][H][W][N] or any other order of the first three; strides are in elements. N need not be a multiple of the lanes: the last
+ * vector is loaded and stored in part. Every result is one thread's, summed in an order that only shapes decide. */
+#ifndef XT_SRC_CPU_LANES_H
+#define XT_SRC_CPU_LANES_H
+
+#include "base/base.h"
+
+#define LANES_BLOCK_MAX 12 /* channels of one register block */
+#define LANES_COLUMNS_MAX 5 /* kernel columns of one block of a weight gradient */
+
+/* The products of one position of the result along one dim: kernel position k + j * k_step meets input position in + j * in_step, j < n. */
+typedef struct lanes_line {
+    int32_t k, k_step, n, in, in_step;
+} lanes_line;
+
+typedef struct lanes_conv { /* one row of the result, `block` channels, some vectors of images */
+    const float *in;
+    int64_t in_c, in_y, in_x;
+    int64_t channels; /* of the input */
+    const float *weights; /* [channels][kernel rows][kernel columns][block] */
+    int64_t w_c, w_y, w_x;
+    lanes_line y;
+    const lanes_line *x; /* per column of the result */
+    int64_t columns;
+    float *out;
+    int64_t out_c, out_x;
+    int64_t n; /* images, at most vectors * lanes */
+} lanes_conv;
+
+typedef struct lanes_grad { /* kernel columns [0, columns) of one kernel row, `block` output channels, over a rectangle of positions */
+    const float *in; /* where the first kernel column reads at the first position */
+    int64_t in_k, in_x, in_y;
+    const float *dy;
+    int64_t dy_c, dy_x, dy_y;
+    int64_t width, height, n;
+    float *sums; /* [columns][block][lanes], added to */
+} lanes_grad;
+
+typedef struct lanes_ops {
+    int lanes, block_max;
+    int vectors[LANES_BLOCK_MAX + 1]; /* per block size: vectors of images that one call of conv takes */
+    void (*conv[LANES_BLOCK_MAX + 1])(const lanes_conv *c);
+    int grad_block[LANES_COLUMNS_MAX + 1]; /* per number of columns: the most channels */
+    void (*grad[LANES_COLUMNS_MAX + 1][LANES_BLOCK_MAX + 1])(const lanes_grad *g); /* [columns][block] */
+    void (*fold)(const float *sums, int64_t n, float *out); /* out[i] = sum of vector i */
+} lanes_ops;
+
+extern const lanes_ops lanes_base;
+#if defined(__x86_64__)
+extern const lanes_ops lanes_avx2, lanes_avx512;
+#endif
+const lanes_ops *lanes_get(void); /* the one that goes with simd_get() */
+
+#endif

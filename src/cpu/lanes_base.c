@@ -1,0 +1,20 @@
+/* The loops of lanes.h for any machine of the architecture. */
+#define LANES 4
+#define LANES_BLOCK 6
+#define GRAD_ACCUMULATORS 12
+#define LANES_NAME lanes_base
+#if defined(__GNUC__) && !defined(__clang__)
+#pragma GCC optimize("O3")
+#endif
+#include "cpu/lanes.h"
+typedef float vec __attribute__((vector_size(16), aligned(4), may_alias));
+static inline vec vec_load_part(const float *p, int64_t n) {
+    vec v = {0};
+    for (int64_t i = 0; i < n; i++) v[i] = p[i];
+    return v;
+}
+static inline void vec_store_part(float *p, vec v, int64_t n) {
+    for (int64_t i = 0; i < n; i++) p[i] = v[i];
+}
+static inline float vec_sum(vec v) { return (v[0] + v[2]) + (v[1] + v[3]); }
+#include "cpu/lanes.inc"
