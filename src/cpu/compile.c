@@ -1,6 +1,7 @@
 /* Text to executable, and what an executable tells about itself. */
 #include "cpu/cpu_int.h"
 #include "cpu/dnnl_util.h"
+#include "cpu/lanes.h"
 #include "pass/pass.h"
 
 /* --- devices -------------------------------------------------------------------------------------------------------------------- */
@@ -89,6 +90,7 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     XT_TRY(find_main(e));
     pass_ctx passes = PASS_CTX_INIT;
     passes.partitions = e->opts.num_partitions;
+    passes.lanes = lanes_get()->lanes;
     XT_TRY(pass_optimize(&passes, e->module));
     report_partitioning(&passes);
     e->passes = &passes;

@@ -207,7 +207,7 @@ static void reach(const axis *a, int64_t x, int64_t *first, int64_t *end) {
     }
 }
 
-static bool cut_segments(lanes_state *s) {
+static bool cut_segments(lanes_state *s, int64_t most) {
     size_t n = 0, cap = 0;
     for (int64_t x = 0, next; x < s->x.kernel; x = next) {
         int64_t k0, k1, a, b;
@@ -216,7 +216,7 @@ static bool cut_segments(lanes_state *s) {
             reach(&s->x, next, &a, &b);
             if (a != k0 || b != k1) break;
         }
-        int64_t pieces = divide_up(k1 - k0, LANES_COLUMNS_MAX);
+        int64_t pieces = divide_up(k1 - k0, most);
         for (int64_t p = 0; p < pieces; p++) {
             int64_t from = k0 + (k1 - k0) * p / pieces, to = k0 + (k1 - k0) * (p + 1) / pieces;
             segment g = {x, next - x, from, to - from};
@@ -322,12 +322,12 @@ static xt_status lower_weights(cpu_builder *b, const ir_op *op, const conv *c, l
     s->out_c = c->rv.strides[c->rhs_o];
     s->w_i = c->ov.strides[c->out_b];
     s->w_o = c->ov.strides[c->out_f];
-    int64_t pieces = divide_up(s->x.out, LANES_COLUMNS_MAX);
-    cut_channels(s, lanes_get()->grad_block[divide_up(s->x.out, pieces)]);
+    int64_t columns = divide_up(s->x.out, divide_up(s->x.out, LANES_COLUMNS_MAX)); /* fewer columns allow more channels, so all segments fit */
+    cut_channels(s, lanes_get()->grad_block[columns]);
     s->parts = divide_up(TASKS, s->blocks * s->in_channels);
     if (s->parts > PARTS) s->parts = PARTS;
     if (s->parts > s->y.kernel) s->parts = s->y.kernel;
-    if (!cut_segments(s)) {
+    if (!cut_segments(s, columns)) {
         lanes_free(s);
         return status_oom(0, "a plan");
     }

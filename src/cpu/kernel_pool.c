@@ -1,13 +1,6 @@
 /* Windows over f32: reduce_window by max, min, sum or product, and max pooling's gradient (select_and_scatter by GE and add).
  * Rows of the result are made one by one: the window's positions in the outer dims pick source rows, the innermost dim is a strided loop. */
-#include "cpu/kernel_reduce.h"
-
-typedef struct window {
-    int n;
-    int64_t in[VIEW_MAX], out[VIEW_MAX], size[VIEW_MAX], stride[VIEW_MAX], dil[VIEW_MAX], low[VIEW_MAX];
-    fold_op fold;
-    bool pair; /* 2x2, stride 2, no padding, over the last two dims: pooling as most networks have it */
-} window;
+#include "cpu/window.h"
 
 static void ints_or(const ir_op *op, ir_attr_key k, int n, int64_t fallback, int64_t *out) {
     size_t have;
@@ -15,7 +8,7 @@ static void ints_or(const ir_op *op, ir_attr_key k, int n, int64_t fallback, int
     for (int i = 0; i < n; i++) out[i] = v && (size_t)i < have ? v[i] : fallback;
 }
 
-static bool read_window(const ir_op *op, const ir_type *in, const ir_type *out, window *w) {
+bool window_read(const ir_op *op, const ir_type *in, const ir_type *out, window *w) {
     int64_t base[VIEW_MAX];
     size_t np;
     w->n = (int)in->rank;
@@ -130,9 +123,11 @@ static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_r
 
 CPU_LOWER(reduce_window) {
     window w = {0};
-    if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !read_window(op, op->in[0]->type, op->out[0].type, &w) ||
+    if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !window_read(op, op->in[0]->type, op->out[0].type, &w) ||
         !cpu_fold_of(&op->regions[0], &w.fold))
         return NULL;
+    XT_TRY(cpu_lower_lanes_window(b, op, &w, out_done));
+    if (*out_done) return NULL;
     window *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = w;
@@ -259,8 +254,10 @@ static bool selects_by_ge(const ir_region *r) {
 CPU_LOWER(select_and_scatter) {
     window w = {0};
     fold_op f;
-    if (!read_window(op, op->in[0]->type, op->in[1]->type, &w)) return NULL;
+    if (!window_read(op, op->in[0]->type, op->in[1]->type, &w)) return NULL;
     if (!selects_by_ge(&op->regions[0]) || !cpu_fold_of(&op->regions[1], &f) || f != FOLD_SUM) return NULL;
+    XT_TRY(cpu_lower_lanes_scatter(b, op, &w, out_done));
+    if (*out_done) return NULL;
     window *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = w;

@@ -1,4 +1,5 @@
-/* Inner loops of convolutions whose batch is the innermost dim: the lanes of a vector are images, so any number of channels fills them.
+/* Inner loops of convolutions and windows whose batch is the innermost dim: the lanes of a vector are images, so any number of channels fills
+ * them.
  * Compiled once per instruction set (lanes_*.c include lanes.inc), picked with the other vector loops (simd.h).
  *
  * Activations are [C][H][W][N] or any other order of the first three; strides are in elements. N need not be a multiple of the lanes: the last
@@ -6,7 +7,7 @@
 #ifndef XT_SRC_CPU_LANES_H
 #define XT_SRC_CPU_LANES_H
 
-#include "base/base.h"
+#include "cpu/simd.h"
 
 #define LANES_BLOCK_MAX 12 /* channels of one register block */
 #define LANES_COLUMNS_MAX 5 /* kernel columns of one block of a weight gradient */
@@ -39,12 +40,20 @@ typedef struct lanes_grad { /* kernel columns [0, columns) of one kernel row, `b
     float *sums; /* [columns][block][lanes], added to */
 } lanes_grad;
 
+/* Windows over rows of `count` neighbouring elements: element i of row k is one element of window i. */
+typedef void (*lanes_pool_fn)(float *out, const float *const *rows, int n, float init, int64_t count);
+/* src[i] goes to out[k][i] of the row that window i selects, by GE in the order of the rows (first wins); the others get nothing.
+ * add: to what is there, else it is all there will be. */
+typedef void (*lanes_pool_grad_fn)(float *const *out, const float *const *rows, int n, const float *src, int64_t count, bool add);
+
 typedef struct lanes_ops {
     int lanes, block_max;
     int vectors[LANES_BLOCK_MAX + 1]; /* per block size: vectors of images that one call of conv takes */
     void (*conv[LANES_BLOCK_MAX + 1])(const lanes_conv *c);
     int grad_block[LANES_COLUMNS_MAX + 1]; /* per number of columns: the most channels */
     void (*grad[LANES_COLUMNS_MAX + 1][LANES_BLOCK_MAX + 1])(const lanes_grad *g); /* [columns][block] */
+    lanes_pool_fn pool[FOLD_COUNT];
+    lanes_pool_grad_fn pool_grad;
     void (*fold)(const float *sums, int64_t n, float *out); /* out[i] = sum of vector i */
 } lanes_ops;
 

@@ -27,6 +27,21 @@ static inline float vec_sum(vec v) {
     h = _mm_add_ps(h, _mm_movehl_ps(h, h));
     return _mm_cvtss_f32(_mm_add_ss(h, _mm_movehdup_ps(h)));
 }
+/* The instructions give their second operand when either is NaN. */
+static inline vec vec_max(vec a, vec b) {
+    __m256 x = (__m256)a;
+    return (vec)_mm256_blendv_ps(_mm256_max_ps(x, (__m256)b), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+static inline vec vec_min(vec a, vec b) {
+    __m256 x = (__m256)a;
+    return (vec)_mm256_blendv_ps(_mm256_min_ps(x, (__m256)b), x, _mm256_cmp_ps(x, x, _CMP_UNORD_Q));
+}
+static inline vec vec_choose_ge(vec a, vec b, vec x, vec y) {
+    return (vec)_mm256_blendv_ps((__m256)y, (__m256)x, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_GE_OQ));
+}
+static inline vec vec_choose_eq(vec a, vec b, vec x) {
+    return (vec)_mm256_and_ps((__m256)x, _mm256_cmp_ps((__m256)a, (__m256)b, _CMP_EQ_OQ));
+}
 #include "cpu/lanes.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

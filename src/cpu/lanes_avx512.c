@@ -20,6 +20,21 @@ static inline void vec_store_part(float *p, vec v, int64_t n) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
 }
 static inline float vec_sum(vec v) { return _mm512_reduce_add_ps((__m512)v); }
+/* The instructions give their second operand when either is NaN. */
+static inline vec vec_max(vec a, vec b) {
+    __m512 x = (__m512)a;
+    return (vec)_mm512_mask_mov_ps(_mm512_max_ps(x, (__m512)b), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+}
+static inline vec vec_min(vec a, vec b) {
+    __m512 x = (__m512)a;
+    return (vec)_mm512_mask_mov_ps(_mm512_min_ps(x, (__m512)b), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+}
+static inline vec vec_choose_ge(vec a, vec b, vec x, vec y) {
+    return (vec)_mm512_mask_mov_ps((__m512)y, _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ), (__m512)x);
+}
+static inline vec vec_choose_eq(vec a, vec b, vec x) {
+    return (vec)_mm512_maskz_mov_ps(_mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_EQ_OQ), (__m512)x);
+}
 #include "cpu/lanes.inc"
 #if defined(__clang__)
 #pragma clang attribute pop

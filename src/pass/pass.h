@@ -23,6 +23,7 @@ typedef struct pass_ctx {
     bool inexact; /* rewrites that round differently are welcome */
     bool verify; /* ir_verify after each pass: on in builds with assertions */
     int partitions; /* devices that pass_lower_spmd divides the program over; 0 and 1: it only takes annotations out */
+    int lanes; /* images that a vector of the device holds where the batch is the innermost dim; 0: it has no loops for that layout */
     pass_spmd_stats spmd;
     int stage; /* how many passes the runner has run: orders the dumps of one program */
     int program; /* number of the program within the process, for dumps; 0 until the first */
