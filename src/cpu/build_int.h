@@ -20,6 +20,10 @@ typedef struct value_info {
     uint32_t group;
     int number; /* on the tape of the group being emitted */
     uint32_t inside; /* uses by members of its own group */
+    uint8_t feature; /* layout.h: 1 + the feature dim of a blocked image, 0: the value lies dense */
+    bool has_blk;
+    cpu_ref blk; /* its blocked place */
+    const ir_value *stand_in; /* the same as bf16, where it has no place of its own */
 } value_info;
 
 /* Elementwise ops of one element count that will run as one loop. A group stays open until somebody outside reads one of its values; then it
@@ -32,6 +36,8 @@ typedef struct group {
     size_t inputs; /* upper bound of what it reads */
     uint32_t merged_into; /* CPU_NONE while it is one of its own */
     bool emitted;
+    uint8_t feature; /* of all its members; dense and blocked ones do not mix */
+    const ir_type *like; /* blocked: a member's type; all have these dims */
 } group;
 
 struct cpu_builder {
@@ -42,6 +48,9 @@ struct cpu_builder {
     group *groups;
     size_t n_groups, cap_groups;
     uint32_t *ordinals; /* [ir_op.user - 1]: position of main's ops in the text */
+    struct norm_fusion *fusions; /* layout.c */
+    size_t n_fusions, cap_fusions;
+    uint32_t *fusion_of; /* [ir_op.user - 1] */
     bool kernels_on, fuse_on; /* XT_PASSES */
 };
 

@@ -125,6 +125,7 @@ typedef struct cpu_thunk_desc {
     const ir_value *const *in; /* made dense; NULL: op's operands */
     const ir_value *const *out; /* get a slot each; NULL: op's results */
     const uint64_t *over; /* as in cpu_thunk; NULL: none */
+    uint64_t in_blocked, out_blocked; /* bit i: in or out i is read or written at its blocked place (layout.h) */
     size_t n_ops;
     const ir_op *const *ops; /* NULL: just `op` */
     size_t scratch_bytes;

@@ -1,5 +1,5 @@
 /* Which elementwise ops run as one loop, and that loop's tape. */
-#include "cpu/build_int.h"
+#include "cpu/layout.h"
 
 #define GROUP_MAX_OPS 160
 #define GROUP_MAX_INPUTS 56
@@ -83,12 +83,20 @@ static uint32_t find(const cpu_builder *b, uint32_t g) {
     return g;
 }
 
-/* The open group of `count` elements that makes v, or CPU_NONE. */
-static uint32_t open_group(cpu_builder *b, const ir_value *v, int64_t count) {
+/* The open group that makes v and that an op like `want` may join, or CPU_NONE. */
+static uint32_t open_group(cpu_builder *b, const ir_value *v, const group *want) {
     value_info *i = build_info(b, v);
     if (!i || i->state != VALUE_MEMBER) return CPU_NONE;
-    uint32_t g = find(b, i->group);
-    return b->groups[g].emitted || b->groups[g].count != count ? CPU_NONE : g;
+    const group *h = &b->groups[find(b, i->group)];
+    if (h->emitted || h->count != want->count || h->feature != want->feature) return CPU_NONE;
+    if (h->feature && memcmp(h->like->dims, want->like->dims, 4 * sizeof *h->like->dims) != 0) return CPU_NONE;
+    return find(b, i->group);
+}
+
+/* Makes what such a group reads from outside. */
+static xt_status prepare(cpu_builder *b, const ir_value *v, const group *want) {
+    cpu_ref ignored;
+    return want->feature && layout_is_image(v, want->like) ? layout_blocked(b, v, &ignored) : build_prepare(b, v);
 }
 
 static xt_status merge(cpu_builder *b, uint32_t into, uint32_t from) {
@@ -104,16 +112,17 @@ static xt_status merge(cpu_builder *b, uint32_t into, uint32_t from) {
 }
 
 xt_status group_join(cpu_builder *b, const ir_op *op) {
-    int64_t count = op->out[0].type->count;
+    const ir_type *made = op->out[0].type;
+    const group want = {.count = made->count, .merged_into = CPU_NONE, .feature = layout_of_loop(b, op), .like = made};
     /* First what comes from outside: making it may close groups, also ones this op might have joined. */
     for (uint32_t i = 0; i < op->n_in; i++)
-        if (open_group(b, op->in[i], count) == CPU_NONE) XT_TRY(build_prepare(b, op->in[i]));
+        if (open_group(b, op->in[i], &want) == CPU_NONE) XT_TRY(prepare(b, op->in[i], &want));
     uint32_t target = CPU_NONE;
     size_t outside = 0;
     for (uint32_t i = 0; i < op->n_in; i++) {
-        uint32_t g = open_group(b, op->in[i], count);
+        uint32_t g = open_group(b, op->in[i], &want);
         if (g == CPU_NONE) {
-            XT_TRY(build_prepare(b, op->in[i]));
+            XT_TRY(prepare(b, op->in[i], &want));
             outside++;
             continue;
         }
@@ -134,7 +143,7 @@ xt_status group_join(cpu_builder *b, const ir_op *op) {
         }
     }
     if (target == CPU_NONE) {
-        group g = {.count = count, .merged_into = CPU_NONE};
+        group g = want;
         if (!VEC_PUSH(b->groups, b->n_groups, b->cap_groups, g)) return status_oom(sizeof g, "fusing ops");
         target = (uint32_t)b->n_groups - 1;
     }
@@ -156,6 +165,7 @@ typedef struct emission {
     cpu_builder *b;
     tape_builder *tape;
     int64_t count;
+    const ir_value *blocked; /* a member of a blocked group; NULL: the loop goes over dense arrays */
     const ir_value **in; /* thunk inputs: values whose dense form (or base) is read */
     cpu_ref *refs;
     size_t n_in, cap_in, cap_refs;
@@ -212,7 +222,14 @@ static int load_outside(emission *e, const ir_value *v) {
             return -1;
         if (half) n = tape_emit(e->tape, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, n, -1, -1);
         return n;
+    } else if (e->blocked && layout_is_image(v, e->blocked->type)) {
+        cpu_ref ref;
+        e->status = layout_blocked(b, v, &ref);
+        if (e->status) return -1;
+        s.kind = TAPE_DIRECT;
+        s.in = add_input(e, v, ref);
     } else if (build_window(b, v, &base, &w)) {
+        if (e->blocked) w = layout_blocked_view(&w, layout_feature(b, e->blocked));
         view_collapse(&w);
         bool dense = view_is_dense(&w) && view_count(&w) == e->count;
         bool one = w.n == 0 || (w.n == 1 && w.strides[0] == 0);
@@ -304,6 +321,7 @@ static xt_status add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_o
                         .n_out = n_out,
                         .out = outs,
                         .over = over,
+                        .out_blocked = e->blocked ? UINT64_MAX : 0,
                         .n_ops = n_ops,
                         .ops = ops,
                         .scratch_bytes = tape_scratch_bytes(t, cpu_build_threads(e->b)),
@@ -343,7 +361,7 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
     group g = b->groups[gi]; /* by value: emission may grow the array, but never touches this group */
     if (g.emitted) return NULL;
     b->groups[gi].emitted = true;
-    emission e = {.b = b, .tape = tape_begin(g.count), .count = g.count};
+    emission e = {.b = b, .tape = tape_begin(g.count), .count = g.count, .blocked = g.feature ? &g.ops[0]->out[0] : NULL};
     const ir_value **outs = base_calloc(g.n + 1, sizeof *outs);
     uint64_t *over = base_calloc(g.n + 1, sizeof *over);
     tape *t = NULL;

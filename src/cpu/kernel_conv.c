@@ -7,6 +7,7 @@
 #include "cpu/conv.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
+#include "cpu/layout.h"
 
 typedef enum conv_form { CONV_FORWARD, CONV_DATA, CONV_WEIGHTS } conv_form;
 enum { SRC, WEI, DST };
@@ -20,6 +21,7 @@ typedef struct conv_state {
     bool flip; /* the kernel is turned around into scratch first */
     cpu_move flip_move;
     size_t flip_at;
+    bool winograd;
 } conv_state;
 
 static void conv_free(void *state) {
@@ -52,6 +54,9 @@ static xt_status conv_run(const cpu_call *c) {
 static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free};
 static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free};
 static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free};
+static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free};
+static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free};
+static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free};
 
 /* --- descriptors ------------------------------------------------------------------------------------------------------------------ */
 typedef struct conv_desc {
@@ -155,17 +160,37 @@ static bool as_weights(const conv *c, conv_desc *d) {
            kernel_desc(&d->md[WEI], c->out, &c->ov, c->out_f, c->out_b, c->out_s, c->n, c->batch_groups, true);
 }
 
+/* --- Winograd ------------------------------------------------------------------------------------------------------------------------ */
+static bool winograd_wanted(const char *level) {
+    const char *v = env_get("XT_CPU_WINOGRAD");
+    return strcmp(v ? v : "on", level) == 0;
+}
+
+/* Where F(4x4,3x3) is taken: a rule on shapes, from measurements (bench/conv_bench), never from a clock, so a program computes the same bits on
+ * every run. It wants enough features for its 36 matrix products and images that 4x4 tiles cover well. */
+static bool winograd_is_meant(const conv_desc *d) {
+    const dnnl_memory_desc_t *src = &d->md[SRC], *wei = &d->md[WEI], *dst = &d->md[DST];
+    if (src->ndims != 4 || wei->ndims != 4 || src->data_type != dnnl_f32 || winograd_wanted("off")) return false;
+    for (int i = 0; i < 2; i++)
+        if (wei->dims[2 + i] != 3 || d->strides[i] != 1 || d->dilates[i] != 0 || d->pad_l[i] > 1 || d->pad_r[i] > 1) return false;
+    if (src->dims[1] % 16 || dst->dims[1] % 16) return false;
+    if (winograd_wanted("always")) return true;
+    double tiles = (double)((dst->dims[2] + 3) / 4 * ((dst->dims[3] + 3) / 4)), filled = (double)(dst->dims[2] * dst->dims[3]) / (16 * tiles);
+    return src->dims[1] >= 32 && dst->dims[1] >= 32 && tiles * (double)src->dims[0] >= 64 && filled >= 0.75;
+}
+
 /* --- primitives ---------------------------------------------------------------------------------------------------------------------- */
-static dnnl_status_t form_desc(const conv_desc *d, conv_form form, const dnnl_memory_desc_t md[3], dnnl_convolution_desc_t *out) {
+static dnnl_status_t form_desc(const conv_desc *d, conv_form form, dnnl_alg_kind_t algorithm, const dnnl_memory_desc_t md[3],
+                               dnnl_convolution_desc_t *out) {
     switch (form) {
     case CONV_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST],
+        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, algorithm, &md[SRC], &md[WEI], NULL, &md[DST],
                                                           d->strides, d->dilates, d->pad_l, d->pad_r);
     case CONV_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates,
+        return dnnl_dilated_convolution_backward_data_desc_init(out, algorithm, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates,
                                                                 d->pad_l, d->pad_r);
     default:
-        return dnnl_dilated_convolution_backward_weights_desc_init(out, dnnl_convolution_direct, &md[SRC], &md[WEI], NULL, &md[DST], d->strides,
+        return dnnl_dilated_convolution_backward_weights_desc_init(out, algorithm, &md[SRC], &md[WEI], NULL, &md[DST], d->strides,
                                                                    d->dilates, d->pad_l, d->pad_r);
     }
 }
@@ -174,14 +199,14 @@ typedef struct candidate {
     dnnl_prim prim;
     dnnl_memory_desc_t used[3];
     double seconds; /* estimate */
-    bool ok;
+    bool ok, winograd;
 } candidate;
 
 /* What a primitive costs, roughly, in flops a second of one core: oneDNN's kernels for wide vectors run at more than twice the speed of its
  * im2col + matrix product and of its narrow kernels, and a reorder moves memory. Only the order of the candidates matters. */
 static double estimate(const conv_desc *d, const candidate *c, const char *impl, double flops, int threads) {
     bool wide = strstr(impl, "avx512") || strstr(impl, "brg") || strstr(impl, "amx") || strstr(impl, "sve");
-    double s = flops / ((wide ? 110e9 : 45e9) * threads);
+    double s = flops / ((strstr(impl, "wino") ? 200e9 : wide ? 110e9 : 45e9) * threads);
     for (int i = 0; i < 3; i++)
         if (!dnnl_memory_desc_equal(&d->md[i], &c->used[i]))
             s += 2e-6 + (double)(dnnl_memory_desc_get_size(&d->md[i]) + dnnl_memory_desc_get_size(&c->used[i])) / (20e9 * threads);
@@ -189,10 +214,10 @@ static double estimate(const conv_desc *d, const candidate *c, const char *impl,
 }
 
 /* Ways of laying the operands out; oneDNN always chooses the kernel's. */
-typedef enum conv_layout { LAYOUT_GIVEN, LAYOUT_ANY, LAYOUT_CHANNELS_LAST } conv_layout;
+typedef enum conv_layout { LAYOUT_GIVEN, LAYOUT_ANY, LAYOUT_CHANNELS_LAST, LAYOUT_WINOGRAD } conv_layout;
 static void lay_out(dnnl_memory_desc_t *md, int tensor, conv_layout layout) {
     static const dnnl_format_tag_t last[6] = {[3] = dnnl_nwc, [4] = dnnl_nhwc, [5] = dnnl_ndhwc};
-    dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY ? dnnl_format_tag_any
+    dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY || layout == LAYOUT_WINOGRAD ? dnnl_format_tag_any
                             : layout == LAYOUT_CHANNELS_LAST      ? last[md->ndims]
                                                                   : dnnl_format_tag_undef;
     if (tag == dnnl_format_tag_undef) return;
@@ -211,14 +236,16 @@ static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops
     dnnl_convolution_desc_t forward, desc;
     dnnl_primitive_desc_t hint = NULL, pd = NULL;
     xt_status s = NULL;
+    dnnl_alg_kind_t algorithm = layout == LAYOUT_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
     *out = (candidate){0};
+    if (layout == LAYOUT_WINOGRAD && !winograd_is_meant(d)) return NULL;
     for (int i = 0; i < 3; i++) {
         md[i] = d->md[i];
         lay_out(&md[i], i, layout);
     }
-    if (form_desc(d, d->form, md, &desc) != dnnl_success) return NULL;
+    if (form_desc(d, d->form, algorithm, md, &desc) != dnnl_success) return NULL;
     if (d->form != CONV_FORWARD) { /* the backward primitives want to see the forward one */
-        if (form_desc(d, CONV_FORWARD, md, &forward) != dnnl_success) return NULL;
+        if (form_desc(d, CONV_FORWARD, algorithm, md, &forward) != dnnl_success) return NULL;
         if (dnnl_primitive_desc_create(&hint, &forward, NULL, dnnl_util_engine(), NULL) != dnnl_success) return NULL;
     }
     s = dnnl_prim_make(&desc, hint, threads, &out->prim, &pd, &out->ok);
@@ -229,6 +256,7 @@ static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops
             out->used[i] = *dnnl_primitive_desc_query_md(pd, queries[d->form][i], 0);
             dnnl_prim_add(&out->prim, args[d->form][i], &out->used[i]);
         }
+        out->winograd = layout == LAYOUT_WINOGRAD;
         out->seconds = estimate(d, out, impl, flops, threads);
         dnnl_primitive_desc_destroy(pd);
     }
@@ -238,7 +266,7 @@ static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops
 
 static xt_status choose(const conv_desc *d, double flops, int threads, candidate *out) {
     *out = (candidate){0};
-    for (int layout = LAYOUT_GIVEN; layout <= LAYOUT_CHANNELS_LAST; layout++) {
+    for (int layout = LAYOUT_GIVEN; layout <= LAYOUT_WINOGRAD; layout++) {
         candidate c;
         xt_status s = try_layout(d, (conv_layout)layout, flops, threads, &c);
         if (s || !c.ok || (out->ok && out->seconds <= c.seconds)) {
@@ -261,6 +289,7 @@ static size_t align_up(size_t n) {
 static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int threads, size_t *scratch, bool *out_ok) {
     size_t reorder_scratch = 0;
     s->prim = c->prim;
+    s->winograd = c->winograd;
     c->prim.primitive = NULL;
     memcpy(s->input, d->input, sizeof s->input);
     s->output = d->output;
@@ -310,8 +339,41 @@ static bool find_form(conv *c, const ir_value **kernel, conv_state *s, size_t *s
     return usable;
 }
 
+/* An image's dims by role: batch first, then features, and space in order. */
+static bool is_image(const conv *c, const ir_type *t, int64_t batch, int64_t feature, const int64_t *space) {
+    return c->n == 2 && t->rank == 4 && batch == 0 && (feature == 1 || feature == 3) && space[0] == (feature == 1 ? 2 : 1) && space[1] == space[0] + 1;
+}
+
+bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops) {
+    conv c = {0};
+    conv_desc d = {0};
+    conv_state unused = {0};
+    size_t scratch = 0;
+    const ir_value *kernel = op->in[1];
+    if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype || c.groups != 1 || c.batch_groups != 1 || !find_form(&c, &kernel, &unused, &scratch, &d))
+        return false;
+    memset(out_feature, 0, 3 * sizeof *out_feature);
+    if (d.form == CONV_WEIGHTS) { /* batch and features have changed roles */
+        out_feature[0] = is_image(&c, c.lhs, c.lhs_f, c.lhs_b, c.lhs_s) ? (int)c.lhs_b + 1 : 0;
+        out_feature[1] = is_image(&c, c.rhs, c.rhs_i, c.rhs_o, c.rhs_s) ? (int)c.rhs_o + 1 : 0;
+    } else {
+        out_feature[0] = is_image(&c, c.lhs, c.lhs_b, c.lhs_f, c.lhs_s) ? (int)c.lhs_f + 1 : 0;
+        out_feature[2] = is_image(&c, c.out, c.out_b, c.out_f, c.out_s) ? (int)c.out_f + 1 : 0;
+    }
+    *out_winograd_flops = winograd_is_meant(&d) ? cpu_op_flops(op) : 0;
+    return true;
+}
+
+/* The descriptor of an image that the layout pass has chosen to block. */
+static bool lie_blocked(dnnl_memory_desc_t *md, int tensor, int feature) {
+    if (tensor == WEI || feature < 0) return false;
+    dnnl_memory_desc_t given = *md;
+    return dnnl_memory_desc_init_by_tag(md, 4, given.dims, given.data_type, dnnl_nChw16c) == dnnl_success;
+}
+
 CPU_LOWER(convolution) {
-    static const cpu_kernel *const kernels[] = {&conv_forward_kernel, &conv_data_kernel, &conv_weights_kernel};
+    static const cpu_kernel *const kernels[] = {&conv_forward_kernel,  &conv_data_kernel,     &conv_weights_kernel,
+                                               &wino_forward_kernel, &wino_data_kernel, &wino_weights_kernel};
     conv c = {0};
     conv_desc d = {0};
     candidate best;
@@ -324,6 +386,10 @@ CPU_LOWER(convolution) {
     const ir_value *in[2] = {op->in[0], op->in[1]};
     int threads = cpu_build_threads(b);
     bool ok = find_form(&c, &in[1], s, &scratch, &d);
+    uint64_t in_blocked = 0;
+    for (int i = 0; i < 2 && ok; i++)
+        if (lie_blocked(&d.md[d.input[i]], d.input[i], layout_feature(b, in[i]))) in_blocked |= 1u << i;
+    bool out_blocked = ok && lie_blocked(&d.md[d.output], d.output, layout_feature(b, &op->out[0]));
     xt_status st = ok ? choose(&d, cpu_op_flops(op), threads, &best) : NULL;
     ok = ok && !st && best.ok;
     if (ok) st = finish(s, &d, &best, threads, &scratch, &ok);
@@ -333,6 +399,8 @@ CPU_LOWER(convolution) {
     }
     *out_done = true;
     cpu_thunk_desc t = {
-        .kernel = kernels[d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+        .kernel = kernels[s->winograd ? 3 + d.form : d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    t.in_blocked = in_blocked;
+    t.out_blocked = out_blocked;
     return cpu_build_thunk(b, &t);
 }

@@ -251,11 +251,14 @@ static bool selects_by_ge(const ir_region *r) {
            ir_get_int(o, IR_A_compare_type, IR_CMP_FLOAT) != IR_CMP_TOTALORDER;
 }
 
+bool cpu_selects_largest(const ir_op *op) {
+    fold_op f;
+    return selects_by_ge(&op->regions[0]) && cpu_fold_of(&op->regions[1], &f) && f == FOLD_SUM;
+}
+
 CPU_LOWER(select_and_scatter) {
     window w = {0};
-    fold_op f;
-    if (!window_read(op, op->in[0]->type, op->in[1]->type, &w)) return NULL;
-    if (!selects_by_ge(&op->regions[0]) || !cpu_fold_of(&op->regions[1], &f) || f != FOLD_SUM) return NULL;
+    if (!window_read(op, op->in[0]->type, op->in[1]->type, &w) || !cpu_selects_largest(op)) return NULL;
     XT_TRY(cpu_lower_lanes_scatter(b, op, &w, out_done));
     if (*out_done) return NULL;
     window *s = base_malloc(sizeof *s);

@@ -2,6 +2,7 @@
  * (group.c), asks the lowering table for the rest and lets the interpreter's code run what nobody takes. */
 #include "cpu/build_int.h"
 #include "cpu/kernel_coll.h"
+#include "cpu/layout.h"
 #include "pass/pass.h"
 
 #define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
@@ -203,6 +204,10 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     default: break;
     }
     i = build_info(b, v);
+    if (!i->has_ref && i->has_blk) {
+        XT_TRY(layout_make_dense(b, v));
+        i = build_info(b, v);
+    }
     if (!i->has_ref)
         return status_new(XT_INTERNAL, NULL, "value %u of stablehlo.%s is read before it is made", v->index,
                           v->def ? ir_op_infos[v->def->code].name : "argument");
@@ -229,7 +234,7 @@ static void thunk_free(cpu_thunk *t) {
 static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_in; i++) {
         const ir_value *v = d->in ? d->in[i] : d->op->in[i];
-        XT_TRY(cpu_build_dense(b, v, &t->in[i]));
+        XT_TRY(i < 64 && d->in_blocked >> i & 1 ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
         t->bytes += (double)ir_type_bytes(v->type);
     }
     for (size_t i = 0; i < d->n_out; i++) {
@@ -241,8 +246,9 @@ static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
         value_info *info = build_info(b, v);
         if (!info) return status_oom(sizeof *info, "a buffer plan");
         info->state = info->state == VALUE_LAZY ? VALUE_LAZY : VALUE_DENSE;
-        info->has_ref = true;
-        info->ref = t->out[i];
+        bool blocked = i < 64 && d->out_blocked >> i & 1;
+        *(blocked ? &info->has_blk : &info->has_ref) = true;
+        *(blocked ? &info->blk : &info->ref) = t->out[i];
     }
     if (d->scratch_bytes) XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
     return NULL;
@@ -284,13 +290,15 @@ static bool is_dead(const ir_op *op) {
 }
 
 static xt_status lower_op(cpu_builder *b, const ir_op *op) {
+    const norm_fusion *fusion;
+    if (layout_fusion_at(b, op, &fusion)) return fusion ? blocked_norm(b, fusion) : NULL;
     if (is_lazy(op)) {
         value_info *in = op->n_in == 1 ? build_info(b, op->in[0]) : NULL;
         bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 || op->out[0].type->dtype == XT_BF16 ||
                                       op->out[0].type->dtype == XT_F16);
         tape_type ignored;
         /* A reshape of something a loop computes is that loop's own business. */
-        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER &&
+        if ((op->code == OP_reshape || (op->code == OP_bitcast_convert && !half)) && in && in->state == VALUE_MEMBER && !in->feature &&
             op->in[0]->type->count == op->out[0].type->count && tape_type_of(op->out[0].type->dtype, &ignored))
             return group_join(b, op);
         for (uint32_t i = 0; i < op->n_out; i++) {
@@ -301,6 +309,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
         return NULL;
     }
     if (group_can_take(op)) return group_join(b, op);
+    if (layout_is_window(b, op)) return blocked_window(b, op);
     bool done = false;
     if (cpu_lower[op->code] && b->kernels_on) XT_TRY(cpu_lower[op->code](b, op, &done));
     return done ? NULL : cpu_lower_interp(b, op, &done);
@@ -360,7 +369,8 @@ static xt_status walk(cpu_builder *b) {
     XT_TRY(add_arguments(b, body));
     for (const ir_op *op = body->first; op; op = op->next) {
         if (!(ir_op_infos[op->code].flags & IR_TERMINATOR)) {
-            if (!is_dead(op)) XT_TRY(lower_op(b, op));
+            const norm_fusion *ignored; /* the end of a fusion may make something else than its op's result */
+            if (!is_dead(op) || layout_fusion_at(b, op, &ignored)) XT_TRY(lower_op(b, op));
             continue;
         }
         b->plan->out_slots = base_malloc((op->n_in + 1) * sizeof *b->plan->out_slots);
@@ -436,8 +446,11 @@ static xt_status stage_done(cpu_exec *e, const char *name, bool assigned) {
 
 xt_status cpu_plan_make(cpu_exec *e) {
     cpu_builder b = {.exec = e, .plan = &e->plan, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
+    bool whole = needs_interpreter(e->main->body), layout = !whole && b.kernels_on && pass_is_on("layout");
+    if (layout) layout_masks(e->main);
     xt_status s = number(&b);
-    if (!s) s = needs_interpreter(e->main->body) ? whole_program(&b) : walk(&b);
+    if (!s && layout) s = layout_decide(&b);
+    if (!s) s = whole ? whole_program(&b) : walk(&b);
     if (!s) s = stage_done(e, "fuse", false);
     if (!s) cpu_plan_donations(e);
     if (!s && pass_is_on("schedule")) s = cpu_plan_schedule(e);
@@ -447,6 +460,8 @@ xt_status cpu_plan_make(cpu_exec *e) {
     if (!s) cpu_exec_settle(e);
     for (size_t i = 0; i < b.n_groups; i++) base_free(b.groups[i].ops);
     base_free(b.groups);
+    base_free(b.fusions);
+    base_free(b.fusion_of);
     base_free(b.values);
     base_free(b.ordinals);
     return s;

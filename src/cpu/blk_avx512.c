@@ -1,0 +1,230 @@
+/* blk.h for AVX-512. */
+#include "cpu/blk.h"
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx2,fma")
+#endif
+#include <immintrin.h>
+
+#define LANES 16
+#define FLUSH 512 /* pixels whose f32 sums join the total in double */
+
+static inline __m512 widen(__m256i h) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+}
+/* To nearest, ties to even; a NaN stays one. */
+static inline __m256i narrow(__m512 v) {
+    __m512i u = _mm512_castps_si512(v), odd = _mm512_and_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(1));
+    __m512i r = _mm512_srli_epi32(_mm512_add_epi32(u, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7fff))), 16);
+    __m512i nan = _mm512_or_si512(_mm512_srli_epi32(u, 16), _mm512_set1_epi32(0x40));
+    return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(r, _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), nan));
+}
+static inline __m512 load(blk_in x, int64_t i) {
+    if (x.half) return widen(_mm256_loadu_si256((const __m256i *)(const void *)((const uint16_t *)x.p + i * LANES)));
+    return _mm512_loadu_ps((const float *)x.p + i * LANES);
+}
+static inline void store_narrow(uint16_t *p, int64_t i, __m512 v) {
+    _mm256_storeu_si256((__m256i *)(void *)(p + i * LANES), narrow(v));
+}
+
+static inline void add_wide(double total[LANES], __m512 v) {
+    _mm512_storeu_pd(total, _mm512_add_pd(_mm512_loadu_pd(total), _mm512_cvtps_pd(_mm512_castps512_ps256(v))));
+    _mm512_storeu_pd(total + 8, _mm512_add_pd(_mm512_loadu_pd(total + 8), _mm512_cvtps_pd(_mm512_extractf32x8_ps(v, 1))));
+}
+
+static void stats(blk_in x, int64_t n, double mean[LANES], double m2[LANES]) {
+    float m[LANES];
+    memset(mean, 0, LANES * sizeof *mean);
+    memset(m2, 0, LANES * sizeof *m2);
+    for (int64_t i = 0; i < n;) {
+        int64_t stop = i + FLUSH < n ? i + FLUSH : n;
+        __m512 s[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
+        for (; i + 4 <= stop; i += 4)
+            for (int k = 0; k < 4; k++) s[k] = _mm512_add_ps(s[k], load(x, i + k));
+        for (; i < stop; i++) s[0] = _mm512_add_ps(s[0], load(x, i));
+        add_wide(mean, _mm512_add_ps(_mm512_add_ps(s[0], s[1]), _mm512_add_ps(s[2], s[3])));
+    }
+    for (int c = 0; c < LANES; c++) m[c] = (float)(mean[c] /= (double)n);
+    __m512 about = _mm512_loadu_ps(m);
+    for (int64_t i = 0; i < n;) {
+        int64_t stop = i + FLUSH < n ? i + FLUSH : n;
+        __m512 s[4] = {_mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps(), _mm512_setzero_ps()};
+        for (; i + 4 <= stop; i += 4)
+            for (int k = 0; k < 4; k++) {
+                __m512 d = _mm512_sub_ps(load(x, i + k), about);
+                s[k] = _mm512_fmadd_ps(d, d, s[k]);
+            }
+        for (; i < stop; i++) {
+            __m512 d = _mm512_sub_ps(load(x, i), about);
+            s[0] = _mm512_fmadd_ps(d, d, s[0]);
+        }
+        add_wide(m2, _mm512_add_ps(_mm512_add_ps(s[0], s[1]), _mm512_add_ps(s[2], s[3])));
+    }
+}
+
+/* The loops below are compiled once for each combination of what is there, so that no test is left inside. */
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS void apply_as(const blk_norm *t, bool half, bool residual, bool wide, bool slim) {
+    __m512 mean = _mm512_loadu_ps(t->mean), a = _mm512_loadu_ps(t->a), shift = _mm512_loadu_ps(t->shift), zero = _mm512_setzero_ps();
+    blk_in x = {t->x.p, half};
+    for (int64_t i = 0; i < t->n; i++) {
+        __m512 v = _mm512_fmadd_ps(_mm512_sub_ps(load(x, i), mean), a, shift);
+        if (residual) v = _mm512_add_ps(v, load(t->residual, i));
+        if (t->relu) v = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(v, zero, _CMP_LE_OQ), zero);
+        if (wide) _mm512_storeu_ps(t->out + i * LANES, v);
+        if (slim) store_narrow(t->narrow, i, v);
+    }
+}
+static void apply(const blk_norm *t) {
+    bool r = t->residual.p != NULL, w = t->out != NULL, s = t->narrow != NULL;
+    if (!t->x.half && !r && w && !s) apply_as(t, false, false, true, false);
+    else if (!t->x.half && r && w && !s) apply_as(t, false, true, true, false);
+    else if (t->x.half && !r && !w && s) apply_as(t, true, false, false, true);
+    else if (t->x.half && r && w && s) apply_as(t, true, true, true, true);
+    else apply_as(t, t->x.half, r, w, s);
+}
+
+ALWAYS __m512 gradient(const blk_norm *t, int64_t i, bool two, bool relu) {
+    __m512 g = load(t->g[0], i);
+    if (two) g = _mm512_add_ps(g, load(t->g[1], i));
+    if (relu) g = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(load(t->z, i), _mm512_setzero_ps(), _CMP_GT_OQ), g);
+    return g;
+}
+
+ALWAYS void grad_sums_as(const blk_norm *t, double sum[LANES], double dev[LANES], bool two, bool relu, bool keep) {
+    __m512 mean = _mm512_loadu_ps(t->mean);
+    memset(sum, 0, LANES * sizeof *sum);
+    memset(dev, 0, LANES * sizeof *dev);
+    for (int64_t i = 0; i < t->n;) {
+        int64_t stop = i + FLUSH < t->n ? i + FLUSH : t->n;
+        __m512 s[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, d[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+        for (; i + 2 <= stop; i += 2)
+            for (int k = 0; k < 2; k++) {
+                __m512 g = gradient(t, i + k, two, relu);
+                s[k] = _mm512_add_ps(s[k], g);
+                d[k] = _mm512_fmadd_ps(_mm512_sub_ps(load(t->x, i + k), mean), g, d[k]);
+                if (keep) _mm512_storeu_ps(t->masked + (i + k) * LANES, g);
+            }
+        for (; i < stop; i++) {
+            __m512 g = gradient(t, i, two, relu);
+            s[0] = _mm512_add_ps(s[0], g);
+            d[0] = _mm512_fmadd_ps(_mm512_sub_ps(load(t->x, i), mean), g, d[0]);
+            if (keep) _mm512_storeu_ps(t->masked + i * LANES, g);
+        }
+        add_wide(sum, _mm512_add_ps(s[0], s[1]));
+        add_wide(dev, _mm512_add_ps(d[0], d[1]));
+    }
+}
+static void grad_sums(const blk_norm *t, double sum[LANES], double dev[LANES]) {
+    bool two = t->g[1].p != NULL, keep = t->masked != NULL;
+    if (!two && t->relu && !keep) grad_sums_as(t, sum, dev, false, true, false);
+    else if (two && t->relu && keep) grad_sums_as(t, sum, dev, true, true, true);
+    else if (!two && !t->relu && !keep) grad_sums_as(t, sum, dev, false, false, false);
+    else grad_sums_as(t, sum, dev, two, t->relu, keep);
+}
+
+ALWAYS void grad_apply_as(const blk_norm *t, bool two, bool relu, bool wide, bool slim) {
+    __m512 mean = _mm512_loadu_ps(t->mean), a = _mm512_loadu_ps(t->a), b = _mm512_loadu_ps(t->b), shift = _mm512_loadu_ps(t->shift);
+    for (int64_t i = 0; i < t->n; i++) {
+        __m512 g = gradient(t, i, two, relu);
+        __m512 v = _mm512_fmadd_ps(_mm512_sub_ps(load(t->x, i), mean), b, _mm512_fmadd_ps(g, a, shift));
+        if (wide) _mm512_storeu_ps(t->out + i * LANES, v);
+        if (slim) store_narrow(t->narrow, i, v);
+    }
+}
+static void grad_apply(const blk_norm *given) {
+    blk_norm t = *given;
+    if (t.masked) {
+        t.g[0] = (blk_in){t.masked, false};
+        t.g[1].p = NULL;
+        t.relu = false;
+    }
+    bool two = t.g[1].p != NULL, w = t.out != NULL, s = t.narrow != NULL;
+    if (!two && t.relu && w && !s) grad_apply_as(&t, false, true, true, false);
+    else if (!two && t.relu && !w && s) grad_apply_as(&t, false, true, false, true);
+    else if (!two && !t.relu && w && !s) grad_apply_as(&t, false, false, true, false);
+    else if (!two && !t.relu && !w && s) grad_apply_as(&t, false, false, false, true);
+    else grad_apply_as(&t, two, t.relu, w, s);
+}
+
+/* --- windows -------------------------------------------------------------------------------------------------------------------------- */
+/* The places of a window that lie inside: k in [*from, *to). */
+static inline void inside(const blk_window *w, int d, int64_t o, int64_t *from, int64_t *to) {
+    int64_t at = o * w->stride[d] - w->low[d];
+    *from = at < 0 ? (-at + w->dil[d] - 1) / w->dil[d] : 0;
+    *to = at >= w->in[d] ? 0 : (w->in[d] - at + w->dil[d] - 1) / w->dil[d];
+    if (*to > w->size[d]) *to = w->size[d];
+}
+
+static void pool(const blk_window *w, blk_in x, float init, float *out) {
+    for (int64_t oy = 0; oy < w->out[0]; oy++) {
+        int64_t y0, y1;
+        inside(w, 0, oy, &y0, &y1);
+        for (int64_t ox = 0; ox < w->out[1]; ox++) {
+            int64_t x0, x1;
+            __m512 acc = _mm512_set1_ps(init);
+            inside(w, 1, ox, &x0, &x1);
+            for (int64_t ky = y0; ky < y1; ky++) {
+                int64_t row = (oy * w->stride[0] - w->low[0] + ky * w->dil[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
+                for (int64_t kx = x0; kx < x1; kx++) {
+                    __m512 v = load(x, row + kx * w->dil[1]);
+                    /* the larger; a NaN on either side stays */
+                    if (w->sum)
+                        acc = _mm512_add_ps(acc, v);
+                    else
+                        acc = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(acc, v, _CMP_GT_OQ) | _mm512_cmp_ps_mask(acc, acc, _CMP_UNORD_Q), acc);
+                }
+            }
+            _mm512_storeu_ps(out + (oy * w->out[1] + ox) * LANES, acc);
+        }
+    }
+}
+
+static void pool_grad(const blk_window *w, blk_in x, blk_in src, float init, float *out) {
+    for (int64_t i = 0; i < w->in[0] * w->in[1]; i++) _mm512_storeu_ps(out + i * LANES, _mm512_set1_ps(init));
+    for (int64_t oy = 0; oy < w->out[0]; oy++) {
+        int64_t y0, y1;
+        inside(w, 0, oy, &y0, &y1);
+        for (int64_t ox = 0; ox < w->out[1]; ox++) {
+            int64_t x0, x1;
+            inside(w, 1, ox, &x0, &x1);
+            if (y0 >= y1 || x0 >= x1) continue;
+            int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
+            __m512 best = load(x, corner + y0 * w->in[1] + x0), add = load(src, oy * w->out[1] + ox);
+            __m512i where = _mm512_set1_epi32((int)(y0 * w->size[1] + x0));
+            for (int64_t ky = y0; ky < y1; ky++)
+                for (int64_t kx = x0; kx < x1; kx++) {
+                    __m512 v = load(x, corner + ky * w->in[1] + kx);
+                    __mmask16 better = (__mmask16)~_mm512_cmp_ps_mask(best, v, _CMP_GE_OQ);
+                    best = _mm512_mask_mov_ps(best, better, v);
+                    where = _mm512_mask_mov_epi32(where, better, _mm512_set1_epi32((int)(ky * w->size[1] + kx)));
+                }
+            for (int64_t ky = y0; ky < y1; ky++)
+                for (int64_t kx = x0; kx < x1; kx++) {
+                    float *p = out + (corner + ky * w->in[1] + kx) * LANES;
+                    __mmask16 here = _mm512_cmpeq_epi32_mask(where, _mm512_set1_epi32((int)(ky * w->size[1] + kx)));
+                    __m512 old = _mm512_loadu_ps(p);
+                    _mm512_storeu_ps(p, _mm512_mask_add_ps(old, here, old, add));
+                }
+        }
+    }
+}
+
+static const blk_ops ops = {stats, apply, grad_sums, grad_apply, pool, pool_grad};
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif
+
+const blk_ops *blk_get(void) {
+#if defined(__x86_64__)
+    return &ops;
+#else
+    return NULL;
+#endif
+}
