@@ -136,7 +136,8 @@ typedef struct cpu_thunk_desc {
 xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d);
 /* A kernel looks at an op and takes it (emits thunks) or leaves it: *out_done. */
 typedef xt_status (*cpu_lower_fn)(cpu_builder *b, const ir_op *op, bool *out_done);
-extern const cpu_lower_fn cpu_lower[OP_COUNT]; /* lower.c */
+enum { CPU_LOWER_WAYS = 3 };
+extern const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS]; /* lower.c: asked in order */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
 xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
@@ -178,5 +179,6 @@ CPU_LOWER(dynamic_update_slice);
 CPU_LOWER(gather);
 CPU_LOWER(scatter);
 CPU_LOWER(collective);
+CPU_LOWER(scan);
 
 #endif

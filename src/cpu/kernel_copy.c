@@ -126,6 +126,20 @@ void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void
     team_for(team, r.total, grain < 1 ? 1 : grain, move_chunk, &r);
 }
 
+typedef struct copy_run {
+    char *dst;
+    const char *src;
+} copy_run;
+static void copy_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const copy_run *r = ctx;
+    memcpy(r->dst + begin, r->src + begin, (size_t)(end - begin));
+}
+void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes) {
+    copy_run r = {dst, src};
+    team_for(team, (int64_t)bytes, 1 << 18, copy_chunk, &r);
+}
+
 bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out) {
     *out = (cpu_move){*dst, *src, xt_dtype_size(t)};
     view_collapse2(&out->dst, &out->src);
@@ -274,9 +288,7 @@ static xt_status dynamic_update_run(const cpu_call *c) {
     cpu_move m = s->m[0];
     if (c->out[0] != c->in[0]) {
         size_t bytes = ir_type_bytes(c->thunk->op->out[0].type);
-        cpu_move whole = {
-            .dst = {.n = 1, .dims = {(int64_t)bytes}, .strides = {1}}, .src = {.n = 1, .dims = {(int64_t)bytes}, .strides = {1}}, .elem = 1};
-        if (bytes) cpu_move_run(&c->device->team, &whole, c->out[0], c->in[0]);
+        cpu_copy_run(&c->device->team, c->out[0], c->in[0], bytes);
     }
     m.dst.offset += start_offset(s, c->in + 2);
     if (s->n) cpu_move_run(&c->device->team, &m, c->out[0], c->in[1]);

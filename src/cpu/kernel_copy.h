@@ -10,6 +10,7 @@ typedef struct cpu_move { /* strides in elements; dims of both views are equal *
     size_t elem;
 } cpu_move;
 bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out); /* false: nothing to move */
+void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes); /* memcpy by all threads */
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src);
 
 #endif

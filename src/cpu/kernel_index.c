@@ -1,5 +1,12 @@
-/* gather and scatter by moving whole slices: the position of each slice is read from the index array, its elements are one strided copy. */
-#include "cpu/kernel_copy.h"
+/* gather and scatter by moving whole slices: the position of each slice is read from the index array, its elements are one strided copy (or fold).
+ *
+ * The slices are numbered by the index array's batch dims, row-major. A box of them (one of the dims cut to a range) is walked in runs along the last batch
+ * dim: the offsets of a run are worked out first, component by component, then its slices are moved.
+ *
+ * Several slices of a scatter may meet at one place, and their order decides the sum's last bits. So threads divide where slices go, never which
+ * slices there are: along a batch dim that is paired with a dim of the operand, else along a dim of the window, else by address. Every place sees its slices
+ * in order, whatever the number of threads. */
+#include "cpu/kernel_index.h"
 #include "cpu/kernel_reduce.h"
 
 typedef struct slices {
@@ -13,41 +20,96 @@ typedef struct slices {
     size_t elem;
     bool has_window;
     cpu_move window; /* gather: operand to result; scatter: update to operand */
-    bool replace;
-    fold_op fold;
+    bool replace, unique;
+    index_fold fold;
 } slices;
 
-static int64_t read_index(const void *base, int64_t i, xt_dtype t) {
-    switch ((int)t) {
-    case XT_I8: return ((const int8_t *)base)[i];
-    case XT_I16: return ((const int16_t *)base)[i];
-    case XT_I32: return ((const int32_t *)base)[i];
-    case XT_U8: return ((const uint8_t *)base)[i];
-    case XT_U16: return ((const uint16_t *)base)[i];
-    case XT_U32: return ((const uint32_t *)base)[i];
-    case XT_U64: return ((const uint64_t *)base)[i] > INT64_MAX ? INT64_MAX : (int64_t)((const uint64_t *)base)[i];
-    default: return ((const int64_t *)base)[i];
+enum { RUN = 256 };
+typedef struct run_of_slices { /* up to RUN neighbours along the last batch dim */
+    int64_t n;
+    int64_t operand[RUN]; /* element offset of each slice; -1: outside */
+    int64_t array, step; /* of the first in the gathered or update array, and from one to the next */
+} run_of_slices;
+
+/* off[j] += start[j] * stride, starts moved inside (clamp), or -1 where they are outside. */
+#define ADD_STARTS(T, start)                                                                                                                         \
+    static void add_starts_##T(int64_t *off, const T *index, int64_t step, int64_t n, int64_t stride, int64_t limit, bool clamp) {                   \
+        for (int64_t j = 0; j < n && clamp; j++) {                                                                                                   \
+            T raw = index[j * step];                                                                                                                 \
+            int64_t v = (int64_t)(start);                                                                                                            \
+            off[j] += (v < 0 ? 0 : v > limit ? limit : v) * stride;                                                                                  \
+        }                                                                                                                                            \
+        for (int64_t j = 0; j < n && !clamp; j++) {                                                                                                  \
+            T raw = index[j * step];                                                                                                                 \
+            int64_t v = (int64_t)(start);                                                                                                            \
+            off[j] = off[j] < 0 || v < 0 || v > limit ? -1 : off[j] + v * stride;                                                                    \
+        }                                                                                                                                            \
     }
+ADD_STARTS(int8_t, raw)
+ADD_STARTS(int16_t, raw)
+ADD_STARTS(int32_t, raw)
+ADD_STARTS(int64_t, raw)
+ADD_STARTS(uint8_t, raw)
+ADD_STARTS(uint16_t, raw)
+ADD_STARTS(uint32_t, raw)
+ADD_STARTS(uint64_t, raw > INT64_MAX ? INT64_MAX : raw)
+
+static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, int64_t step, int64_t n, int64_t stride, int64_t limit, bool clamp) {
+#define CASE(D, T)                                                                                                                                   \
+    case D: add_starts_##T(off, (const T *)index + at, step, n, stride, limit, clamp); break
+    switch ((int)t) {
+        CASE(XT_I8, int8_t);
+        CASE(XT_I16, int16_t);
+        CASE(XT_I32, int32_t);
+        CASE(XT_U8, uint8_t);
+        CASE(XT_U16, uint16_t);
+        CASE(XT_U32, uint32_t);
+        CASE(XT_U64, uint64_t);
+        CASE(XT_I64, int64_t);
+    default: break;
+    }
+#undef CASE
 }
 
-/* Where slice k lies in both arrays. `clamp` moves starts inside; else false means outside. */
-static bool locate(const slices *s, const void *indices, int64_t k, bool clamp, int64_t *out_operand, int64_t *out_array) {
-    int64_t at = 0;
-    *out_operand = *out_array = 0;
-    for (int i = s->n_batch - 1; i >= 0; i--) {
-        int64_t x = k % s->batch_dims[i];
-        k /= s->batch_dims[i];
-        at += x * s->index_strides[i];
-        *out_array += x * s->array_strides[i];
-        *out_operand += x * s->batch_operand[i];
+typedef void (*run_fn)(void *ctx, const run_of_slices *r);
+
+/* Calls fn for the slices whose coordinate along batch dim `dim` lies in [begin, end), in order; `dim` -1: those with numbers in [begin, end). */
+static void walk(const slices *s, const void *indices, bool clamp, int dim, int64_t begin, int64_t end, run_fn fn, void *ctx) {
+    int last = s->n_batch - 1;
+    int64_t dims[VIEW_MAX], row = last < 0 ? 1 : dim == last ? end - begin : s->batch_dims[last], total = row;
+    for (int i = 0; i < last; i++) {
+        dims[i] = i == dim ? end - begin : s->batch_dims[i];
+        total *= dims[i];
     }
-    for (int i = 0; i < s->n_start; i++) {
-        int64_t v = read_index(indices, at + i * s->vector_stride, s->index_type);
-        if (!clamp && (v < 0 || v > s->limit[i])) return false;
-        v = v < 0 ? 0 : v > s->limit[i] ? s->limit[i] : v;
-        *out_operand += v * s->start_strides[i];
+    int64_t k = dim < 0 ? begin : 0, stop = dim < 0 ? end : total;
+    while (k < stop) {
+        run_of_slices r;
+        int64_t rest = k / row, x = k % row, at = 0, from = 0;
+        r.array = 0;
+        for (int i = last - 1; i >= 0; i--) {
+            int64_t c = rest % dims[i] + (i == dim ? begin : 0);
+            rest /= dims[i];
+            at += c * s->index_strides[i];
+            r.array += c * s->array_strides[i];
+            from += c * s->batch_operand[i];
+        }
+        r.n = row - x < RUN ? row - x : RUN;
+        if (r.n > stop - k) r.n = stop - k;
+        int64_t operand_step = 0, index_step = 0;
+        r.step = 0;
+        if (last >= 0) {
+            if (dim == last) x += begin;
+            operand_step = s->batch_operand[last], index_step = s->index_strides[last], r.step = s->array_strides[last];
+            from += x * operand_step;
+            at += x * index_step;
+            r.array += x * r.step;
+        }
+        for (int64_t j = 0; j < r.n; j++) r.operand[j] = from + j * operand_step;
+        for (int i = 0; i < s->n_start; i++)
+            add_starts(s->index_type, r.operand, indices, at + i * s->vector_stride, index_step, r.n, s->start_strides[i], s->limit[i], clamp);
+        fn(ctx, &r);
+        k += r.n;
     }
-    return true;
 }
 
 /* --- gather ------------------------------------------------------------------------------------------------------------------------- */
@@ -59,25 +121,45 @@ typedef struct index_run {
 } index_run;
 static const cpu_team alone = {.threads = 1};
 
+static void gather_slices(void *ctx, const run_of_slices *r) {
+    const index_run *g = ctx;
+    const cpu_move *w = &g->s->window;
+    int64_t e = (int64_t)g->s->elem;
+#define ONE(T)                                                                                                                                       \
+    for (int64_t j = 0; j < r->n; j++) ((T *)(void *)g->dst)[r->array + j * r->step] = ((const T *)(const void *)g->src)[r->operand[j]];              \
+    return
+    if (w->dst.n == 0 && w->src.offset == 0 && w->dst.offset == 0) {
+        switch (e) {
+        case 1: ONE(uint8_t);
+        case 2: ONE(uint16_t);
+        case 4: ONE(uint32_t);
+        case 8: ONE(uint64_t);
+        default: break;
+        }
+    }
+#undef ONE
+    bool whole = w->dst.n == 0 || (w->dst.n == 1 && w->dst.strides[0] == 1 && w->src.strides[0] == 1);
+    size_t bytes = (size_t)(view_count(&w->dst) * e);
+    for (int64_t j = 0; j < r->n; j++) {
+        const char *src = g->src + r->operand[j] * e;
+        char *dst = g->dst + (r->array + j * r->step) * e;
+        if (whole)
+            memcpy(dst + w->dst.offset * e, src + w->src.offset * e, bytes);
+        else
+            cpu_move_run(&alone, w, dst, src);
+    }
+}
+
 static void gather_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
-    const index_run *r = ctx;
-    for (int64_t k = begin; k < end; k++) {
-        int64_t from, to;
-        locate(r->s, r->indices, k, true, &from, &to);
-        const char *src = r->src + from * (int64_t)r->s->elem;
-        char *dst = r->dst + to * (int64_t)r->s->elem;
-        if (r->s->window.dst.n == 0)
-            memcpy(dst, src, r->s->elem);
-        else
-            cpu_move_run(&alone, &r->s->window, dst, src);
-    }
+    const index_run *g = ctx;
+    walk(g->s, g->indices, true, -1, begin, end, gather_slices, ctx);
 }
 
 static xt_status gather_run(const cpu_call *c) {
     const slices *s = c->thunk->state;
     index_run r = {s, c->in[0], c->out[0], c->in[1]};
-    if (s->has_window) team_for(&c->device->team, s->count, 4096 / (view_count(&s->window.dst) + 1) + 1, gather_chunk, &r);
+    if (s->has_window) team_for(&c->device->team, s->count, 16384 / (view_count(&s->window.dst) + 1) + 1, gather_chunk, &r);
     return NULL;
 }
 static const cpu_kernel gather_kernel = {"gather", gather_run, NULL, true};
@@ -149,52 +231,89 @@ CPU_LOWER(gather) {
 }
 
 /* --- scatter ------------------------------------------------------------------------------------------------------------------------ */
-/* dst = fold(dst, src) over the window, f32. */
-static void fold_window(const slices *s, float *dst, const float *src) {
-    const view *d = &s->window.dst, *v = &s->window.src;
-    const simd_ops *simd = simd_get();
-    if (d->n == 0) {
-        *dst = cpu_fold_two(s->fold, *dst, *src);
+typedef struct scatter_job {
+    const slices *s;
+    char *dst;
+    const char *src;
+    const void *indices;
+    int dim; /* batch dim that threads divide; -1: none */
+    int window_dim; /* dim of the window that they divide; -1: none */
+    int64_t elements, pieces; /* else they divide the operand */
+} scatter_job;
+typedef struct scatter_piece {
+    const scatter_job *job;
+    cpu_move window;
+    int64_t low, high; /* operand elements of single-element windows that are this piece's */
+} scatter_piece;
+
+static void scatter_slices(void *ctx, const run_of_slices *r) {
+    const scatter_piece *p = ctx;
+    const slices *s = p->job->s;
+    const cpu_move *w = &p->window;
+    int64_t e = (int64_t)s->elem;
+    if (w->dst.n == 0) {
+        const char *src = p->job->src + w->src.offset * e;
+        char *dst = p->job->dst + w->dst.offset * e;
+        if (!s->replace) {
+            s->fold.scatter(dst, src + r->array * e, r->step, r->operand, r->n, p->low, p->high);
+            return;
+        }
+        for (int64_t j = 0; j < r->n; j++)
+            if (r->operand[j] >= p->low && r->operand[j] < p->high) memcpy(dst + r->operand[j] * e, src + (r->array + j * r->step) * e, (size_t)e);
         return;
     }
-    int last = d->n - 1;
-    int64_t at[VIEW_MAX] = {0};
-    for (;;) {
-        int64_t x = 0, y = 0;
-        for (int i = 0; i < last; i++) x += at[i] * d->strides[i], y += at[i] * v->strides[i];
-        if (d->strides[last] == 1 && v->strides[last] == 1)
-            simd->fold_rows[s->fold](dst + x, src + y, d->dims[last]);
+    for (int64_t j = 0; j < r->n; j++) {
+        if (r->operand[j] < 0) continue;
+        char *dst = p->job->dst + r->operand[j] * e;
+        const char *src = p->job->src + (r->array + j * r->step) * e;
+        if (s->replace)
+            cpu_move_run(&alone, w, dst, src);
         else
-            for (int64_t j = 0; j < d->dims[last]; j++) {
-                float *p = dst + x + j * d->strides[last];
-                *p = cpu_fold_two(s->fold, *p, src[y + j * v->strides[last]]);
-            }
-        int i = last - 1;
-        for (; i >= 0; i--) {
-            if (++at[i] < d->dims[i]) break;
-            at[i] = 0;
-        }
-        if (i < 0) return;
+            index_fold_window(&s->fold, w, dst, src);
     }
 }
 
-/* Slices one after the other: several may meet at one place, and their order decides the sum's last bits. */
+static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const scatter_job *j = ctx;
+    const slices *s = j->s;
+    scatter_piece p = {.job = j, .window = s->window, .low = 0, .high = INT64_MAX};
+    if (j->dim >= 0) {
+        int64_t n = s->batch_dims[j->dim];
+        walk(s, j->indices, false, j->dim, n * begin / j->pieces, n * end / j->pieces, scatter_slices, &p);
+        return;
+    }
+    if (j->window_dim >= 0) {
+        int w = j->window_dim;
+        int64_t n = s->window.dst.dims[w], from = n * begin / j->pieces, to = n * end / j->pieces;
+        p.window.dst.dims[w] = p.window.src.dims[w] = to - from;
+        p.window.dst.offset += from * p.window.dst.strides[w];
+        p.window.src.offset += from * p.window.src.strides[w];
+    } else {
+        p.low = j->elements / j->pieces * begin;
+        if (end < j->pieces) p.high = j->elements / j->pieces * end;
+    }
+    walk(s, j->indices, false, -1, 0, s->count, scatter_slices, &p);
+}
+
 static xt_status scatter_run(const cpu_call *c) {
     const slices *s = c->thunk->state;
-    size_t bytes = ir_type_bytes(c->thunk->op->out[0].type);
-    if (c->out[0] != c->in[0]) memcpy(c->out[0], c->in[0], bytes);
-    for (int64_t k = 0; k < s->count && s->has_window; k++) {
-        int64_t to, from;
-        if (!locate(s, c->in[1], k, false, &to, &from)) continue;
-        char *dst = (char *)c->out[0] + to * (int64_t)s->elem;
-        const char *src = (const char *)c->in[2] + from * (int64_t)s->elem;
-        if (!s->replace)
-            fold_window(s, (float *)(void *)dst, (const float *)(const void *)src);
-        else if (s->window.dst.n == 0)
-            memcpy(dst, src, s->elem);
-        else
-            cpu_move_run(&alone, &s->window, dst, src);
-    }
+    const cpu_team *team = &c->device->team;
+    const ir_type *t = c->thunk->op->out[0].type;
+    if (c->out[0] != c->in[0]) cpu_copy_run(team, c->out[0], c->in[0], ir_type_bytes(t));
+    if (!s->has_window || s->count == 0) return NULL;
+    scatter_job j = {.s = s, .dst = c->out[0], .src = c->in[2], .indices = c->in[1], .dim = -1, .window_dim = -1, .elements = t->count, .pieces = 1};
+    int64_t window = view_count(&s->window.dst), longest = 1;
+    if (s->count * window >= 16384) j.pieces = team->threads;
+    for (int i = 0; i < s->n_batch; i++)
+        if (s->batch_operand[i] && s->batch_dims[i] > longest) longest = s->batch_dims[j.dim = i];
+    if (longest < 2 * j.pieces) j.dim = -1;
+    longest = 1;
+    for (int i = 0; i < s->window.dst.n && j.dim < 0; i++)
+        if (s->window.dst.dims[i] > longest) longest = s->window.dst.dims[j.window_dim = i];
+    if (j.dim < 0 && longest < 8 * j.pieces) j.window_dim = -1;
+    if (j.dim < 0 && j.window_dim < 0 && s->window.dst.n > 0) j.pieces = 1; /* windows that are too small to divide */
+    team_for(team, j.pieces, 1, scatter_chunk, &j);
     return NULL;
 }
 static const cpu_kernel scatter_kernel = {"scatter", scatter_run, NULL, true};
@@ -217,7 +336,7 @@ CPU_LOWER(scatter) {
     size_t used = 0;
     for (uint32_t d = 0; d < operand->rank; d++) sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
     s->replace = replaces(&op->regions[0]);
-    bool ok = s->replace || (operand->dtype == XT_F32 && cpu_fold_of(&op->regions[0], &s->fold));
+    bool ok = s->replace || index_fold_of(&op->regions[0], operand->dtype, &s->fold);
     ok = ok && update->count > 0 &&
          read_slices(operand, op->in[1]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib,
                      n_ib, sb, sizes, true, s);

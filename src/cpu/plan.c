@@ -311,7 +311,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     if (group_can_take(op)) return group_join(b, op);
     if (layout_is_window(b, op)) return blocked_window(b, op);
     bool done = false;
-    if (cpu_lower[op->code] && b->kernels_on) XT_TRY(cpu_lower[op->code](b, op, &done));
+    for (int i = 0; i < CPU_LOWER_WAYS && cpu_lower[op->code][i] && b->kernels_on && !done; i++) XT_TRY(cpu_lower[op->code][i](b, op, &done));
     return done ? NULL : cpu_lower_interp(b, op, &done);
 }
 

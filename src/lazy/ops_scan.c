@@ -67,25 +67,33 @@ xt_tensor xt_logcumsumexp_at(const xt_src *src, xt_tensor x, int axis) {
 }
 
 /* --- running extremes ------------------------------------------------------------------------------------------------------------------------- */
-/* Positions of the extreme so far: the later of equals, and NaN once it was met. */
+static ir_value *least_of(ir_builder *b, const ir_type *t, bool most) {
+    if (ir_dtype_is_float(t->dtype)) return ir_splat(b, ir_scalar(t->dtype), most ? INFINITY : -INFINITY);
+    static const int bits[] = {0, 8, 16, 0, 32, 0, 0, 0, 64};
+    int n = bits[xt_dtype_size(t->dtype)];
+    bool is_signed = ir_dtype_is_signed(t->dtype);
+    uint64_t all = n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1, v = is_signed ? (most ? all >> 1 : (all >> 1) + 1) : most ? all : 0;
+    return ir_constant(b, ir_scalar(t->dtype), &v); /* little-endian, as every machine this runs on */
+}
+
+/* Each element folded with all before it; the identity comes in at the front. */
+static ir_value *fold_before(scan *s, ir_value *x, bool least) {
+    ir_value *identity = least_of(s->b, x->type, least);
+    int64_t low[XT_MAX_RANK] = {0}, none[XT_MAX_RANK] = {0};
+    for (int64_t by = 1; by < s->n && x && identity; by *= 2) {
+        low[s->axis] = by;
+        ir_value *before = ir_pad(s->b, ops_part(s->b, x, s->axis, 0, s->n - by), identity, low, none, none);
+        x = least ? ir_minimum(s->b, before, x) : ir_maximum(s->b, before, x);
+    }
+    return x;
+}
+
+/* Positions of the extreme so far: the later of equals, and NaN once it was met. An element that equals the running extreme is its newest holder. */
 static ir_value *running_extreme(scan *s, ir_value *x, bool least) {
     ir_builder *b = s->b;
-    ir_value *value = x, *at = ops_positions(b, x->type, s->axis);
-    bool floats = ir_dtype_is_float(x->type->dtype);
-    for (int64_t by = 1; by < s->n && at; by *= 2) {
-        /* Nothing was before the first `by` elements: they keep what they have. */
-        ir_value *before = moved(s, value, by, 0), *index = moved(s, at, by, 0);
-        ir_value *mine = ir_compare(b, least ? IR_LE : IR_GE, value, before);
-        if (floats) {
-            ir_value *nan = ir_compare(b, IR_NE, value, value), *was_nan = ir_compare(b, IR_NE, before, before);
-            mine = ir_or(b, nan, ir_and(b, ir_not(b, was_nan), mine));
-        }
-        ir_value *first = ex_is(b, ops_positions(b, x->type, s->axis), IR_LT, (double)by);
-        mine = ir_or(b, mine, first);
-        value = ex_pick(b, mine, value, before);
-        at = ex_pick(b, mine, at, index);
-    }
-    return at;
+    ir_value *holds = ir_compare(b, IR_EQ, x, fold_before(s, x, least)), *at = ops_positions(b, x->type, s->axis);
+    if (ir_dtype_is_float(x->type->dtype)) holds = ir_or(b, holds, ir_compare(b, IR_NE, x, x));
+    return at && holds ? fold_before(s, ex_pick(b, holds, at, ex_num(b, at, 0)), false) : NULL;
 }
 
 static void extremes(const xt_src *src, const char *what, xt_tensor x, int axis, bool least, xt_tensor *out_values, xt_tensor *out_indices) {
