@@ -33,8 +33,9 @@ static double since_start(void) {
 
 typedef struct options {
     const char *model, *precision, *device;
-    int64_t batch, seq, side, steps;
-    bool json, checkpoint;
+    int64_t batch, steps;
+    bool json;
+    model_options of_model;
 } options;
 
 typedef struct result {
@@ -58,13 +59,13 @@ static xt_tensor step(const model *m, xt_module *net, xt_optimizer *opt, xt_batc
 }
 
 /* Steps run back to back as in training; each is timed from completion to completion. */
-static int measure(const model *m, const options *o, result *r) {
-    xt_module *net = xt_module_new(m->net, (void *)(o->checkpoint ? m->checkpointed : m->config));
+static int measure(const model *m, options *o, result *r) {
+    xt_module *net = xt_module_new(m->net, &o->of_model);
     xt_optimizer *opt = net ? m->optimizer(net, 0) : NULL;
     r->batch = o->batch ? o->batch : m->batch;
-    xt_spec y = m->y(o->side, o->seq);
+    xt_spec y = m->y(o->of_model.side, o->of_model.seq);
     r->tokens = m->tokens ? r->batch * y.dims[0] : 0;
-    xt_loader *loader = xt_sample_loader(.batch = r->batch, .count = o->steps + 3, .x = m->x(o->side, o->seq), .y = y);
+    xt_loader *loader = xt_sample_loader(.batch = r->batch, .count = o->steps + 3, .x = m->x(o->of_model.side, o->of_model.seq), .y = y);
     double *times = calloc((size_t)o->steps + 1, sizeof *times), last = 0;
     bool bf16 = strcmp(o->precision, "bf16") == 0;
     int64_t k = 0, n = 0;
@@ -105,25 +106,24 @@ static void print_json(const options *o, const result *r, double rss) {
 static int run(int argc, char **argv) {
     options o = {.precision = "fp32", .steps = 50};
     const cli_option table[] = {
-        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2 or gpt2-tiny"},
+        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
         {"--batch", CLI_INT, &o.batch, "N", "samples a step (default: the model's)"},
-        {"--seq", CLI_INT, &o.seq, "N", "tokens a sample of a text model (64)"},
-        {"--side", CLI_INT, &o.side, "N", "pixels a side of an image model (224)"},
         {"--steps", CLI_INT, &o.steps, "N", "steps timed after 3 to warm up (50)"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32 or bf16"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
-        {"--checkpoint", CLI_FLAG, &o.checkpoint, NULL, "compute activations again in the backward pass (text models): less memory, more time"},
+        CLI_MODEL_OPTIONS(o.of_model),
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
     int code = cli_parse(argc, argv, "usage: xtrain bench MODEL [options]\n\nTimes the training step of a built-in model on data of zeros.\n", table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     const model *m = o.model ? model_find(o.model) : NULL;
     if (!m || o.steps < 1 || o.batch < 0 || (strcmp(o.precision, "fp32") != 0 && strcmp(o.precision, "bf16") != 0)) {
-        fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-tiny), positive numbers and precision fp32 or bf16 are needed; xtrain bench --help\n");
+        fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and precision fp32 or bf16 are needed; xtrain bench --help\n");
         return 2;
     }
-    if (o.checkpoint && !m->checkpointed) {
-        fprintf(stderr, "xtrain bench: %s has no blocks to checkpoint; gpt2 and gpt2-tiny have\n", m->name);
+    char why[256];
+    if (!model_settle(m, &o.of_model, why, sizeof why)) {
+        fprintf(stderr, "xtrain bench: %s\n", why);
         return 2;
     }
     if (o.device) setenv("XT_DEVICE", o.device, 1);

@@ -30,6 +30,19 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
 int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_status(const char *command, xt_status s); /* takes s over */
 
+/* Rows for the options of a model (models/models.h), settled with model_settle. */
+#define CLI_MODEL_OPTIONS(o)                                                                                                                         \
+    {"--seq", CLI_INT, &(o).seq, "N", "text: tokens a sample (64; gpt2-mini 128)"},                                                                  \
+        {"--context", CLI_INT, &(o).context, "N", "text: the most positions the model can see (gpt2 1024, gpt2-mini 256, gpt2-tiny 128)"},           \
+        {"--layers", CLI_INT, &(o).layers, "N", "text: blocks (12, 6, 4)"},                                                                          \
+        {"--width", CLI_INT, &(o).width, "N", "text: numbers a position (768, 384, 128)"},                                                           \
+        {"--heads", CLI_INT, &(o).heads, "N", "text: attention heads, which divide the width (12, 6, 4)"},                                           \
+        {"--dropout", CLI_DOUBLE, &(o).dropout, "P", "text: share of activations left out in training (0)"},                                         \
+        {"--checkpoint", CLI_FLAG, &(o).checkpoint, NULL, "text: compute activations again in the backward pass: less memory, more time"},           \
+        {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                                                              \
+        {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"},                                                          \
+        {"--small-stem", CLI_FLAG, &(o).small_stem, NULL, "resnet18: a 3x3 convolution and no pooling in front, for pictures of 32 to 64 pixels"}
+
 /* mesh.c. "data=2,tensor=2" -> axes (room for XT_MESH_AXES + 1), their names in `names`; false when it is none. */
 bool cli_mesh_parse(const char *spec, char *names, size_t room, xt_axis *axes);
 xt_mesh *cli_mesh_make(const char *command, const char *spec); /* before loaders; NULL after a message */

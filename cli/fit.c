@@ -7,7 +7,8 @@
 #include <string.h>
 
 static const model *chosen; /* what the task's functions train; one fit a process */
-static const fit_options *opt;
+static fit_options *opt;
+static int64_t all_steps; /* optimizer steps of the whole training, for the schedule */
 
 static void log_extra(xt_tensor loss) {
     for (int64_t i = 0; i < opt->metrics; i++) {
@@ -33,9 +34,20 @@ static void validation_step(xt_module *net, xt_batch b, void *user) {
     if (chosen->classifies) xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
 }
 
+/* The rate rises for `warmup` steps and falls along a cosine to a tenth. Rates are data of the step, so nothing is compiled for it. */
+static void schedule(xt_optimizer *o) {
+    const char *kind = opt->schedule ? opt->schedule : chosen->cosine ? "cosine" : "constant";
+    int64_t warmup = opt->warmup >= 0 ? opt->warmup : chosen->cosine ? (all_steps / 20 < 200 ? all_steps / 20 : 200) : 0;
+    int64_t rest = all_steps > warmup ? all_steps - warmup : 1;
+    xt_scheduler *then = strcmp(kind, "cosine") == 0 ? xt_cosine_schedule(o, .t_max = rest, .eta_min = 0.1 * xt_optimizer_lr(o), .interval = XT_EACH_STEP) : NULL;
+    if (warmup > 0) xt_warmup_schedule(o, warmup, then, .interval = XT_EACH_STEP);
+}
+
 static xt_optimizer *configure(xt_module *net, void *user) {
     (void)user;
-    return chosen->optimizer(net, opt->lr);
+    xt_optimizer *o = chosen->optimizer(net, opt->lr);
+    if (o) schedule(o);
+    return o;
 }
 
 static void json_number(const char *key, double v) {
@@ -78,10 +90,18 @@ static bool parse_val_every(const char *text, int64_t *epochs, int64_t *batches)
     return true;
 }
 
+/* Steps an epoch, of the accumulated windows. */
+static int64_t count_steps(const fit_options *o, const fit_data *d, int64_t epochs) {
+    int64_t batches = xt_loader_batches(d->train), k = o->accumulate ? o->accumulate : 1;
+    if (o->limit && o->limit < batches) batches = o->limit;
+    return o->steps ? o->steps : epochs * ((batches + k - 1) / k);
+}
+
 static int train(int rank, void *arg) {
     (void)arg;
-    const fit_options *o = opt;
-    int64_t val_epochs = 0, val_batches = 0;
+    fit_options *o = opt;
+    int64_t val_epochs = 0, val_batches = 0, epochs = o->epochs ? o->epochs : o->steps ? -1 : chosen->epochs;
+    char why[256];
     if (o->val_every && !parse_val_every(o->val_every, &val_epochs, &val_batches))
         return cli_fail("fit", "--val-every %s: 2 (epochs), 2e or 200b (batches) are understood", o->val_every);
     xt_seed((uint64_t)o->seed);
@@ -95,11 +115,14 @@ static int train(int rank, void *arg) {
         if (xt_error()) cli_fail("fit", "%s", xt_status_message(xt_error()));
         return 1;
     }
-    xt_trainer *t = xt_trainer_new(.max_epochs = o->epochs ? o->epochs : chosen->epochs, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
-                                   .val_every_n_epochs = val_epochs, .val_every_n_batches = val_batches, .precision = o->precision, .run_name = chosen->name, .resume = o->resume);
+    if (!model_settle(chosen, &o->of_model, why, sizeof why)) return cli_fail("fit", "%s", why);
+    all_steps = count_steps(o, &data, epochs);
+    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
+                                   .limit_val_batches = o->val_limit, .val_every_n_epochs = val_epochs, .val_every_n_batches = val_batches, .precision = o->precision, .run_name = chosen->name,
+                                   .resume = o->resume, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
     if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
-    xt_trainer_add(t, xt_throughput_monitor(.window = 100));
-    xt_module *net = xt_module_new(chosen->net, (void *)(o->checkpoint ? chosen->checkpointed : chosen->config));
+    xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
+    xt_module *net = xt_module_new(chosen->net, &o->of_model);
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
     xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
     int code = xt_fit(t, &task, data.train, data.test);
@@ -107,20 +130,35 @@ static int train(int rank, void *arg) {
     xt_fit_result r = xt_trainer_result(t);
     if (!code && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
     xt_dataset_free(data.pictures);
+    tokenizer_free(data.words);
     if (!code && rank == 0 && o->json) print_json(&r, accuracy);
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1); /* xt_fit has printed what it cost */
     return xt_finish() || code;
 }
 
+static const char usage[] =
+    "usage: xtrain fit MODEL [options]\n\n"
+    "Trains a model and says how well it did and what it cost. Logs, checkpoints and pictures go to runs/MODEL/version_N.\n\n"
+    "  xtrain fit mnist                                        digits drawn by the library; --data DIR: the IDX files there\n"
+    "  xtrain fit resnet18 --data DIR --augment crop,flip      CIFAR's binary files, or one folder of PNG files a class; without --data: generated pictures\n"
+    "  xtrain fit gpt2-mini --data shakespeare.txt --ckpt out  a text as bytes; then: xtrain generate gpt2-mini --ckpt out --prompt 'To be'\n"
+    "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n";
+
 static int run(int argc, char **argv) {
-    static fit_options o = {.precision = NULL};
+    static fit_options o = {.warmup = -1, .clip = -1};
     const cli_option table[] = {
-        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2 or gpt2-tiny"},
-        {"--data", CLI_STRING, &o.data, "DIR", "MNIST: folder with the IDX files (default: drawn digits); text models: a file"},
+        {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
+        {"--data", CLI_STRING, &o.data, "PATH", "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file"},
+        {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR", "text: folder with vocab.json and merges.txt (default: bytes)"},
+        {"--augment", CLI_STRING, &o.augment, "LIST", "resnet18: crop (after padding by an eighth), flip, both with a comma (none)"},
         {"--epochs", CLI_INT, &o.epochs, "N", "passes over the data (default: the model's)"},
+        {"--steps", CLI_INT, &o.steps, "N", "optimizer steps, instead of --epochs"},
         {"--batch", CLI_INT, &o.batch, "N", "samples a step and device (default: the model's)"},
         {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
+        {"--schedule", CLI_STRING, &o.schedule, "KIND", "cosine (down to a tenth at the last step) or constant (default: the model's; mnist constant)"},
+        {"--warmup", CLI_INT, &o.warmup, "N", "steps in which the rate rises (a twentieth, at most 200; mnist 0)"},
+        {"--clip", CLI_DOUBLE, &o.clip, "X", "largest norm of the gradients, 0 = any (text 1, else 0)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--devices", CLI_INT, &o.devices, "N", "ranks to train on (default 1)"},
         {"--mesh", CLI_STRING, &o.mesh, "AXES", "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
@@ -129,31 +167,33 @@ static int run(int argc, char **argv) {
         {"--accumulate", CLI_INT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--log-every", CLI_INT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
         {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2: every 2 epochs, 200b: every 200 batches (every epoch)"},
-        {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints"},
-        {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'"},
+        {"--limit-val", CLI_INT, &o.val_limit, "N", "batches of a validation (all)"},
+        {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation"},
+        {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'; give the other options again"},
         {"--seed", CLI_INT, &o.seed, "S", "seed of weights and order (0)"},
         {"--limit-batches", CLI_INT, &o.limit, "N", "batches an epoch (all)"},
+        {"--workers", CLI_INT, &o.workers, "N", "threads that prepare batches (1)"},
         {"--metrics", CLI_INT, &o.metrics, "N", "log N extra metrics a step"},
-        {"--seq", CLI_INT, &o.seq, "N", "tokens a sample of a text model (64)"},
-        {"--checkpoint", CLI_FLAG, &o.checkpoint, NULL, "compute activations again in the backward pass (text models): less memory, more time"},
+        CLI_MODEL_OPTIONS(o.of_model),
         {"--no-pictures", CLI_FLAG, &o.no_pictures, NULL, "write no PNG files"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
-    int code = cli_parse(argc, argv, "usage: xtrain fit MODEL [options]\n\nTrains a model and says how well it did and what it cost. Logs, checkpoints and pictures go to runs/MODEL/version_N.\n", table,
-                         (int)(sizeof table / sizeof table[0]), NULL);
+    int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;
     if (!chosen) {
-        fprintf(stderr, "xtrain fit: %s%s is no model; mnist, resnet18, gpt2 and gpt2-tiny are known\n", o.model ? o.model : "", o.model ? "" : "nothing");
+        fprintf(stderr, "xtrain fit: %s%s is no model; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n", o.model ? o.model : "", o.model ? "" : "nothing");
         return 2;
     }
-    if (o.epochs < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 || o.metrics < 0 || o.devices < 0 || o.seq < 0) {
+    if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 || o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {
         fprintf(stderr, "xtrain fit: numbers must not be negative; xtrain fit --help\n");
         return 2;
     }
-    if (o.checkpoint && !chosen->checkpointed) {
-        fprintf(stderr, "xtrain fit: %s has no blocks to checkpoint; gpt2 and gpt2-tiny have\n", chosen->name);
+    char why[256];
+    model_options asked = o.of_model; /* what the data decide is not known yet */
+    if (!model_settle(chosen, &asked, why, sizeof why) || (o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0)) {
+        fprintf(stderr, "xtrain fit: %s\n", o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0 ? "--schedule is cosine or constant" : why);
         return 2;
     }
     if (o.device) setenv("XT_DEVICE", o.device, 1);

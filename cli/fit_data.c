@@ -1,71 +1,17 @@
 /* Data for `xtrain fit`. */
 #include "cli/fit.h"
+#include "models/text.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
-/* --- text as bytes: sample i is the window at i * seq, its labels the same window one byte on -------------------------------------------- */
-typedef struct text {
-    unsigned char *bytes;
-    size_t size;
-    int64_t seq, first;
-} text;
-
-static void text_free(void *p) {
-    text *t = p;
-    if (t) free(t->bytes);
-    free(t);
+static xt_loader *training_loader(const fit_options *o, xt_dataset *d, int64_t batch) {
+    return xt_loader_new(d, .batch = batch, .shuffle = XT_ON, .seed = (uint64_t)o->seed, .workers = (int)o->workers);
 }
 
-static xt_status text_get(void *user, int64_t i, void *x, void *y) {
-    const text *t = user;
-    const unsigned char *at = t->bytes + (t->first + i) * t->seq;
-    for (int64_t k = 0; k < t->seq; k++) {
-        ((int64_t *)x)[k] = at[k];
-        if (y) ((int64_t *)y)[k] = at[k + 1];
-    }
-    return NULL;
-}
-
-static int read_text(const char *path, text *t) {
-    FILE *f = fopen(path, "rb");
-    if (!f) return cli_fail("fit", "cannot open %s: %s", path, strerror(errno));
-    size_t room = 0, n;
-    do {
-        room += 1 << 20;
-        unsigned char *more = realloc(t->bytes, room);
-        if (!more) {
-            fclose(f);
-            return cli_fail("fit", "%s does not fit memory", path);
-        }
-        t->bytes = more;
-        n = fread(t->bytes + t->size, 1, room - t->size, f);
-        t->size += n;
-    } while (n > 0);
-    int bad = ferror(f);
-    fclose(f);
-    return bad ? cli_fail("fit", "cannot read %s: %s", path, strerror(errno)) : 0;
-}
-
-static xt_dataset *text_dataset(const char *path, int64_t seq, bool train) {
-    text *t = calloc(1, sizeof *t);
-    if (!t || read_text(path, t)) {
-        text_free(t);
-        return NULL;
-    }
-    t->seq = seq;
-    int64_t all = t->size > (size_t)seq ? (int64_t)((t->size - 1) / (size_t)seq) : 0, cut = all * 9 / 10;
-    t->first = train ? 0 : cut;
-    xt_spec spec = {XT_I64, {seq}};
-    xt_dataset_desc d = {.struct_size = sizeof d, .count = train ? cut : all - cut, .x = spec, .y = spec, .get = text_get, .free_user = text_free, .user = t, .name = path};
-    xt_dataset *out = xt_dataset_new(&d);
-    if (!out) text_free(t);
-    return out;
-}
-
-/* --- loaders ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- digits ----------------------------------------------------------------------------------------------------------------------------------------- */
 static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
     xt_dataset *train = NULL, *test = NULL;
     XT_TRY(xt_mnist_open(o->data, "train", &train));
@@ -77,27 +23,191 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
         return s;
     }
     int64_t held = xt_dataset_count(test) / xt_world_size();
-    out->train = xt_loader_new(train, .batch = batch, .shuffle = XT_ON, .seed = (uint64_t)o->seed);
+    out->train = training_loader(o, train, batch);
     out->test = xt_loader_new(test, .batch = held < 500 ? (held < 100 ? held : 100) : 500);
     return NULL;
 }
 
-static void bytes(const fit_options *o, const model *m, int64_t batch, fit_data *out) {
-    int64_t seq = m->x(0, o->seq).dims[0];
-    xt_dataset *train = text_dataset(o->data, seq, true), *test = train ? text_dataset(o->data, seq, false) : NULL;
-    if (!train || !test) {
+/* --- text ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* The last tenth of the tokens is held out. */
+static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *out) {
+    text_corpus *c = NULL;
+    int64_t seq = o->of_model.seq ? o->of_model.seq : m->own.seq;
+    XT_TRY(tokenizer_open(o->tokenizer, &out->words));
+    XT_TRY(text_open(o->data, out->words, &c));
+    int64_t vocab = tokenizer_vocab(out->words);
+    size_t cut = c->n / 10 * 9;
+    xt_status s = NULL;
+    if (!o->of_model.vocab) o->of_model.vocab = vocab;
+    if ((int64_t)(c->n - cut) < (seq + 1) * xt_world_size() || (int64_t)cut < seq * batch * xt_world_size() + 1)
+        s = xt_status_new(XT_INVALID_ARGUMENT, "%s has %zu tokens; batches of %lld windows of %lld tokens and a tenth to validate with need more", o->data, c->n, (long long)batch,
+                          (long long)seq);
+    xt_dataset *train = s ? NULL : text_windows(c, 0, cut, seq, true), *test = train ? text_windows(c, cut, c->n, seq, false) : NULL;
+    if (!s && xt_rank() == 0 && !o->json)
+        printf("%s: %zu bytes are %zu %s of %lld; the last %zu are for validation\n", o->data, c->bytes, c->n, tokenizer_is_bytes(out->words) ? "bytes" : "tokens", (long long)vocab, c->n - cut);
+    text_release(c);
+    if (s || !test) {
         xt_dataset_free(train);
-        return;
+        return s;
     }
-    out->train = xt_loader_new(train, .batch = batch, .shuffle = XT_ON, .seed = (uint64_t)o->seed);
-    out->test = xt_loader_new(test, .batch = batch);
+    int64_t held = xt_dataset_count(test) / xt_world_size();
+    out->train = training_loader(o, train, batch);
+    out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
+    return NULL;
 }
 
-xt_status fit_open_data(const model *m, const fit_options *o, fit_data *out) {
+/* --- pictures --------------------------------------------------------------------------------------------------------------------------------------- */
+/* Means and deviations of ImageNet, which torchvision's models expect. */
+static const float mean[3] = {0.485f, 0.456f, 0.406f}, deviation[3] = {0.229f, 0.224f, 0.225f};
+
+typedef struct augmentation {
+    bool crop, flip;
+} augmentation;
+
+static bool parse_augment(const char *text, augmentation *a) {
+    *a = (augmentation){false, false};
+    if (!text || strcmp(text, "none") == 0) return true;
+    char part[16];
+    for (const char *p = text; *p; p += strcspn(p, ",") + (strchr(p, ',') != NULL)) {
+        snprintf(part, sizeof part, "%.*s", (int)strcspn(p, ","), p);
+        if (strcmp(part, "crop") == 0) a->crop = true;
+        else if (strcmp(part, "flip") == 0) a->flip = true;
+        else return false;
+    }
+    return true;
+}
+
+static bool exists(const char *dir, const char *name) {
+    char path[4096];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return stat(path, &st) == 0;
+}
+
+/* Generated pictures: stripes whose direction and colour are the class, of random width and place; made anew from the sample's index, so that they need no
+ * memory and a network can learn them. */
+typedef struct stripes {
+    int64_t side, classes, count, first;
+} stripes;
+
+static double noise(uint64_t *state) { /* SplitMix64, to [0,1) */
+    uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+    z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+    z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+    return (double)((z ^ z >> 31) >> 11) * 0x1p-53;
+}
+
+static xt_status stripes_get(void *user, int64_t i, void *x, void *y) {
+    const stripes *p = user;
+    uint64_t state = (uint64_t)(p->first + i);
+    int64_t label = (p->first + i) % p->classes;
+    double width = (0.05 + 0.1 * noise(&state)) * (double)p->side, at = noise(&state) * (double)p->side;
+    double across = (double)(label % 8) / 8, along = 1 - across;
+    float *out = x;
+    for (int64_t c = 0; c < 3; c++) {
+        double strength = 0.3 + 0.35 * (double)(label / 8 % 3 == c) + 0.3 * noise(&state);
+        for (int64_t r = 0; r < p->side; r++)
+            for (int64_t q = 0; q < p->side; q++) {
+                double phase = (across * (double)r + along * (double)q + at) / width;
+                out[(c * p->side + r) * p->side + q] = (float)(strength * (0.25 + 0.5 * ((int64_t)phase % 2 == 0)) + 0.2 * noise(&state));
+            }
+    }
+    if (y) *(int64_t *)y = label;
+    return NULL;
+}
+
+static xt_dataset *stripes_dataset(int64_t side, int64_t classes, int64_t first, int64_t count) {
+    stripes *p = malloc(sizeof *p);
+    if (!p) return NULL;
+    *p = (stripes){side, classes, count, first};
+    xt_dataset_desc d = {.struct_size = sizeof d, .count = count, .x = {XT_F32, {3, side, side}}, .y = {XT_I64, {0}}, .get = stripes_get, .free_user = free, .user = p, .name = "generated pictures"};
+    xt_dataset *out = xt_dataset_new(&d);
+    if (!out) free(p);
+    return out;
+}
+
+/* A folder with train/ and val/ (or test/) in it has its own split; otherwise each tenth picture is held out. */
+static xt_status folder(const fit_options *o, int64_t side, xt_dataset **train, xt_dataset **test) {
+    char path[4096];
+    const char *held = exists(o->data, "val") ? "val" : "test";
+    if (exists(o->data, "train") && exists(o->data, held)) {
+        snprintf(path, sizeof path, "%s/train", o->data);
+        *train = xt_image_folder(path, (int)side);
+        snprintf(path, sizeof path, "%s/%s", o->data, held);
+        if (*train) *test = xt_image_folder(path, (int)side);
+        return NULL;
+    }
+    xt_dataset *all = xt_image_folder(o->data, (int)side);
+    int64_t n = all ? xt_dataset_count(all) : 0, n_test = n / 10, *which = n ? malloc((size_t)n * sizeof *which) : NULL;
+    if (!all) return NULL;
+    if (!which || n_test == 0) {
+        xt_dataset_free(all);
+        free(which);
+        return n_test ? xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for a split")
+                      : xt_status_new(XT_INVALID_ARGUMENT, "%s has %lld pictures; at least 10 are needed, one of each 10 to validate with", o->data, (long long)n);
+    }
+    int64_t k = 0;
+    for (int64_t i = 0; i < n; i++)
+        if (i % 10 != 9) which[k++] = i;
+    for (int64_t i = 9; i < n; i += 10) which[k++] = i;
+    *train = xt_subset(xt_dataset_retain(all), which, n - n / 10);
+    *test = xt_subset(all, which + (n - n / 10), n / 10);
+    free(which);
+    return NULL;
+}
+
+static int64_t count_classes(const char *dir, xt_dataset *d) {
+    int64_t n = 0;
+    xt_dataset *whole = xt_image_folder_class(d, 0) ? NULL : xt_image_folder(dir, 8); /* a subset does not know its classes */
+    while (xt_image_folder_class(whole ? whole : d, n)) n++;
+    xt_dataset_free(whole);
+    return n;
+}
+
+static xt_status pictures(const model *m, fit_options *o, int64_t batch, fit_data *out) {
+    model_options *of = &o->of_model;
+    xt_dataset *train = NULL, *test = NULL;
+    augmentation a;
+    if (!parse_augment(o->augment, &a)) return xt_status_new(XT_INVALID_ARGUMENT, "--augment %s: crop, flip, crop,flip or none are understood", o->augment);
+    bool ten = o->data && (exists(o->data, "data_batch_1.bin") || exists(o->data, "cifar-10-batches-bin")), hundred = o->data && !ten && (exists(o->data, "train.bin") || exists(o->data, "cifar-100-binary"));
+    if (ten || hundred) {
+        if (of->side && of->side != 32) return xt_status_new(XT_INVALID_ARGUMENT, "--side %lld: CIFAR's pictures have 32 pixels a side", (long long)of->side);
+        of->side = 32;
+        train = ten ? xt_cifar10(o->data, "train") : xt_cifar100(o->data, "train");
+        test = !train ? NULL : ten ? xt_cifar10(o->data, "test") : xt_cifar100(o->data, "test");
+        if (!of->classes) of->classes = ten ? 10 : 100;
+    } else if (o->data) {
+        XT_TRY(folder(o, of->side ? of->side : m->own.side, &train, &test));
+        if (test && !of->classes) of->classes = count_classes(exists(o->data, "train") ? NULL : o->data, train);
+    } else {
+        int64_t side = of->side ? of->side : m->own.side, classes = of->classes ? of->classes : 10, n = (o->limit ? o->limit : 20) * batch * xt_world_size();
+        of->classes = classes;
+        train = stripes_dataset(side, classes, 0, n);
+        test = stripes_dataset(side, classes, n, n / 5 > batch * xt_world_size() ? n / 5 : batch * xt_world_size());
+    }
+    if (train && test) {
+        train = xt_augment(train, .crop_padding = a.crop ? (int)(xt_dataset_x(train).dims[1] / 8) : 0, .flip = a.flip ? XT_ON : XT_OFF, .mean = mean, .std = deviation);
+        test = xt_augment(test, .mean = mean, .std = deviation);
+    }
+    if (!train || !test) {
+        xt_dataset_free(train);
+        xt_dataset_free(test);
+        return NULL;
+    }
+    int64_t held = xt_dataset_count(test) / xt_world_size();
+    if (held < 1) held = 1;
+    out->train = training_loader(o, train, batch);
+    out->test = xt_loader_new(test, .batch = held < batch ? held : batch);
+    return NULL;
+}
+
+/* --- which ------------------------------------------------------------------------------------------------------------------------------------------ */
+xt_status fit_open_data(const model *m, fit_options *o, fit_data *out) {
     int64_t batch = o->batch ? o->batch : m->batch;
     *out = (fit_data){0};
     if (m == &model_mnist) return mnist(o, batch, out);
-    if (m->tokens && o->data) bytes(o, m, batch, out);
-    else out->train = xt_sample_loader(.batch = batch, .count = o->limit ? o->limit : 20, .x = m->x(0, o->seq), .y = m->y(0, o->seq));
+    if (m == &model_resnet18) return pictures(m, o, batch, out);
+    if (m->tokens && o->data) return text(m, o, batch, out);
+    out->train = xt_sample_loader(.batch = batch, .count = o->limit ? o->limit : 20, .x = m->x(o->of_model.side, o->of_model.seq), .y = m->y(o->of_model.side, o->of_model.seq));
     return NULL;
 }

@@ -1,47 +1,62 @@
 /* GPT-2 (Radford et al. 2019) with Hugging Face's names: wte, wpe, h.0.ln_1, ..., ln_f; the output layer is wte transposed. */
-#include "models/models.h"
+#include "models/gpt2.h"
 
 #include <math.h>
 
-typedef struct gpt2_config {
-    int64_t vocab, context, width;
-    int layers, heads;
-    bool checkpoint; /* each block is computed again in the backward pass */
-} gpt2_config;
+/* Attention of n new tokens over everything in the cache: x [1,n,C] -> [1,n,C]. Positions not yet written are masked as the future is. */
+static xt_tensor cached_attention(xt_module *m, xt_tensor x, const model_options *o, xt_tensor *keys, xt_tensor *values) {
+    int64_t n = xt_dim(x, 1), d = o->width / o->heads;
+    xt_tensor at = xt_add(xt_arange(n, XT_I64), o->cache->position), part[3];
+    xt_tensor qkv = xt_linear(m, "c_attn", x, 3 * o->width);
+    for (int i = 0; i < 3; i++)
+        part[i] = xt_transpose(xt_reshape(xt_slice(qkv, 2, i * o->width, (i + 1) * o->width), 1, n, o->heads, d), 1, 2);
+    *keys = xt_index_copy(*keys, 2, at, part[1]);
+    *values = xt_index_copy(*values, 2, at, part[2]);
+    xt_tensor scores = xt_mul_scalar(xt_matmul(part[0], xt_transpose(*keys, 2, 3)), 1 / sqrt((double)d));
+    xt_tensor seen = xt_le(xt_unsqueeze(xt_arange(o->context, XT_I64), 0), xt_unsqueeze(at, 1)); /* [n,context] */
+    xt_tensor p = xt_softmax(xt_where(seen, scores, xt_full(-1e30, XT_F32)), -1);
+    return xt_linear(m, "c_proj", xt_reshape(xt_transpose(xt_matmul(p, *values), 1, 2), 1, n, o->width), o->width);
+}
+
+static xt_tensor mlp(xt_module *m, xt_tensor x, const model_options *o) {
+    xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * o->width));
+    return xt_linear(m, "mlp.c_proj", h, o->width);
+}
+
+static xt_tensor drop(xt_module *m, xt_tensor x, const model_options *o) { return o->dropout > 0 ? xt_dropout(m, x, o->dropout) : x; }
 
 static xt_tensor block(xt_module *m, xt_tensor x, void *user) {
-    const gpt2_config *c = user;
-    x = xt_add(x, xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = c->heads, .causal = XT_ON));
-    xt_tensor h = xt_gelu(xt_linear(m, "mlp.c_fc", xt_layer_norm(m, "ln_2", x), 4 * xt_dim(x, -1)));
-    return xt_add(x, xt_linear(m, "mlp.c_proj", h, xt_dim(x, -1)));
+    const model_options *o = user;
+    xt_tensor a = xt_self_attention(m, "attn", xt_layer_norm(m, "ln_1", x), .heads = (int)o->heads, .causal = XT_ON, .dropout = o->dropout);
+    x = xt_add(x, drop(m, a, o));
+    return xt_add(x, drop(m, mlp(m, x, o), o));
 }
 
 /* As the paper and Hugging Face: N(0, 0.02), what adds to the residual stream smaller by sqrt of how many add, biases 0. */
-static void begin_values(xt_module *m, int layers) {
+static void begin_values(xt_module *m, int64_t layers) {
     xt_init_normal(m, "w?e.weight", .std = 0.02);
     xt_init_normal(m, "h.*.c_*.weight", .std = 0.02);
-    xt_init_normal(m, "h.*.c_proj.weight", .std = 0.02 / sqrt(2.0 * layers));
+    xt_init_normal(m, "h.*.c_proj.weight", .std = 0.02 / sqrt(2.0 * (double)layers));
     xt_init_zeros(m, "h.*.c_*.bias");
 }
 
 /* x: tokens [B,T] -> logits [B,T,vocab] */
 static xt_tensor gpt2(xt_module *m, xt_tensor tokens, void *user) {
-    const gpt2_config *c = user;
-    if (xt_module_tensors(m) == 0) begin_values(m, c->layers);
-    xt_tensor x = xt_embedding(m, "wte", tokens, c->vocab, c->width);
-    x = xt_add(x, xt_embedding(m, "wpe", xt_arange(xt_dim(tokens, 1), XT_I64), c->context, c->width));
-    for (int i = 0; i < c->layers; i++) {
-        xt_module *h = xt_sub(m, "h", i);
-        x = c->checkpoint ? xt_checkpoint_block(block, h, x, user) : block(h, x, user);
+    const model_options *o = user;
+    if (xt_module_tensors(m) == 0) begin_values(m, o->layers);
+    xt_tensor x = xt_embedding(m, "wte", tokens, o->vocab, o->width), at = xt_arange(xt_dim(tokens, 1), XT_I64);
+    if (o->cache) at = xt_add(at, o->cache->position);
+    x = drop(m, xt_add(x, xt_embedding(m, "wpe", at, o->context, o->width)), o);
+    for (int64_t i = 0; i < o->layers; i++) {
+        xt_module *h = xt_sub(m, "h", (int)i);
+        if (o->cache) {
+            x = xt_add(x, cached_attention(xt_sub(h, "attn", -1), xt_layer_norm(h, "ln_1", x), o, &o->cache->keys[i], &o->cache->values[i]));
+            x = xt_add(x, mlp(h, x, o));
+        } else x = o->checkpoint ? xt_checkpoint_block(block, h, x, user) : block(h, x, user);
     }
     x = xt_layer_norm(m, "ln_f", x);
     return xt_matmul(x, xt_transpose(xt_module_find(m, "wte.weight"), 0, 1));
 }
-
-/* [0] keeps activations, [1] computes them again. */
-#define GPT2_CONFIGS(name, ...) static const gpt2_config name[2] = {{__VA_ARGS__}, {__VA_ARGS__, .checkpoint = true}}
-GPT2_CONFIGS(small, .vocab = 50257, .context = 1024, .width = 768, .layers = 12, .heads = 12);
-GPT2_CONFIGS(tiny, .vocab = 256, .context = 128, .width = 128, .layers = 4, .heads = 4);
 
 static xt_spec tokens(int64_t side, int64_t seq) {
     (void)side;
@@ -50,8 +65,16 @@ static xt_spec tokens(int64_t side, int64_t seq) {
 
 static xt_tensor loss(xt_tensor out, xt_tensor y) { return xt_cross_entropy(out, y); }
 static xt_optimizer *optimizer(xt_module *net, double lr) { return xt_adamw(net, .lr = lr > 0 ? lr : 3e-4, .weight_decay = 0.1); }
+/* Small models of bytes: a higher rate, and a shorter memory of squared gradients for their small batches. */
+static xt_optimizer *small_optimizer(xt_module *net, double lr) { return xt_adamw(net, .lr = lr > 0 ? lr : 1e-3, .weight_decay = 0.1, .beta2 = 0.99); }
 
-const model model_gpt2 = {.name = "gpt2", .help = "text: GPT-2 small (124 M parameters)", .net = gpt2, .x = tokens, .y = tokens, .loss = loss, .optimizer = optimizer, .batch = 4, .epochs = 1,
-                          .config = &small[0], .checkpointed = &small[1], .tokens = true};
-const model model_gpt2_tiny = {.name = "gpt2-tiny", .help = "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", .net = gpt2, .x = tokens, .y = tokens, .loss = loss, .optimizer = optimizer,
-                               .batch = 16, .epochs = 1, .config = &tiny[0], .checkpointed = &tiny[1], .tokens = true};
+#define GPT2(id, name_, help_, batch_, epochs_, optimizer_, ...)                                                                                     \
+    static const model_options id##_checkpointed = {__VA_ARGS__, .checkpoint = true};                                                                \
+    const model model_##id = {.name = name_, .help = help_, .net = gpt2, .x = tokens, .y = tokens, .loss = loss, .optimizer = optimizer_,             \
+                              .batch = batch_, .epochs = epochs_, .clip = 1, .cosine = true, .own = {__VA_ARGS__}, .config = &model_##id.own,         \
+                              .checkpointed = &id##_checkpointed, .tokens = true}
+GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257, .layers = 12, .width = 768, .heads = 12);
+GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer, .seq = 128, .context = 256, .vocab = 256, .layers = 6,
+     .width = 384, .heads = 6);
+GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer, .seq = 64, .context = 128, .vocab = 256, .layers = 4,
+     .width = 128, .heads = 4);

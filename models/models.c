@@ -1,9 +1,10 @@
-/* The list of built-in models: a new one is a file and a line here. */
+/* The list of built-in models (a new one is a file and a line here), and how their options are settled. */
 #include "models/models.h"
 
+#include <stdio.h>
 #include <string.h>
 
-static const model *const all[] = {&model_mnist, &model_resnet18, &model_gpt2, &model_gpt2_tiny};
+static const model *const all[] = {&model_mnist, &model_resnet18, &model_gpt2, &model_gpt2_mini, &model_gpt2_tiny};
 
 const model *const *model_list(int *n) {
     *n = (int)(sizeof all / sizeof all[0]);
@@ -14,4 +15,42 @@ const model *model_find(const char *name) {
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(all[i]->name, name) == 0) return all[i];
     return NULL;
+}
+
+typedef struct number {
+    const char *name;
+    size_t at;
+    int64_t most;
+} number;
+#define NUMBER(name, most) {#name, offsetof(model_options, name), most}
+static const number numbers[] = {NUMBER(side, 8192),    NUMBER(classes, 1 << 24), NUMBER(seq, 1 << 20),   NUMBER(context, 1 << 20),
+                                 NUMBER(vocab, 1 << 24), NUMBER(layers, 1000),     NUMBER(width, 1 << 16), NUMBER(heads, 1 << 12)};
+
+bool model_settle(const model *m, model_options *o, char *why, size_t n) {
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++) {
+        int64_t *asked = (int64_t *)((char *)o + numbers[i].at), own = *(const int64_t *)((const char *)&m->own + numbers[i].at);
+        if (*asked && (!own || *asked < 0 || *asked > numbers[i].most)) {
+            if (own) snprintf(why, n, "%s = %lld; from 1 to %lld", numbers[i].name, (long long)*asked, (long long)numbers[i].most);
+            else snprintf(why, n, "%s has no option %s", m->name, numbers[i].name);
+            return false;
+        }
+        if (!*asked) *asked = own;
+    }
+    if (o->dropout < 0 || o->dropout >= 1 || (o->dropout > 0 && !m->tokens)) {
+        snprintf(why, n, m->tokens ? "dropout = %g; from 0 to less than 1" : "this model has no dropout (%g)", o->dropout);
+        return false;
+    }
+    if ((o->checkpoint && !m->checkpointed) || (o->small_stem && m != &model_resnet18)) {
+        snprintf(why, n, "%s has no %s", m->name, o->checkpoint && !m->checkpointed ? "blocks to checkpoint" : "stem to make small");
+        return false;
+    }
+    if (m->tokens && o->width % o->heads) {
+        snprintf(why, n, "width = %lld, heads = %lld; the heads must divide the width", (long long)o->width, (long long)o->heads);
+        return false;
+    }
+    if (m->tokens && o->seq > o->context) {
+        snprintf(why, n, "seq = %lld, context = %lld; a sample must fit the context", (long long)o->seq, (long long)o->context);
+        return false;
+    }
+    return true;
 }

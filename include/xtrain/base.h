@@ -97,6 +97,11 @@ XT_API xt_code xt_status_code(xt_status s);                 /* XT_OK for NULL */
 XT_API const char *xt_code_name(xt_code c);                 /* "INVALID_ARGUMENT", ... */
 XT_API const char *xt_status_message(xt_status s);          /* whole text with "file:line: " in front when known; "" for NULL */
 XT_API void xt_status_free(xt_status s);
+/* For functions of one's own that return a status (a dataset's get): a status with this code and message, printf's way. Never NULL for a code but XT_OK. */
+#if defined(__GNUC__) || defined(__clang__)
+__attribute__((format(printf, 2, 3)))
+#endif
+XT_API xt_status xt_status_new(xt_code code, const char *fmt, ...);
 
 /* Where a user frees on the way out: xt_try-like macro for functions that return xt_status themselves. */
 #define XT_TRY(expr)                                                                                                   \

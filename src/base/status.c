@@ -102,6 +102,14 @@ xt_status status_new(xt_code code, const xt_src *where, const char *fmt, ...) {
     return s;
 }
 
+XT_API xt_status xt_status_new(xt_code code, const char *fmt, ...) {
+    va_list ap;
+    va_start(ap, fmt);
+    xt_status s = status_newv(code, NULL, fmt, ap);
+    va_end(ap);
+    return s;
+}
+
 xt_status status_context(xt_status s, const char *fmt, ...) {
     if (!s || is_static(s)) return s;
     str text = STR_INIT;
