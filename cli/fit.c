@@ -1,5 +1,6 @@
 /* xtrain fit: trains a built-in model. */
 #include "cli/fit.h"
+#include "models/gpt2_files.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -8,6 +9,8 @@
 
 static const model *chosen; /* what the task's functions train; one fit a process */
 static fit_options *opt;
+static const tokenizer *words; /* of a text that is trained on by one process: samples are made of it */
+static generator *samples;
 static int64_t all_steps; /* optimizer steps of the whole training, for the schedule */
 
 static void log_extra(xt_tensor loss) {
@@ -32,6 +35,17 @@ static void validation_step(xt_module *net, xt_batch b, void *user) {
     xt_tensor out = xt_forward(net, b.x);
     xt_log("val/loss", chosen->loss(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
     if (chosen->classifies) xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
+}
+
+/* Samples are an extra: an error in them is said, and training goes on without them. */
+static void after_validation(xt_module *net, int64_t epoch, void *user) {
+    (void)epoch;
+    (void)user;
+    if (!words || opt->sample < 1) return;
+    xt_status s = fit_sample(&samples, net, &opt->of_model, words, opt->sample, opt->json ? stderr : stdout);
+    if (!s) return;
+    cli_fail_status("fit: no sample", s);
+    words = NULL;
 }
 
 /* The rate rises for `warmup` steps and falls along a cosine to a tenth. Rates are data of the step, so nothing is compiled for it. */
@@ -123,13 +137,18 @@ static int train(int rank, void *arg) {
     if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = xt_module_new(chosen->net, &o->of_model);
+    s = o->load ? gpt2_load(net, o->load) : NULL;
+    if (!s && data.words && o->ckpt && rank == 0) s = fit_save_text(o->ckpt, &o->of_model, data.words);
+    if (s) return cli_fail_status("fit", s);
+    words = rank == 0 && xt_world_size() == 1 && !divided ? data.words : NULL;
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
-    xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure};
+    xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure, .on_validation_epoch_end = after_validation};
     int code = xt_fit(t, &task, data.train, data.test);
     double accuracy = -1;
     xt_fit_result r = xt_trainer_result(t);
     if (!code && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
     xt_dataset_free(data.pictures);
+    generator_free(samples);
     tokenizer_free(data.words);
     if (!code && rank == 0 && o->json) print_json(&r, accuracy);
     fflush(stdout);
@@ -146,7 +165,7 @@ static const char usage[] =
     "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n";
 
 static int run(int argc, char **argv) {
-    static fit_options o = {.warmup = -1, .clip = -1};
+    static fit_options o = {.warmup = -1, .clip = -1, .sample = 160};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
         {"--data", CLI_STRING, &o.data, "PATH", "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file"},
@@ -170,6 +189,8 @@ static int run(int argc, char **argv) {
         {"--limit-val", CLI_INT, &o.val_limit, "N", "batches of a validation (all)"},
         {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation"},
         {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'; give the other options again"},
+        {"--load", CLI_STRING, &o.load, "FILE", "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
+        {"--sample", CLI_INT, &o.sample, "N", "text: a line of N tokens made by the model after each validation (160; 0 = none)"},
         {"--seed", CLI_INT, &o.seed, "S", "seed of weights and order (0)"},
         {"--limit-batches", CLI_INT, &o.limit, "N", "batches an epoch (all)"},
         {"--workers", CLI_INT, &o.workers, "N", "threads that prepare batches (1)"},
@@ -194,6 +215,10 @@ static int run(int argc, char **argv) {
     model_options asked = o.of_model; /* what the data decide is not known yet */
     if (!model_settle(chosen, &asked, why, sizeof why) || (o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0)) {
         fprintf(stderr, "xtrain fit: %s\n", o.schedule && strcmp(o.schedule, "cosine") != 0 && strcmp(o.schedule, "constant") != 0 ? "--schedule is cosine or constant" : why);
+        return 2;
+    }
+    if (o.load && !chosen->tokens) {
+        fprintf(stderr, "xtrain fit: --load is for text models; --resume goes on from any checkpoint\n");
         return 2;
     }
     if (o.device) setenv("XT_DEVICE", o.device, 1);

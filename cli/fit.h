@@ -3,8 +3,10 @@
 #define XTRAIN_CLI_FIT_H
 
 #include "cli/cli.h"
-#include "models/models.h"
+#include "models/generate.h"
 #include "models/tokenizer.h"
+
+#include <stdio.h>
 
 typedef struct fit_options {
     const char *model, *data, *tokenizer, *device, *precision, *ckpt, *resume, *load, *val_every, *mesh, *schedule, *augment;
@@ -25,5 +27,9 @@ typedef struct fit_data {
 xt_status fit_open_data(const model *m, fit_options *o, fit_data *out);
 /* fit_report.c: the per-digit table and the PNG of misclassified digits; gives the accuracy (0 to 1), or -1 after an error. */
 double fit_report_digits(xt_module *net, xt_dataset *test, const char *dir, bool quiet);
+/* fit_text.c. One line of text on `to`, line breaks as '/'; makes the generator the first time. */
+xt_status fit_sample(generator **g, xt_module *net, model_options *o, const tokenizer *words, int64_t tokens, FILE *to);
+/* config.json and the tokenizer's files, in a folder that is made if need be. */
+xt_status fit_save_text(const char *dir, const model_options *o, const tokenizer *words);
 
 #endif

@@ -55,6 +55,7 @@ typedef struct xt_load_opts {
     size_t struct_size;
     xt_switch strict;       /* default on; off needs a built module (a pass has run, or xt_module_build) */
     const char *prefix;     /* names in the file begin with this ("transformer."); others are left alone */
+    const char *transposed; /* tensors whose names in the module fit this pattern ('*', '?') are matrices the file has the other way round; NULL = none */
     xt_load_report *report; /* not NULL: filled in, also when nothing is loaded */
 } xt_load_opts;
 #define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )

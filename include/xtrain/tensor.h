@@ -84,6 +84,14 @@ XT_API xt_tensor xt_arange_at(const xt_src *src, int64_t n, xt_dtype dtype);
 #define xt_scalar(value, dtype) xt_scalar_at(XT_HERE, value, dtype)                    /* data, not a constant: changing it never recompiles */
 XT_API xt_tensor xt_scalar_at(const xt_src *src, double value, xt_dtype dtype);
 
+/* State of one's own (a cache, a running mean): zeros at first, lives until xt_drop. What xt_assign gives it is its value for what is recorded after, and for
+ * the steps that follow; the memory is updated in place. Same dtype and shape; an assignment of anything else, or to what is no state, is an error. */
+#define xt_state(name, ...) XT_STATE_(name, __VA_ARGS__, 0)                            /* xt_state("cache", XT_F32, 12, 64) */
+#define XT_STATE_(name, dtype, ...) xt_state_at(XT_HERE, name, dtype, XT_DIMS_(__VA_ARGS__))
+#define xt_assign(state, value) xt_assign_at(XT_HERE, state, value)
+XT_API xt_tensor xt_state_at(const xt_src *src, const char *name, xt_dtype dtype, const int64_t *dims);
+XT_API void xt_assign_at(const xt_src *src, xt_tensor state, xt_tensor value);
+
 /* --- Elementwise. Unary ops on integers promote to f32 where the result is no integer. --------------------------------------------------- */
 #define xt_abs(x) xt_abs_at(XT_HERE, x)
 #define xt_ceil(x) xt_ceil_at(XT_HERE, x)

@@ -60,7 +60,7 @@ static const char *name_in_module(const char *name, const char *prefix) {
 typedef struct load {
     nn_root *r;
     st_file *f;
-    const char *path, *prefix;
+    const char *path, *prefix, *transposed;
     bool strict;
     xt_load_report *report;
     map *found; /* name in the module -> st_entry */
@@ -74,8 +74,29 @@ static void tell(load *l, int *count, char sign, const char *name) {
     if ((size_t)snprintf(names + at, room, "%c %s\n", sign, name) >= room) names[at] = 0;
 }
 
+static bool is_turned(const load *l, const char *name, const st_entry *in) {
+    return in->rank == 2 && l->transposed && nn_matches(l->transposed, name);
+}
+
+/* The type a tensor of the file has for the module. */
+static const ir_type *type_of(const load *l, const char *name, const st_entry *in) {
+    return is_turned(l, name, in) ? ir_tensor(in->dtype, 2, (int64_t[]){in->dims[1], in->dims[0]}) : ir_tensor(in->dtype, (size_t)in->rank, in->dims);
+}
+
+/* data: [rows,columns] of elements of `size` bytes -> [columns,rows]. */
+static xt_status turn(char **data, int64_t rows, int64_t columns, size_t size) {
+    size_t n = (size_t)rows * (size_t)columns * size;
+    char *out = base_malloc(n ? n : 1);
+    if (!out) return status_oom(n, "a transposed matrix");
+    for (int64_t r = 0; r < rows; r++)
+        for (int64_t q = 0; q < columns; q++) memcpy(out + (size_t)(q * rows + r) * size, *data + (size_t)(r * columns + q) * size, size);
+    base_free(*data);
+    *data = out;
+    return NULL;
+}
+
 static xt_status type_differs(const load *l, const nn_entry *e, const st_entry *in) {
-    const ir_type *t = ir_tensor(in->dtype, (size_t)in->rank, in->dims);
+    const ir_type *t = type_of(l, e->name, in);
     if (nn_converts(t, e->type)) return NULL;
     str text = STR_INIT;
     if (t) ir_type_print(t, &text);
@@ -128,11 +149,14 @@ static xt_status read_values(load *l) {
         const st_entry *e = v;
         size_t n = (size_t)(e->end - e->begin);
         nn_loaded *value = base_calloc(1, sizeof *value);
-        if (!value || !(value->data = base_malloc(n ? n : 1)) || !(value->type = ir_tensor(e->dtype, (size_t)e->rank, e->dims))) {
+        char name[1024];
+        snprintf(name, sizeof name, "%.*s", (int)key_size, (const char *)key);
+        if (!value || !(value->data = base_malloc(n ? n : 1)) || !(value->type = type_of(l, name, e))) {
             free_value(value);
             return status_oom(n, l->path);
         }
         xt_status s = st_read(l->f, e, value->data, n);
+        if (!s && is_turned(l, name, e)) s = turn((char **)&value->data, e->dims[0], e->dims[1], xt_dtype_size(e->dtype));
         if (!s && !map_put(l->values, key, key_size, value, NULL)) s = status_oom(n, l->path);
         if (s) {
             free_value(value);
@@ -218,7 +242,7 @@ xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
-    load l = {.r = m->root, .path = path, .prefix = o.prefix ? o.prefix : "", .strict = o.strict != XT_OFF, .report = report};
+    load l = {.r = m->root, .path = path, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed, .strict = o.strict != XT_OFF, .report = report};
     XT_TRY(st_open(path, &l.f));
     l.found = map_new();
     l.values = map_new();

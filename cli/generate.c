@@ -1,0 +1,173 @@
+/* xtrain generate: text from a trained GPT-2. */
+#include "cli/cli.h"
+#include "models/generate.h"
+#include "models/gpt2_files.h"
+#include "models/tokenizer.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct options {
+    const char *model, *ckpt, *tokenizer, *prompt, *device;
+    int64_t tokens, top_k, seed;
+    double temperature;
+    bool json;
+    model_options of_model;
+} options;
+
+typedef struct printer {
+    const tokenizer *words;
+    char *text;
+    size_t n, room;
+    bool quiet;
+} printer;
+
+static bool take(int64_t token, void *user) {
+    printer *p = user;
+    size_t n;
+    const char *bytes = tokenizer_token(p->words, token, &n);
+    if (!p->quiet) {
+        fwrite(bytes, 1, n, stdout);
+        fflush(stdout);
+    }
+    if (p->n + n + 1 > p->room) {
+        char *more = realloc(p->text, p->room = 2 * (p->room + n + 1));
+        if (!more) return false;
+        p->text = more;
+    }
+    memcpy(p->text + p->n, bytes, n);
+    p->text[p->n += n] = 0;
+    return true;
+}
+
+/* As a JSON string. Bytes that are no UTF-8 (half a character, at a cut) become the replacement character. */
+static void print_quoted(const char *s, size_t n) {
+    putchar('"');
+    for (size_t i = 0; i < n;) {
+        unsigned char c = (unsigned char)s[i];
+        size_t need = c < 0x80 ? 1 : c >= 0xf0 && c < 0xf5 ? 4 : c >= 0xe0 ? 3 : c >= 0xc2 ? 2 : 0;
+        bool good = need && need <= n - i && c < 0xf5;
+        for (size_t k = 1; good && k < need; k++) good = ((unsigned char)s[i + k] & 0xc0) == 0x80;
+        if (!good) {
+            printf("\\ufffd");
+            i++;
+            continue;
+        }
+        if (need == 1 && (c < 32 || c == '"' || c == '\\')) printf("\\u%04x", c);
+        else fwrite(s + i, 1, need, stdout);
+        i += need;
+    }
+    putchar('"');
+}
+
+/* The folder of a checkpoint: where config.json and the tokenizer's files are. */
+static void folder_of(const char *weights, char *out, size_t n) {
+    snprintf(out, n, "%s", weights);
+    char *slash = strrchr(out, '/');
+    if (slash) *slash = 0;
+    else snprintf(out, n, ".");
+}
+
+static bool has(const char *dir, const char *name) {
+    char path[4200];
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    FILE *f = fopen(path, "rb");
+    if (f) fclose(f);
+    return f != NULL;
+}
+
+static xt_status prepare(const model *m, options *o, const char *weights, const char *dir, tokenizer **words, xt_module **net, generator **g) {
+    char why[256];
+    XT_TRY(gpt2_read_config(dir, &o->of_model));
+    XT_TRY(tokenizer_open(o->tokenizer ? o->tokenizer : has(dir, "vocab.json") ? dir : NULL, words));
+    if (!o->of_model.vocab) o->of_model.vocab = tokenizer_vocab(*words);
+    if (!o->of_model.seq) o->of_model.seq = 1;
+    if (!model_settle(m, &o->of_model, why, sizeof why)) return xt_status_new(XT_INVALID_ARGUMENT, "%s", why);
+    if (tokenizer_vocab(*words) > o->of_model.vocab)
+        return xt_status_new(XT_INVALID_ARGUMENT, "the tokenizer has %lld tokens, the model %lld", (long long)tokenizer_vocab(*words), (long long)o->of_model.vocab);
+    *net = xt_module_new(m->net, &o->of_model);
+    XT_TRY(gpt2_load(*net, weights));
+    return generator_new(*net, &o->of_model, g);
+}
+
+static int say(const options *o, const tokenizer *words, generator *g) {
+    int32_t *ids = NULL;
+    size_t n = 0;
+    xt_status s = tokenizer_encode(words, o->prompt, strlen(o->prompt), &ids, &n);
+    if (s) return cli_fail_status("generate", s);
+    printer p = {.words = words, .quiet = o->json};
+    generate_stats st = {0};
+    if (!o->json) printf("%s", o->prompt);
+    s = generate(g, &(generate_opts){.prompt = ids, .n_prompt = n, .tokens = o->tokens, .temperature = o->temperature, .top_k = o->top_k, .seed = (uint64_t)o->seed, .stop = -1, .take = take, .user = &p}, &st);
+    free(ids);
+    if (!o->json) printf("\n");
+    if (!s && o->json) {
+        printf("{\"model\": \"%s\", \"prompt\": ", o->model);
+        print_quoted(o->prompt, strlen(o->prompt));
+        printf(", \"text\": ");
+        print_quoted(p.text ? p.text : "", p.n);
+        printf(", \"tokens\": %lld, \"prompt_tokens\": %lld, \"tokens_per_s\": %.6g, \"prompt_seconds\": %.6g, \"compiles\": %lld, \"executions\": %lld}\n", (long long)st.tokens, (long long)st.prompt_tokens,
+               st.tokens_per_s, st.prompt_seconds, (long long)xt_counter("compiles"), (long long)xt_counter("executions"));
+    } else if (!s) {
+        fflush(stdout);
+        fprintf(stderr, "%lld tokens, %.1f tokens/s; the prompt's %lld in %.2f s; %lld programs compiled\n", (long long)st.tokens, st.tokens_per_s, (long long)st.prompt_tokens, st.prompt_seconds,
+                (long long)xt_counter("compiles"));
+    }
+    free(p.text);
+    return s ? cli_fail_status("generate", s) : 0;
+}
+
+static const char usage[] =
+    "usage: xtrain generate MODEL --ckpt PATH --prompt TEXT [options]\n\n"
+    "Continues a text with a trained GPT-2. PATH is a folder that `xtrain fit --ckpt` wrote, a checkpoint in it, or a model folder of Hugging Face's\n"
+    "(config.json, model.safetensors, vocab.json, merges.txt). The text goes to stdout, the speed to stderr.\n\n"
+    "  xtrain generate gpt2-mini --ckpt out --prompt 'ROMEO:' --tokens 300 --temperature 0.8 --top-k 40\n"
+    "  xtrain generate gpt2 --ckpt ~/gpt2 --prompt 'The meaning of life is'\n";
+
+static int run(int argc, char **argv) {
+    options o = {.prompt = "\n", .tokens = 200, .temperature = 0.8};
+    const cli_option table[] = {
+        {"MODEL", CLI_STRING, &o.model, NULL, "gpt2, gpt2-mini or gpt2-tiny; sizes that config.json gives win over the model's"},
+        {"--ckpt", CLI_STRING, &o.ckpt, "PATH", "checkpoint, or folder with one (needed)"},
+        {"--prompt", CLI_STRING, &o.prompt, "TEXT", "what the text begins with (a new line)"},
+        {"--tokens", CLI_INT, &o.tokens, "N", "how many to make (200)"},
+        {"--temperature", CLI_DOUBLE, &o.temperature, "T", "below 1: likelier ones more often; 0: always the likeliest (0.8)"},
+        {"--top-k", CLI_INT, &o.top_k, "K", "choose among the K likeliest only (all)"},
+        {"--seed", CLI_INT, &o.seed, "S", "the same seed, the same text (0)"},
+        {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR", "folder with vocab.json and merges.txt (default: the checkpoint's; without: bytes)"},
+        {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
+        {"--context", CLI_INT, &o.of_model.context, "N", "sizes, where there is no config.json: positions,"},
+        {"--layers", CLI_INT, &o.of_model.layers, "N", "blocks,"},
+        {"--width", CLI_INT, &o.of_model.width, "N", "numbers a position,"},
+        {"--heads", CLI_INT, &o.of_model.heads, "N", "and heads"},
+        {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line, with the text in it"},
+    };
+    int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
+    if (code) return code - 1;
+    const model *m = o.model ? model_find(o.model) : NULL;
+    if (!m || !m->tokens || !o.ckpt || o.tokens < 1 || o.temperature < 0 || o.top_k < 0 || !*o.prompt) {
+        fprintf(stderr, "xtrain generate: %s; xtrain generate --help\n",
+                !m || !m->tokens ? "a text model is needed: gpt2, gpt2-mini or gpt2-tiny"
+                : !o.ckpt        ? "--ckpt is needed: which weights?"
+                                 : "a prompt of at least one character, at least one token, and no negative numbers are needed");
+        return 2;
+    }
+    char weights[4096], dir[4096];
+    if (!gpt2_find_weights(o.ckpt, weights, sizeof weights)) return cli_fail("generate", "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o.ckpt);
+    folder_of(weights, dir, sizeof dir);
+    if (o.device) setenv("XT_DEVICE", o.device, 1);
+    setenv("XT_SUMMARY", "off", 0);
+    tokenizer *words = NULL;
+    xt_module *net = NULL;
+    generator *g = NULL;
+    xt_status s = prepare(m, &o, weights, dir, &words, &net, &g);
+    code = s ? cli_fail_status("generate", s) : say(&o, words, g);
+    generator_free(g);
+    xt_module_free(net);
+    tokenizer_free(words);
+    return xt_finish() || code;
+}
+
+const cli_command cli_generate = {"generate", "continue a text with a trained GPT-2", run};

@@ -1,0 +1,93 @@
+/* Folders with a GPT-2 in them. */
+#include "models/gpt2_files.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include <cjson/cJSON.h>
+
+typedef struct field {
+    const char *name; /* Hugging Face's */
+    size_t at;
+} field;
+static const field fields[] = {{"vocab_size", offsetof(model_options, vocab)},
+                               {"n_positions", offsetof(model_options, context)},
+                               {"n_embd", offsetof(model_options, width)},
+                               {"n_layer", offsetof(model_options, layers)},
+                               {"n_head", offsetof(model_options, heads)}};
+enum { FIELDS = sizeof fields / sizeof fields[0] };
+
+xt_status gpt2_read_config(const char *dir, model_options *o) {
+    char path[4096], text[1 << 16];
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    FILE *f = fopen(path, "rb");
+    if (!f) return errno == ENOENT || errno == ENOTDIR ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot open %s: %s", path, strerror(errno));
+    size_t n = fread(text, 1, sizeof text, f);
+    fclose(f);
+    cJSON *json = cJSON_ParseWithLength(text, n);
+    xt_status s = cJSON_IsObject(json) ? NULL : xt_status_new(XT_DATA_LOSS, "%s is no JSON object", path);
+    for (size_t i = 0; i < FIELDS && !s; i++) {
+        const cJSON *e = cJSON_GetObjectItemCaseSensitive(json, fields[i].name);
+        int64_t *v = (int64_t *)((char *)o + fields[i].at);
+        if (!cJSON_IsNumber(e)) s = xt_status_new(XT_DATA_LOSS, "%s has no number \"%s\"; a GPT-2's configuration is expected", path, fields[i].name);
+        else if (!*v) *v = e->valuedouble > 0 && e->valuedouble < 1e9 ? (int64_t)e->valuedouble : -1;
+    }
+    cJSON_Delete(json);
+    return s;
+}
+
+xt_status gpt2_write_config(const char *dir, const model_options *o) {
+    char path[4096];
+    snprintf(path, sizeof path, "%s/config.json", dir);
+    FILE *f = fopen(path, "wb");
+    if (!f) return xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+    fprintf(f, "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n  \"model_type\": \"gpt2\",\n  \"activation_function\": \"gelu_new\",\n  \"layer_norm_epsilon\": 1e-05,\n");
+    for (size_t i = 0; i < FIELDS; i++) fprintf(f, "  \"%s\": %lld%s\n", fields[i].name, (long long)*(const int64_t *)((const char *)o + fields[i].at), i + 1 < FIELDS ? "," : "");
+    fprintf(f, "}\n");
+    return fclose(f) == 0 ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
+}
+
+xt_status gpt2_load(xt_module *net, const char *path) {
+    static const char *const prefixes[] = {"", "transformer."};
+    if (xt_module_tensors(net) == 0) XT_TRY(xt_module_build(net, (xt_spec){XT_I64, {1, 1}}));
+    xt_status first = NULL;
+    for (int hugging = 0; hugging < 2; hugging++)
+        for (int p = 0; p < 2; p++) {
+            xt_load_report r;
+            xt_status s = xt_load_with(net, path, .strict = XT_OFF, .prefix = prefixes[p], .transposed = hugging ? "h.*.c_*.weight" : NULL, .report = &r);
+            if (!s && r.missing) s = xt_status_new(XT_NOT_FOUND, "%s: %d of the model's tensors are missing, %.*s the first", path, r.missing, (int)strcspn(r.names + 2, "\n"), r.names + 2);
+            if (!s) {
+                xt_status_free(first);
+                return NULL;
+            }
+            if (first) xt_status_free(s);
+            else first = s;
+        }
+    return first;
+}
+
+bool gpt2_find_weights(const char *path, char *out, size_t n) {
+    struct stat st;
+    if (stat(path, &st) != 0) return false;
+    if (!S_ISDIR(st.st_mode)) return (size_t)snprintf(out, n, "%s", path) < n;
+    static const char *const usual[] = {"last.ckpt", "model.safetensors"};
+    for (size_t i = 0; i < 2; i++)
+        if ((size_t)snprintf(out, n, "%s/%s", path, usual[i]) < n && stat(out, &st) == 0) return true;
+    DIR *d = opendir(path);
+    time_t newest = 0;
+    bool found = false;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char each[4096];
+        size_t k = strlen(e->d_name);
+        if (k < 6 || strcmp(e->d_name + k - 5, ".ckpt") != 0 || (size_t)snprintf(each, sizeof each, "%s/%s", path, e->d_name) >= sizeof each || stat(each, &st) != 0) continue;
+        if (found && st.st_mtime < newest) continue;
+        found = (size_t)snprintf(out, n, "%s", each) < n;
+        newest = st.st_mtime;
+    }
+    if (d) closedir(d);
+    return found;
+}
