@@ -2,6 +2,8 @@
  * both are alive, and a register only changes its element size when it is given anew. */
 #include "cpu/tape.h"
 
+#include "cpu/jit.h"
+
 typedef struct ssa_ins { /* defines value number = its index */
     tape_fn fn; /* NULL: a load */
     int x, y, z; /* operands, -1 = none */
@@ -9,7 +11,19 @@ typedef struct ssa_ins { /* defines value number = its index */
     tape_type type; /* of the result */
     uint32_t size; /* bytes of a result element; stores: of memory */
     int store_out; /* output this instruction writes, or -1 */
+    tape_op op; /* what fn does, and to which type */
+    tape_type of;
 } ssa_ins;
+
+enum { SEGMENT_MAX_PTR = 128 };
+/* Instructions [begin, end), loads among them aside, that run as machine code. Its pointers are the places of `ptr`'s values. */
+typedef struct segment {
+    size_t begin, end;
+    jit_code *code;
+    jit_fn fn;
+    uint32_t *ptr;
+    size_t n_ptr, cap_ptr;
+} segment;
 
 struct tape_builder {
     int64_t count;
@@ -27,12 +41,13 @@ struct tape_builder {
 };
 
 typedef struct tape_loc { /* where an operand's block is */
-    enum { LOC_REG, LOC_IN, LOC_OUT } kind;
-    uint32_t index, elem; /* IN, OUT: which, and element bytes */
-    int64_t offset; /* REG: bytes into the scratch; IN: first element */
+    enum { LOC_REG, LOC_IN, LOC_OUT, LOC_ONE } kind; /* ONE: the same element of an input for all */
+    uint32_t index, elem; /* IN, OUT, ONE: which, and element bytes */
+    int64_t offset; /* REG: bytes into the scratch; IN, ONE: first element */
 } tape_loc;
 typedef struct tape_ins {
-    tape_fn fn; /* NULL: load of source x */
+    tape_fn fn; /* NULL: load of source x, or machine code */
+    const segment *code;
     uint32_t d, x, y, z;
 } tape_ins;
 struct tape {
@@ -41,6 +56,8 @@ struct tape {
     size_t n, n_once, n_locs, n_sources;
     tape_loc *locs;
     tape_source *sources;
+    segment *segments;
+    size_t n_segments, cap_segments;
     size_t scratch; /* of one thread */
 };
 
@@ -112,7 +129,8 @@ int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z) {
     tape_fn fn = simd_get()->tape[op][t];
     if (!fn || x < 0) b->failed = true;
     tape_type r = result_type(op, t);
-    return add_ins(b, (ssa_ins){.fn = fn, .x = x, .y = y, .z = z, .source = -1, .type = r, .size = (uint32_t)tape_type_size(r), .store_out = -1});
+    return add_ins(
+        b, (ssa_ins){.fn = fn, .x = x, .y = y, .z = z, .source = -1, .type = r, .size = (uint32_t)tape_type_size(r), .store_out = -1, .op = op, .of = t});
 }
 
 void tape_store(tape_builder *b, int value, uint32_t out, xt_dtype memory) {
@@ -201,46 +219,252 @@ static bool is_constant(const tape_builder *b, int v) {
     return k == TAPE_SCALAR || k == TAPE_SPLAT;
 }
 
-/* Other loads happen at their first reader, so their registers live shortly; `loc` of a value is its own number. */
-static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *last) {
-    bool *loaded = base_calloc(b->n, sizeof *loaded);
-    if (!loaded) return false;
+/* --- machine code ------------------------------------------------------------------------------------------------------------ */
+static bool takes(const ssa_ins *i) {
+    return i->fn && jit_takes(i->op, i->of);
+}
+
+/* Puts instructions that become machine code next to each other: all that can run, of one kind, then of the other. A tape of one kind only keeps
+ * its order. */
+static bool gather_kinds(tape_builder *b) {
+    size_t n = 0, fast = 0, total = 0;
+    for (size_t i = 0; i < b->n; i++) total += b->ins[i].fn != NULL, fast += takes(&b->ins[i]);
+    if (fast == 0 || fast == total) return true;
+    int *to = base_malloc((b->n + 1) * sizeof *to);
+    ssa_ins *sorted = base_malloc((b->n + 1) * sizeof *sorted);
+    bool ok = to && sorted;
+    for (size_t i = 0; ok && i < b->n; i++) to[i] = -1;
+    for (size_t i = 0; ok && i < b->n; i++)
+        if (!b->ins[i].fn) to[i] = (int)n, sorted[n++] = b->ins[i];
+    for (bool kind = false; ok && n < b->n; kind = !kind)
+        for (size_t i = 0; i < b->n; i++) {
+            ssa_ins in = b->ins[i];
+            int *args[3] = {&in.x, &in.y, &in.z};
+            bool ready = to[i] < 0 && takes(&in) == kind;
+            for (int k = 0; k < 3 && ready; k++) ready = *args[k] < 0 || to[*args[k]] >= 0;
+            if (!ready) continue;
+            for (int k = 0; k < 3; k++)
+                if (*args[k] >= 0) *args[k] = to[*args[k]];
+            to[i] = (int)n;
+            sorted[n++] = in;
+        }
+    for (size_t r = 0; ok && r < b->n_roots; r++) b->roots[r].value = to[b->roots[r].value];
+    if (ok) memcpy(b->ins, sorted, n * sizeof *sorted);
+    base_free(to);
+    base_free(sorted);
+    return ok;
+}
+
+/* True when an instruction that is no machine code reads v. */
+static bool read_slowly(const tape_builder *b, const tape *t, int v) {
+    for (size_t i = 0; i < b->n; i++) {
+        const ssa_ins *in = &b->ins[i];
+        if (!in->fn || (in->x != v && in->y != v && in->z != v)) continue;
+        bool inside = false;
+        for (size_t s = 0; s < t->n_segments; s++) inside = inside || (i >= t->segments[s].begin && i < t->segments[s].end);
+        if (!inside) return true;
+    }
+    return false;
+}
+
+typedef struct segment_build {
+    jit_source *sources;
+    jit_ins *ins;
+    size_t n_sources, n_ins;
+    int *number; /* per value: of the instruction, ~ of the source; INT32_MAX = none yet */
+} segment_build;
+
+static bool add_ptr(segment *s, int v, uint32_t *out) {
+    for (*out = 0; *out < s->n_ptr; (*out)++)
+        if (s->ptr[*out] == (uint32_t)v) return true;
+    return s->n_ptr < SEGMENT_MAX_PTR && VEC_PUSH(s->ptr, s->n_ptr, s->cap_ptr, (uint32_t)v);
+}
+
+static bool segment_operand(const tape_builder *b, segment *s, segment_build *w, int v, int *out) {
+    *out = 0;
+    if (v < 0) return true;
+    if (w->number[v] == INT32_MAX) {
+        const ssa_ins *def = &b->ins[v];
+        const tape_source *src = def->fn ? NULL : &b->sources[def->source];
+        jit_source j = {.kind = JIT_VECTOR, .type = def->type};
+        if (src && src->kind == TAPE_SPLAT) {
+            j.kind = JIT_CONST;
+            memcpy(j.splat, src->splat, sizeof j.splat);
+        } else {
+            if (src && src->kind == TAPE_SCALAR) j.kind = JIT_SCALAR;
+            if (!add_ptr(s, v, &j.ptr)) return false;
+        }
+        w->sources[w->n_sources] = j;
+        w->number[v] = ~(int)w->n_sources++;
+    }
+    *out = w->number[v];
+    return true;
+}
+
+/* The code of s, NULL when it cannot be one piece. `last`: last readers over the whole tape. */
+static bool segment_compile(const tape_builder *b, segment *s, const int *last) {
+    segment_build w = {0};
+    size_t n = s->end - s->begin;
+    w.sources = base_calloc(3 * n + 1, sizeof *w.sources);
+    w.ins = base_calloc(n + 1, sizeof *w.ins);
+    w.number = base_malloc((b->n + 1) * sizeof *w.number);
+    bool ok = w.sources && w.ins && w.number;
+    s->n_ptr = 0;
+    for (size_t v = 0; ok && v < b->n; v++) w.number[v] = INT32_MAX;
+    for (size_t i = s->begin; ok && i < s->end; i++) {
+        const ssa_ins *in = &b->ins[i];
+        if (!in->fn) continue;
+        jit_ins j = {.op = in->op, .type = in->of, .store = -1};
+        ok = segment_operand(b, s, &w, in->x, &j.x) && segment_operand(b, s, &w, in->y, &j.y) && segment_operand(b, s, &w, in->z, &j.z);
+        if (ok && (in->store_out >= 0 || last[i] >= (int)s->end)) {
+            uint32_t p;
+            ok = add_ptr(s, (int)i, &p);
+            j.store = (int)p;
+        }
+        w.number[i] = (int)w.n_ins;
+        w.ins[w.n_ins++] = j;
+    }
+    if (ok) s->code = jit_compile(w.sources, w.n_sources, w.ins, w.n_ins);
+    base_free(w.sources);
+    base_free(w.ins);
+    base_free(w.number);
+    return s->code != NULL;
+}
+
+/* Splits [begin, end) until each piece has registers enough; what cannot be compiled at all is left to the tape. */
+static bool add_segments(const tape_builder *b, tape *t, size_t begin, size_t end, const int *last) {
+    size_t n = 0, half = 0;
+    bool work = false;
+    for (size_t i = begin; i < end; i++)
+        if (b->ins[i].fn) n++, work = work || b->ins[i].op != TAPE_COPY;
+    if (!work) return true; /* plain copies: memmove knows how */
+    segment s = {.begin = begin, .end = end};
+    if (segment_compile(b, &s, last)) {
+        s.fn = jit_function(s.code);
+        if (VEC_PUSH(t->segments, t->n_segments, t->cap_segments, s)) return true;
+        jit_release(s.code);
+        base_free(s.ptr);
+        return false;
+    }
+    base_free(s.ptr);
+    if (n <= 8) return true;
+    size_t middle = begin;
+    while (half < n / 2) half += b->ins[middle++].fn != NULL;
+    return add_segments(b, t, begin, middle, last) && add_segments(b, t, middle, end, last);
+}
+
+static bool find_segments(const tape_builder *b, tape *t, const int *last) {
+    for (size_t i = 0; i < b->n;) {
+        if (!takes(&b->ins[i])) {
+            i++;
+            continue;
+        }
+        size_t begin = i;
+        while (i < b->n && (!b->ins[i].fn || takes(&b->ins[i]))) i++;
+        if (!add_segments(b, t, begin, i, last)) return false;
+    }
+    return true;
+}
+
+/* --- registers ------------------------------------------------------------------------------------------------------------------ */
+typedef struct scheduling {
+    const tape_builder *b;
+    tape *t;
+    reg_pool *pool;
+    const int *last;
+    bool *loaded;
+} scheduling;
+
+/* Makes a loaded value ready for its first reader; one that lies in memory as it is needs nothing. */
+static void ready(scheduling *c, int v, bool in_code) {
+    if (v < 0 || c->b->ins[v].fn || c->loaded[v]) return;
+    const tape_source *s = &c->b->sources[c->b->ins[v].source];
+    tape *t = c->t;
+    if (in_code && s->kind == TAPE_SPLAT) return; /* part of the code */
+    c->loaded[v] = true;
+    if (s->kind == TAPE_DIRECT) {
+        t->locs[v] = (tape_loc){LOC_IN, s->in, s->elem, s->offset};
+    } else if (in_code && s->kind == TAPE_SCALAR) {
+        t->locs[v] = (tape_loc){LOC_ONE, s->in, s->elem, s->v.offset};
+    } else {
+        t->locs[v] = (tape_loc){LOC_REG, 0, c->b->ins[v].size, reg_get(c->pool, c->b->ins[v].size)};
+        t->ins[t->n++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)c->b->ins[v].source, 0, 0};
+    }
+}
+
+/* Operands of i that are read for the last time before `end` give their registers back. */
+static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
+    const int args[3] = {i->x, i->y, i->z};
     bool ok = true;
+    for (int k = 0; k < 3; k++) {
+        int v = args[k];
+        if (v < 0 || c->last[v] < 0 || c->last[v] >= (int)end || c->t->locs[v].kind != LOC_REG || (k > 0 && v == args[0]) || (k > 1 && v == args[1])) continue;
+        if (is_constant(c->b, v)) continue;
+        ok = ok && reg_put(c->pool, c->b->ins[v].size, c->t->locs[v].offset);
+    }
+    return ok;
+}
+
+static void place_result(scheduling *c, size_t i) {
+    const ssa_ins *in = &c->b->ins[i];
+    if (in->store_out >= 0)
+        c->t->locs[i] = (tape_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
+    else
+        c->t->locs[i] = (tape_loc){LOC_REG, 0, in->size, reg_get(c->pool, in->size)};
+}
+
+/* A value of a segment lives in registers of the machine unless somebody else reads it. */
+static bool schedule_segment(scheduling *c, const segment *s) {
+    const tape_builder *b = c->b;
+    tape *t = c->t;
+    bool ok = true;
+    for (size_t i = s->begin; i < s->end; i++) {
+        if (!b->ins[i].fn) continue;
+        ready(c, b->ins[i].x, true);
+        ready(c, b->ins[i].y, true);
+        ready(c, b->ins[i].z, true);
+    }
+    for (size_t i = s->begin; i < s->end; i++)
+        if (b->ins[i].fn && (b->ins[i].store_out >= 0 || c->last[i] >= (int)s->end)) place_result(c, i);
+    t->ins[t->n++] = (tape_ins){NULL, s, 0, 0, 0, 0};
+    /* Only now: the code may still read an operand when it has written a result. */
+    for (uint32_t k = 0; k < s->n_ptr; k++) {
+        uint32_t v = s->ptr[k];
+        bool inside = v >= s->begin && v < s->end && b->ins[v].fn;
+        if (inside || t->locs[v].kind != LOC_REG || is_constant(b, (int)v) || c->last[v] >= (int)s->end) continue;
+        ok = ok && reg_put(c->pool, b->ins[v].size, t->locs[v].offset);
+    }
+    return ok;
+}
+
+/* Loads happen at their first reader, so their registers live shortly; `loc` of a value is its own number. */
+static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *last) {
+    bool *loaded = base_calloc(b->n + 1, sizeof *loaded);
+    scheduling c = {b, t, pool, last, loaded};
+    size_t next = 0;
+    bool ok = loaded != NULL;
     /* What is loaded once must not meet anybody in its register: it gets one before registers are ever given back. */
-    for (size_t v = 0; v < b->n; v++) {
-        if (!is_constant(b, (int)v) || last[v] < 0) continue;
+    for (size_t v = 0; ok && v < b->n; v++) {
+        if (!is_constant(b, (int)v) || last[v] < 0 || (t->n_segments && !read_slowly(b, t, (int)v))) continue;
         loaded[v] = true;
         t->locs[v] = (tape_loc){LOC_REG, 0, b->ins[v].size, reg_get(pool, b->ins[v].size)};
-        t->once[t->n_once++] = (tape_ins){NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
+        t->once[t->n_once++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
     }
     for (size_t i = 0; i < b->n && ok; i++) {
         const ssa_ins *in = &b->ins[i];
+        if (next < t->n_segments && i == t->segments[next].begin) {
+            ok = schedule_segment(&c, &t->segments[next]);
+            i = t->segments[next++].end - 1;
+            continue;
+        }
         if (!in->fn) continue; /* a load: done when read */
-        const int args[3] = {in->x, in->y, in->z};
-        for (int k = 0; k < 3; k++) {
-            int v = args[k];
-            if (v < 0 || b->ins[v].fn || loaded[v]) continue;
-            loaded[v] = true;
-            const tape_source *s = &b->sources[b->ins[v].source];
-            if (s->kind == TAPE_DIRECT) {
-                t->locs[v] = (tape_loc){LOC_IN, s->in, s->elem, s->offset};
-                continue;
-            }
-            t->locs[v] = (tape_loc){LOC_REG, 0, b->ins[v].size, reg_get(pool, b->ins[v].size)};
-            t->ins[t->n++] = (tape_ins){NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
-        }
-        for (int k = 0; k < 3; k++) { /* operands read here for the last time give their register to the result */
-            int v = args[k];
-            if (v < 0 || last[v] != (int)i || t->locs[v].kind != LOC_REG || (k > 0 && v == args[0]) || (k > 1 && v == args[1])) continue;
-            if (is_constant(b, v)) continue;
-            ok = ok && reg_put(pool, b->ins[v].size, t->locs[v].offset);
-        }
-        if (in->store_out >= 0)
-            t->locs[i] = (tape_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
-        else
-            t->locs[i] = (tape_loc){LOC_REG, 0, in->size, reg_get(pool, in->size)};
-        t->ins[t->n++] =
-            (tape_ins){in->fn, (uint32_t)i, (uint32_t)(in->x < 0 ? 0 : in->x), (uint32_t)(in->y < 0 ? 0 : in->y), (uint32_t)(in->z < 0 ? 0 : in->z)};
+        ready(&c, in->x, false);
+        ready(&c, in->y, false);
+        ready(&c, in->z, false);
+        ok = give_back(&c, in, i + 1);
+        place_result(&c, i);
+        t->ins[t->n++] = (tape_ins){in->fn, NULL, (uint32_t)i, (uint32_t)(in->x < 0 ? 0 : in->x), (uint32_t)(in->y < 0 ? 0 : in->y),
+                                    (uint32_t)(in->z < 0 ? 0 : in->z)};
         if (last[i] < 0 && in->store_out < 0) ok = ok && reg_put(pool, in->size, t->locs[i].offset);
     }
     base_free(loaded);
@@ -252,12 +476,21 @@ static int64_t clamp_block(int64_t units) {
     return block < 256 ? 256 : block > 4096 ? 4096 : block;
 }
 
+/* What a chunk's time goes by: instructions of the tape, places in memory of machine code. */
+static int64_t cost_of(const tape *t) {
+    int64_t cost = 1;
+    for (size_t i = 0; i < t->n; i++) cost += t->ins[i].code ? (int64_t)t->ins[i].code->n_ptr : 1;
+    return cost;
+}
+
 xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_over) {
     (void)n_out;
     xt_status s = NULL;
     reg_pool pool = {0};
     int *last = NULL;
     tape *t = NULL;
+    bool code = jit_is_on();
+    if (code && !b->failed && !gather_kinds(b)) b->failed = true;
     place_roots(b, out_over);
     if (b->failed) {
         s = status_oom(0, "a fused loop");
@@ -278,13 +511,14 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
     tape_builder view_of = *b;
     view_of.sources = t->sources;
     last_uses(b, last);
+    if (code && !find_segments(&view_of, t, last)) goto oom;
     if (!schedule(&view_of, t, &pool, last)) goto oom;
     t->block = clamp_block(pool.units);
     for (size_t i = 0; i < t->n_locs; i++)
         if (t->locs[i].kind == LOC_REG) t->locs[i].offset *= t->block;
     t->scratch = ((size_t)(pool.units * t->block) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     /* A chunk is worth some ten microseconds: about 128 Ki element-instructions. */
-    int64_t blocks = (int64_t)(131072 / (t->n + 1)) / t->block;
+    int64_t blocks = 131072 / cost_of(t) / t->block;
     t->grain = (blocks < 1 ? 1 : blocks) * t->block;
     *out = t;
     t = NULL;
@@ -305,6 +539,11 @@ void tape_free(tape *t) {
     base_free(t->ins);
     base_free(t->once);
     base_free(t->sources);
+    for (size_t s = 0; s < t->n_segments; s++) {
+        jit_release(t->segments[s].code);
+        base_free(t->segments[s].ptr);
+    }
+    base_free(t->segments);
     base_free(t);
 }
 
@@ -346,6 +585,7 @@ static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t 
     switch (l->kind) {
     case LOC_REG: return scratch + l->offset;
     case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
+    case LOC_ONE: return (char *)c->in[l->index] + l->offset * (int64_t)l->elem;
     default: return (char *)c->out[l->index] + i * (int64_t)l->elem;
     }
 }
@@ -362,6 +602,12 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t n = end - at < t->block ? end - at : t->block;
         for (size_t i = 0; i < t->n; i++) {
             const tape_ins *x = &t->ins[i];
+            if (x->code) {
+                void *ptr[SEGMENT_MAX_PTR];
+                for (uint32_t k = 0; k < x->code->n_ptr; k++) ptr[k] = loc_at(c, &t->locs[x->code->ptr[k]], scratch, at);
+                x->code->fn(ptr, n);
+                continue;
+            }
             void *d = loc_at(c, &t->locs[x->d], scratch, at);
             if (!x->fn)
                 load_block(&t->sources[x->x], d, c->in, at, n);

@@ -3,7 +3,7 @@
  *
  * A tape computes `count` elements. It is built in SSA form (each tape_emit gives a new number), then tape_finish gives registers: blocks
  * of `block` elements in a thread's scratch memory, reused as soon as their value has had its last reader. An operand that lies dense in
- * memory is read where it is, a result is written where it goes. */
+ * memory is read where it is, a result is written where it goes. Runs of simple instructions become machine code where that is known (jit.h). */
 #ifndef XT_SRC_CPU_TAPE_H
 #define XT_SRC_CPU_TAPE_H
 
