@@ -62,7 +62,7 @@ static void donated_arguments_are_updated_in_place(void **state) {
     assert_int_equal(f.from[0], 0);
     assert_int_equal(f.from[1], 1);
     assert_ptr_equal(f.out[0].data, f.in[0].data);
-    assert_int_equal(f.h.calls, 1); /* the loop's scratch and nothing else */
+    assert_true(f.h.calls <= 1); /* the loop's scratch, where it is no machine code, and nothing else */
     for (int i = 0; i < 1000; i++) {
         assert_true(fabsf(((float *)f.out[0].data)[i] - p[i]) < 1e-6f);
         assert_true(fabsf(((float *)f.out[1].data)[i] - m[i]) < 1e-6f);
