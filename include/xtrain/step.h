@@ -17,7 +17,8 @@
  *    and said once.
  *  - xt_item, xt_read, xt_next and xt_mark_step inside `fn` are errors: it has no values yet. Return the tensor, or use xt_when_ready.
  *  - A tensor kept inside `fn` has the newest call's value after each call. Arrays made with xt_from_array inside are constants.
- *  - Gradients flow to parameters and to inputs that require them, not through an input into what was recorded before the call.
+ *  - Gradients flow to parameters and to inputs that require them, not through an input into what was recorded before the call. The result of a function
+ *    that has no xt_backward in it can be differentiated after the call: its forward is recorded again for that (xt_mark_step).
  * Thread rule: a step function belongs to the thread that made it.
  *
  *     static xt_tensor train(const xt_tensor *in, int n, void *user) {

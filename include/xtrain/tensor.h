@@ -32,6 +32,10 @@ XT_API xt_tensor xt_keep_at(const xt_src *src, xt_tensor t);
 XT_API void xt_drop_at(const xt_src *src, xt_tensor t);
 XT_API bool xt_is_none(xt_tensor t);
 XT_API bool xt_is_error(xt_tensor t);                 /* an error tensor, or a dead handle */
+/* Both end the step. xt_backward of a loss of the step before stays right, kept or not: what it needs of the forward is recorded again, with the same
+ * batch, random numbers and statistics, and XT_DEBUG=exec reports how much, and which line ended the step. So do gradients through a kept tensor. Kept for
+ * this: the steps in which nothing was differentiated, until the next one ends (two more, for kept tensors and results of xt_call). An error with both
+ * lines: parameters changed in between, or the step is too long ago. */
 #define xt_mark_step() xt_mark_step_at(XT_HERE)       /* ends the step: compiles or finds its program, starts it; false after an error */
 XT_API bool xt_mark_step_at(const xt_src *src);
 #define xt_wait() xt_wait_at(XT_HERE)                 /* ends the step as xt_mark_step does, then waits until all of it has finished (a sync) */
@@ -218,8 +222,8 @@ XT_API xt_tensor xt_rand_at(const xt_src *src, xt_dtype dtype, const int64_t *di
 XT_API xt_tensor xt_randn_at(const xt_src *src, xt_dtype dtype, const int64_t *dims);
 
 /* --- Gradients --------------------------------------------------------------------------------------------------------------------------------------------------- */
-/* Gradients add up until they are consumed (xt_optimizer_step, xt_zero_grad). What is recorded in this step is what can be differentiated, as often as
- * one likes: nothing is freed by a backward pass. A state that was updated between its use and xt_backward gets the gradient of the value that was
+/* Gradients add up until they are consumed (xt_optimizer_step, xt_zero_grad). What is recorded in this step can be differentiated, as often as one
+ * likes: nothing is freed by a backward pass. So can a step that ended before any backward pass (xt_mark_step, above), at the price of computing it again. A state that was updated between its use and xt_backward gets the gradient of the value that was
  * used. Complex gradients are PyTorch's (conjugated: minus the gradient is the direction of descent). */
 #define xt_backward(loss) xt_backward_at(XT_HERE, loss)          /* loss has one element; adds to the gradients of what requires them */
 XT_API void xt_backward_at(const xt_src *src, xt_tensor loss);

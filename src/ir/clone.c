@@ -304,3 +304,61 @@ xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *la
     base_free(c.values);
     return good ? NULL : out_of_memory();
 }
+
+/* --- What one value needs of a block --------------------------------------------------------------------------------------------------------------- */
+/* Marks while it is found out: `needed`; `stop` and its index, with WANTED when it is needed. */
+static const uint64_t WANTED = 1u << 31;
+
+typedef struct needs_of {
+    uint64_t needed, stop;
+} needs_of;
+
+static void mark_read(const ir_op *op, const needs_of *n) {
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (op->in[i]->mark >> 32 == n->stop >> 32) op->in[i]->mark |= WANTED;
+        else op->in[i]->mark = n->needed;
+    }
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *inner = op->regions[r].block ? op->regions[r].block->first : NULL; inner; inner = inner->next) mark_read(inner, n);
+}
+
+static bool is_needed(const ir_op *op, const needs_of *n) {
+    for (uint32_t i = 0; i < op->n_out; i++)
+        if (op->out[i].mark == n->needed) return true;
+    return false;
+}
+
+static xt_status take_leaf(copier *c, size_t k, ir_value *from, const ir_copy_hooks *h) {
+    ir_value *v = NULL;
+    XT_TRY(h->leaf(h->user, k, from, &v));
+    return remember(c, from, v) ? NULL : out_of_memory();
+}
+
+static xt_status copy_into(copier *c, const ir_builder *b, const ir_value *root, const needs_of *n, const ir_copy_hooks *h) {
+    const ir_block *from = root->block;
+    for (size_t i = 0; i < from->n_args; i++)
+        if (from->args[i]->mark == n->needed) XT_TRY(take_leaf(c, i, from->args[i], h));
+    for (size_t i = 0; i < h->n_stops; i++)
+        if (h->stops[i]->mark == (n->stop | WANTED | i)) XT_TRY(take_leaf(c, from->n_args + i, h->stops[i], h));
+    for (const ir_op *op = root->def ? from->first : NULL; op; op = op->next) {
+        if (is_needed(op, n)) {
+            if (!copy_op(c, b->block, op)) return out_of_memory();
+            h->made(h->user, op, b->before ? b->before->prev : b->block->last);
+        }
+        if (op == root->def) break;
+    }
+    return NULL;
+}
+
+xt_status ir_copy_needed(const ir_builder *b, ir_value *root, const ir_copy_hooks *h, ir_value **out) {
+    needs_of n = {ir_new_epoch(), ir_new_epoch()};
+    for (size_t i = 0; i < h->n_stops; i++) h->stops[i]->mark = n.stop | i;
+    root->mark = n.needed;
+    for (const ir_op *op = root->def; op; op = op->prev)
+        if (is_needed(op, &n)) mark_read(op, &n);
+    copier c = {.to = b->m, .before = b->before, .epoch = ir_new_epoch()};
+    xt_status s = copy_into(&c, b, root, &n, h);
+    *out = s ? NULL : copied(&c, root);
+    base_free(c.values);
+    return s;
+}

@@ -348,6 +348,17 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out);
 /* Copies the ops of a function's body before `call`, the arguments replaced by its operands; out_results: what the body returns, one for each
  * operand of its return. `call` itself stays. */
 xt_status ir_inline_body(ir_module *m, const ir_block *body, ir_op *call, ir_value **out_results);
+/* What `root` needs of the block it lies in, copied in order to where b stands (another module, or further up: nothing of it is there yet).
+ * Arguments of that block, and the results in `stops`, become what `leaf` gives (k: the argument's index; behind the arguments the stop's); `made`
+ * hears of every copy, ops of regions apart. Marks are lost. */
+typedef struct ir_copy_hooks {
+    size_t n_stops;
+    ir_value *const *stops;
+    xt_status (*leaf)(void *user, size_t k, const ir_value *from, ir_value **out);
+    void (*made)(void *user, const ir_op *from, ir_op *copy);
+    void *user;
+} ir_copy_hooks;
+xt_status ir_copy_needed(const ir_builder *b, ir_value *root, const ir_copy_hooks *h, ir_value **out);
 /* Copies the ops first..last of one block to where b stands, from[i] replaced by to[i]; other values from outside are read as they are. The marks
  * of from and of what is copied are lost. */
 xt_status ir_copy_range(const ir_builder *b, const ir_op *first, const ir_op *last, size_t n, ir_value *const *from, ir_value *const *to);

@@ -21,6 +21,7 @@ xt_tensor xt_requires_grad_at(const xt_src *src, xt_tensor t, bool on) {
                           xt_dtype_name(s->type->dtype));
     ir_value *v = s->value ? s->value : s->leaf;
     bool inner = s->value && !s->grad_leaf && lazy_v_needs_grad(s->value);
+    s->cut = false; /* asked either way, a tensor of an ended step is a tensor of its own from here on */
     if (on && inner) return t; /* an inner node of a differentiated graph: gradients flow through it already */
     if (inner)
         return lazy_error(src, XT_FAILED_PRECONDITION,
@@ -164,18 +165,29 @@ static bool one_element(const ir_value *root, const xt_src *src, const char *wha
     return false;
 }
 
+/* The value to differentiate; that of an ended step is recorded again. */
+static ir_value *root_of(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t) {
+    ir_value *again;
+    if (lazy_ended_value(c, src, what, t, &again)) {
+        if (!again) c->operand_failed = true;
+        return again;
+    }
+    return lazy_value(t);
+}
+
 void xt_backward_at(const xt_src *src, xt_tensor loss) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     lazy_begin(src);
-    ir_value *root = lazy_value(loss);
+    ir_value *root = root_of(c, src, "xt_backward", loss);
     if (!root || !one_element(root, src, "xt_backward", "take xt_mean or xt_sum of it")) return;
     const lazy_slot *from = lazy_slot_of(c, loss);
-    if (!lazy_v_needs_grad(root) && !from->value && !from->is_state && from->step < c->step) { /* a kept tensor: its value is there, what it was computed from is not */
+    if (from && !lazy_v_needs_grad(root) && !from->value && !from->is_state && from->step < c->step) { /* a kept tensor: its value is there, what it was computed from is not */
         char made[256];
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "xt_backward: this loss was made at %s in step %lld, and step %lld is being recorded: the graph that led to it ended with its step (xt_mark_step, "
-                             "xt_next, xt_call); call xt_backward before the boundary. Reading the value (xt_item) does not end a step",
+                             "xt_backward: this loss was made at %s in step %lld, and step %lld is being recorded: the graph that led to it ended with its step, in which xt_backward "
+                             "was called for another loss, and only steps without xt_backward are kept; call xt_backward on both before the boundary. Reading the value (xt_item) does "
+                             "not end a step",
                              src_text(from->src, made, sizeof made), (long long)from->step, (long long)c->step));
         return;
     }
@@ -186,6 +198,8 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
                              xt_dtype_name(root->type->dtype)));
         return;
     }
+    if (!lazy_ended_graft(c, src, "xt_backward", root)) return;
+    c->swept = true;
     leaves l = {0};
     ir_value **grads = NULL;
     bool ok = wanted(&l, c) && (grads = base_calloc(l.n + 1, sizeof *grads));
@@ -289,15 +303,17 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
     lazy_begin(src);
     leaves l = {0};
     size_t *first = base_calloc((size_t)n + 1, sizeof *first);
-    ir_value **grads = NULL, *root = lazy_value(root_tensor), *seed = NULL;
+    ir_value **grads = NULL, *root = root_of(c, src, "xt_grad_of", root_tensor), *seed = NULL;
     bool ok = false;
     if (!first) lazy_fail(status_oom((size_t)n * sizeof *first, "xt_grad_of"));
     if (!first || !root || (!o.grad_output.slot && !one_element(root, src, "xt_grad_of", "give .grad_output, or take xt_sum of it"))) goto done;
+    if (!lazy_ended_graft(c, src, "xt_grad_of", root)) goto done;
     if (!asked_for(c, src, n, tensors, &l, first) || !(seed = seed_of(c, src, root, o.grad_output))) goto done;
     if (!(grads = base_calloc(l.n + 1, sizeof *grads))) {
         lazy_fail(status_oom(l.n * sizeof *grads, "xt_grad_of"));
         goto done;
     }
+    c->swept |= o.create_graph != XT_ON;
     lazy_settle(c);
     mark_asked(c, &l);
     if (root->user & LAZY_V_ASKED) {

@@ -108,7 +108,6 @@ static xt_status hand_over(lazy_ctx *c, boundary *b, device_buffer **out) {
             lazy_buf_release(s->buf);
             s->buf = nb;
             if (!nb && !first) first = status_oom(sizeof *nb, "a result of a step");
-            if (!s->is_state && !s->grad_leaf) s->requires_grad = false; /* the graph that made it ends here */
             base_free(s->host);
             s->host = NULL;
             s->has_host = false;
@@ -129,8 +128,6 @@ static xt_status start_requests(lazy_ctx *c) {
             lazy_slot *t = lazy_slot_of(c, q->t);
             if (t && q->buf) {
                 t->buf = q->buf; /* the reference goes along */
-                t->value = NULL;
-                t->requires_grad = t->grad_leaf;
                 t->survives = true;
             } else
                 lazy_buf_release(q->buf);
@@ -174,14 +171,20 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     return s;
 }
 
+/* The graph that made a tensor ends with its step, unless that is kept (ended.c). */
+static void outlive(lazy_slot *s) {
+    if (s->value && !s->is_state && !s->grad_leaf) s->requires_grad = s->cut;
+    s->value = s->leaf = NULL;
+}
+
 static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
     size_t n = 0;
     for (size_t i = 0; i < c->n_step_slots; i++) {
         uint32_t index = c->step_slots[i];
         lazy_slot *s = &c->slots[index];
         if (!s->live || s->persistent) continue;
-        if ((i < survivors || s->survives) && s->buf && !s->value) {
-            s->leaf = NULL;
+        if (s->buf && (s->survives || (i < survivors && !s->value))) {
+            outlive(s);
             s->survives = false;
             c->step_slots[n++] = index;
         } else
@@ -190,7 +193,7 @@ static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
     c->n_step_slots = n;
     for (size_t k = 0; k < c->n_persistent; k++) {
         lazy_slot *s = &c->slots[c->persistent[k]];
-        s->value = s->leaf = NULL;
+        outlive(s);
         lazy_buf_release(s->read_buf);
         s->read_buf = NULL;
         if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
@@ -237,6 +240,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
         if (s) lazy_fail(s);
     }
     fail_requests(c);
+    if (c->b.block->first) lazy_end_keep(c, cause, src_intern(src));
     end_step(c, src_intern(src), survivors);
     c->n_done = c->n_done_users = 0;
     bool ok = c->error == NULL;

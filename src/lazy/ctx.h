@@ -19,6 +19,7 @@
 typedef struct lazy_buf {
     device_buffer *dev;
     atomic_int refs;
+    atomic_int ended;                 /* references of ended steps (ended.c), which do not keep a state's buffer from being taken over */
     lazy_live info;
     const struct lazy_layout *layout; /* how it lies over the ranks (mesh.h); NULL: whole on each */
     struct lazy_buf *prev, *next;
@@ -33,6 +34,7 @@ typedef struct lazy_slot {
     bool live, persistent, is_state, failed, requires_grad;
     bool grad_leaf;           /* xt_requires_grad was asked for this very tensor: xt_backward leaves a gradient here */
     bool retain_grad;         /* and here, though the tensor is the result of an op */
+    bool cut;                 /* a tensor with gradients whose step has ended: they flow into that step's ops, recorded again (ended.c) */
     bool survives;            /* a step slot that the boundary under way leaves alive: it has a buffer by then */
     lazy_role role;
     const ir_type *type;
@@ -44,7 +46,7 @@ typedef struct lazy_slot {
     const lazy_buf *whole_of;
     xt_tensor grad;
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
-    src_id src;
+    src_id src, changed;      /* changed: where it got its last new value */
     uint32_t path, name;      /* interned */
     int64_t step;
     struct {                  /* the two tensors that died here last, for messages */
@@ -99,6 +101,10 @@ typedef struct lazy_slot_value { /* a value that a state with a gradient had ear
     ir_value *value;
 } lazy_slot_value;
 
+typedef struct lazy_ended lazy_ended; /* ended.c */
+typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
+enum { LAZY_ENDED = 2 };
+
 typedef struct lazy_tape lazy_tape; /* step.h */
 struct xt_step;
 
@@ -127,6 +133,11 @@ typedef struct lazy_ctx {
     size_t n_regions, cap_regions;
     lazy_slot_value *pasts;
     size_t n_pasts, cap_pasts;
+
+    bool grads_recorded;      /* some op of this trace has a result that needs a gradient */
+    bool swept;               /* and a backward pass has been through this trace */
+    lazy_ended *ended[LAZY_ENDED]; /* the last steps that nothing was differentiated in, newest first */
+    ir_module *spare;         /* memory of an ended step that is forgotten */
 
     xt_status error;          /* pending, first one wins */
     bool operand_failed;      /* lazy_value met an error or dead operand since lazy_begin */
@@ -157,14 +168,25 @@ void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
 void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
+ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf); /* takes the leaf's reference over, also when it gives NULL */
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
 void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_drop_trace(lazy_ctx *c);
-enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2 };                      /* bits of ir_value.user: wants a gradient; xt_grad_of is after it */
+enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4 };                      /* bits of ir_value.user: wants a gradient; xt_grad_of is after it */
 enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };               /* ir_op.user: flags are known; recorded where no gradient was wanted */
 bool lazy_v_no_grad(const ir_value *v);                          /* lazy_no_grad_value was called for it */
 void lazy_settle(lazy_ctx *c);                                    /* the flags of everything recorded so far */
 bool lazy_v_needs_grad(const ir_value *v);
+
+/* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again -------------------------------------------- */
+void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);   /* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
+void lazy_ended_pass(lazy_ctx *c);                              /* a step with ops has ended */
+void lazy_ended_forget(lazy_ctx *c);
+void lazy_ended_trace_gone(lazy_ctx *c);                        /* what was recorded again in this trace is gone with it */
+/* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again, or NULL with an error pending. */
+bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
+/* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that. False with an error pending. */
+bool lazy_ended_graft(lazy_ctx *c, const xt_src *src, const char *what, ir_value *root);
 
 /* --- programs (key.c, cache.c, cache_disk.c, explain.c) ------------------------------------------------------------------------------------------- */
 typedef struct lazy_node { /* what a report can say about one op of a known program */

@@ -103,7 +103,8 @@ static xt_status perform(lazy_ctx *c, const lazy_plan *p) {
     return s;
 }
 
-static xt_status gather(lazy_ctx *c, lazy_plan *p, const lazy_program *g, const xt_tensor *in) {
+/* held: what each input is, retained, for the plan that has room for it. */
+static xt_status gather(lazy_ctx *c, lazy_plan *p, const lazy_program *g, const xt_tensor *in, lazy_buf **held) {
     for (size_t k = 0; k < p->n_inputs; k++) {
         const lazy_origin *o = &p->inputs[k];
         if (o->from == LAZY_FROM_SLOT && !c->slots[o->slot].buf) XT_TRY(lazy_upload_state(c, &c->slots[o->slot]));
@@ -111,7 +112,8 @@ static xt_status gather(lazy_ctx *c, lazy_plan *p, const lazy_program *g, const 
         if (!b) return status_new(XT_INTERNAL, NULL, "input %zu of a compiled step function has no buffer", k);
         bool ours = o->from == LAZY_FROM_SLOT || o->from == LAZY_FROM_GRAD; /* one reference is the slot's */
         p->in[k] = b->dev;
-        p->keep[k] = !g->donates[k] || !ours || atomic_load(&b->refs) != 1;
+        if (held) lazy_buf_retain(held[k] = b);
+        p->keep[k] = !g->donates[k] || !ours || atomic_load(&b->refs) != 1 + atomic_load(&b->ended) + (held != NULL);
     }
     return NULL;
 }
@@ -204,7 +206,8 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     }
     XT_TRY(perform(c, p));
     renew(c, p, requests, in);
-    xt_status s = gather(c, p, g, in);
+    lazy_buf **held = p->graph ? base_calloc(p->n_inputs + 1, sizeof *held) : NULL; /* without memory its result cannot be differentiated */
+    xt_status s = gather(c, p, g, in, held);
     if (!s) s = lazy_execute(c, g, LAZY_CALL, false, src, p->in, p->keep, p->out);
     if (!s) s = hand_over(c, p, requests, src, out);
     xt_status told = deliver(p, requests); /* also after a failure: those who wait hear of it */
@@ -213,6 +216,10 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
     if (!s) s = told;
     else xt_status_free(told);
     if (!s && p->result_is_origin) *out = alias(c, p, in);
+    if (c->ended[0]) lazy_ended_pass(c);
+    if (!s && held) lazy_ended_replayed(c, p, held, src, *out);
+    for (size_t k = 0; held && k < p->n_inputs; k++) lazy_buf_release(held[k]);
+    base_free(held);
     return s;
 }
 

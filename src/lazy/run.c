@@ -188,7 +188,7 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
     if (!leaf->buf) return true;
     const lazy_slot *s = &c->slots[leaf->slot];
     bool lives = s->live && s->generation == leaf->generation && s->buf == leaf->buf;
-    return atomic_load(&leaf->buf->refs) != (lives ? 2 : 1);
+    return atomic_load(&leaf->buf->refs) != (lives ? 2 + atomic_load(&leaf->buf->ended) : 1);
 }
 
 /* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */

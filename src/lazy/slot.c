@@ -15,6 +15,8 @@ static void ctx_free(void *p) {
     for (uint32_t i = 1; i < c->n_slots; i++)
         if (c->slots[i].live) lazy_slot_free(c, i, 0);
     lazy_drop_trace(c);
+    lazy_ended_forget(c);
+    ir_module_free(c->spare);
     for (size_t i = 0; i < c->n_packs; i++) lazy_buf_release(c->packs[i].buf);
     for (size_t i = 0; i < c->n_requests; i++)
         if (c->requests[i].failed) c->requests[i].failed(c->requests[i].user);

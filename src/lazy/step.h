@@ -88,6 +88,11 @@ typedef struct lazy_plan {
     bool has_result, result_is_origin;
     lazy_origin result;
     src_id result_src;
+    lazy_graph *graph;         /* the recording, where its result can be differentiated after a call; else NULL */
+    ir_value *graph_result;
+    uint32_t *graph_args;      /* input k of the program is argument graph_args[k] of the recording */
+    size_t n_graph_args;
+    xt_tensor *graph_stops;    /* states whose new values the recording goes on from */
     device_buffer **in, **out; /* room for a call */
     bool *keep;
 } lazy_plan;
@@ -140,6 +145,10 @@ void lazy_tape_asked(lazy_ctx *c, uint32_t slot);
 /* Before the results are handed over: makes tape->plan, unless the recording cannot be replayed. */
 void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests);
 void lazy_plan_free(lazy_plan *p);
+/* --- ended.c: compiled functions whose result is differentiated outside -------------------------------------------------------------------------- */
+void lazy_graph_release(lazy_graph *g);
+/* After a replay: bufs[k] is what input k of the program was. */
+void lazy_ended_replayed(lazy_ctx *c, const lazy_plan *p, lazy_buf *const *bufs, const xt_src *src, xt_tensor result);
 /* --- replay.c --------------------------------------------------------------------------------------------------------------------------------- */
 /* True when the plan may run now; else, with `why`, what is different. *out_stale: it never will again. */
 bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, str *why, bool *out_stale);

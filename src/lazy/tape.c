@@ -60,6 +60,9 @@ void lazy_plan_free(lazy_plan *p) {
     base_free(p->outputs);
     base_free(p->requests);
     base_free(p->consumed);
+    lazy_graph_release(p->graph);
+    base_free(p->graph_args);
+    base_free(p->graph_stops);
     base_free(p->pack_words);
     base_free(p->in);
     base_free(p->out);

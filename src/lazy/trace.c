@@ -29,6 +29,8 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->func = NULL;
     c->settled = NULL;
     c->n_regions = c->n_pasts = 0;
+    c->grads_recorded = c->swept = false;
+    if (c->ended[0]) lazy_ended_trace_gone(c);
     c->draws = 0;
     c->n_askers = 0;
     c->operand_failed = false;
@@ -135,15 +137,17 @@ void lazy_settle(lazy_ctx *c) {
         if (!c->no_grad)
             for (uint32_t i = 0; i < op->n_in && !needs; i++) needs = lazy_v_needs_grad(op->in[i]);
         if (!needs) continue;
+        c->grads_recorded = true;
         for (uint32_t i = 0; i < op->n_out; i++)
             if (!lazy_v_no_grad(&op->out[i]) && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_GRAD;
     }
 }
 
-static ir_value *new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
+ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
     ir_value *v = ir_func_arg(c->func, type);
     if (!v || !VEC_PUSH(c->leaves, c->n_leaves, c->cap_leaves, leaf)) {
         lazy_fail(status_oom(sizeof(lazy_leaf), "an argument of the step"));
+        lazy_buf_release(leaf.buf);
         return NULL;
     }
     return v;
@@ -189,9 +193,8 @@ ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     }
     if (!s->buf) return NULL;
     lazy_buf_retain(s->buf);
-    s->leaf = new_leaf(c, s->type, (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
-    if (!s->leaf) lazy_buf_release(s->buf);
-    else if (s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
+    s->leaf = lazy_new_leaf(c, s->type, (lazy_leaf){.buf = s->buf, .pack = -1, .slot = index, .generation = s->generation, .layout = s->layout});
+    if (s->leaf && s->requires_grad) s->leaf->user |= LAZY_V_GRAD;
     return s->leaf;
 }
 
@@ -368,6 +371,7 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
     lazy_slot_value past = {state.slot, state.generation, s->value ? s->value : s->leaf};
     if (s->grad_leaf && past.value && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past)) lazy_fail(status_oom(sizeof past, "assigning a state"));
     s->value = v;
+    s->changed = c->b.src;
     lazy_buf_release(s->read_buf); /* of the value before */
     s->read_buf = NULL;
     if (s->requires_grad) v->user |= LAZY_V_GRAD;

@@ -233,6 +233,7 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     s->buf = NULL;
     s->host = host;
     s->has_host = true;
+    s->changed = c->b.src;
     return NULL;
 }
 

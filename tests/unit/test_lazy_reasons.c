@@ -207,22 +207,6 @@ static void backward_after_a_read(void **state) {
     nothing_left();
 }
 
-static void backward_after_a_boundary(void **state) {
-    (void)state;
-    xt_tensor w = xt_requires_grad(xt_keep(numbers(2)), true);
-    int line = __LINE__ + 1;
-    xt_tensor loss = xt_keep(xt_sum(xt_mul(w, w)));
-    assert_true(xt_mark_step());
-    xt_backward(loss);
-    assert_non_null(xt_error());
-    expect_line(xt_status_message(xt_error()), line);
-    assert_non_null(strstr(xt_status_message(xt_error()), "before the boundary"));
-    xt_clear_error();
-    xt_drop(loss);
-    xt_drop(w);
-    nothing_left();
-}
-
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
@@ -230,7 +214,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_changing_constant), cmocka_unit_test(values_of_numbers), cmocka_unit_test(back_and_forth), cmocka_unit_test(a_print_under_an_if),
         cmocka_unit_test(a_value_that_is_there), cmocka_unit_test(a_log_under_an_if), cmocka_unit_test(a_kept_tensor),
-        cmocka_unit_test(backward_after_a_read), cmocka_unit_test(backward_after_a_boundary),
+        cmocka_unit_test(backward_after_a_read),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
