@@ -191,6 +191,12 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
                              src_text(from->src, made, sizeof made), (long long)from->step, (long long)c->step));
         return;
     }
+    if (!lazy_v_needs_grad(root) && (!from || from->cut)) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "xt_backward: this loss is of a step that has ended, and the tensors that required gradients in it are dead: call xt_keep on them, or xt_backward before "
+                             "the boundary"));
+        return;
+    }
     if (!lazy_v_needs_grad(root)) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                              "xt_backward: nothing that requires a gradient leads to this loss (%s) in this step; was it made under xt_no_grad_begin, "

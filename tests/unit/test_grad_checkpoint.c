@@ -216,7 +216,7 @@ static void derivatives_of_blocks(void **state) {
     nothing_left();
 }
 
-/* A step that ends inside a block leaves nothing of it behind. */
+/* A step that ends inside a block leaves nothing of the block behind; gradients still flow through what was kept of it. */
 static xt_tensor interrupted(xt_module *m, xt_tensor x, void *user) {
     (void)m;
     (void)user;
@@ -232,7 +232,7 @@ static void a_step_may_end_inside(void **state) {
     xt_tensor x = xt_checkpoint_block(interrupted, NULL, w, NULL);
     xt_backward(xt_sum(xt_mul(x, w)));
     assert_true(xt_read(xt_grad(w), got, sizeof got));
-    assert_true(got[0] == 0 && got[1] > 0.84f && got[1] < 0.85f);
+    assert_true(got[0] == 0 && fabsf(got[1] - (sinf(1) + cosf(1))) < 1e-6f);
     xt_drop(x);
     xt_drop(w);
     nothing_left();
