@@ -1,4 +1,5 @@
 /* Activation checkpointing: the same numbers bit for bit on our CPU, each block computed again behind a barrier, and less memory. */
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
