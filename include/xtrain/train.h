@@ -24,12 +24,30 @@ typedef struct xt_task {
     void (*test_step)(xt_module *net, xt_batch b, void *user);
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user);
     xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);    /* with its schedules, which the trainer steps: see schedule.h */
-    /* Hooks, all optional. */
+    /* Instead of configure_optimizers: up to `max` optimizers, the number given back. All step after each window, unless optimization is manual. */
+    int (*configure_several)(xt_module *net, xt_optimizer **out, int max, void *user);
+    /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may return none. A micro-batch that stepped
+     * any optimizer counts as one optimizer step; accumulation and clipping are then the task's own, and refused as options. */
+    bool manual_optimization;
+    /* Hooks, all optional, in the order they come. A callback's hook of the same place runs first. */
+    void (*prepare_data)(void *user);                                     /* rank 0 only, before anything else; the others wait (downloads) */
+    void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit", "validate", "test" or "predict"; and its counterpart at the end */
+    void (*teardown)(xt_module *net, const char *stage, void *user);
     void (*on_fit_start)(xt_module *net, void *user);
     void (*on_fit_end)(xt_module *net, void *user);
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user);
+    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user); /* true: this batch and the rest of the epoch are left out */
+    void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user);
+    void (*on_after_backward)(xt_module *net, void *user);                /* gradients are there (xt_grad) */
+    void (*on_before_optimizer_step)(xt_module *net, void *user);         /* gradients of the whole window, before clipping; not in every micro-batch */
+    void (*on_train_batch_end)(xt_module *net, const xt_batch *b, xt_tensor loss, void *user); /* recorded; the loss as training_step gave it */
     void (*on_train_epoch_end)(xt_module *net, int64_t epoch, void *user);
+    void (*on_validation_epoch_start)(xt_module *net, int64_t epoch, void *user);
     void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user);
+    void (*on_exception)(xt_module *net, xt_status error, void *user);    /* the fit ends with this error (borrowed) */
+    /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. */
+    size_t (*save_state)(char *buf, size_t n, void *user);
+    xt_status (*load_state)(const char *json, void *user);
 } xt_task;
 
 typedef struct xt_trainer_opts {
@@ -86,6 +104,11 @@ XT_API int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
 #define xt_test(t, task, loader) xt_test_at(XT_HERE, t, task, loader)
 XT_API int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader);
 XT_API int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader);
+/* One pass in eval mode without gradients; predict_step's tensor of each batch goes to `fn` (may be NULL) while its step is open, where xt_when_ready reads
+ * it without waiting, and to the callbacks (xt_prediction_writer). 0 or 1. */
+typedef void (*xt_prediction_fn)(const xt_batch *b, xt_tensor out, void *user);
+#define xt_predict(t, task, loader, fn, user) xt_predict_at(XT_HERE, t, task, loader, fn, user)
+XT_API int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user);
 XT_API void xt_trainer_free(xt_trainer *t);                          /* xt_fit leaves t usable; xt_finish frees what is left */
 XT_API void xt_trainer_stop(xt_trainer *t);                          /* after this batch; from any callback */
 XT_API xt_module *xt_trainer_module(xt_trainer *t);
@@ -93,7 +116,8 @@ XT_API int64_t xt_trainer_epoch(const xt_trainer *t);
 XT_API int64_t xt_trainer_global_step(const xt_trainer *t);          /* optimizer steps */
 /* Newest arrived value of a logged name (epoch value if there is one); NaN if none. Waits only when `wait`. */
 XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
-XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);
+XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);              /* the first one */
+XT_API double xt_trainer_elapsed(const xt_trainer *t);               /* seconds of training, resumed ones included */
 XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NAME/version_N"; NULL while nothing is written there */
 /* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. */
 XT_API xt_status xt_trainer_save(xt_trainer *t, const char *path);
@@ -131,6 +155,8 @@ typedef struct xt_callback_desc {
     void (*validation_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
     void (*validation_end)(xt_trainer *t, void *user);
     void (*epoch_end)(xt_trainer *t, void *user);                         /* after the epoch's validation, if it had one */
+    void (*predict_batch_end)(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user); /* recorded; its step is still open (xt_when_ready) */
+    void (*exception)(xt_trainer *t, xt_status error, void *user);        /* the fit ends with this error; fit_end follows */
     void (*fit_end)(xt_trainer *t, bool ok, void *user);
     size_t (*save_state)(char *buf, size_t n, void *user);                /* JSON text as snprintf would write it */
     xt_status (*load_state)(const char *json, void *user);
@@ -175,7 +201,11 @@ typedef struct xt_throughput_opts {
 XT_API xt_callback *xt_throughput_monitor_opt(xt_throughput_opts o);
 XT_API xt_callback *xt_lr_monitor(void);
 
+/* --- More callbacks: train_callbacks.h ------------------------------------------------------------------------------------------------------------ */
 #ifdef __cplusplus
 }
 #endif
+
+#include <xtrain/train_callbacks.h>
+
 #endif

@@ -41,6 +41,8 @@ xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt
 xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims,
                           void *data); /* the same; base_malloc'ed data is taken over, also on failure */
 void lazy_assign(xt_tensor state, xt_tensor value);               /* types must match */
+/* Two states of one type change their values, without a program: after a boundary, before either is used in the next step. False when they cannot. */
+bool lazy_state_swap(xt_tensor a, xt_tensor b);
 xt_status lazy_state_read(xt_tensor state, void *dst, size_t n);  /* waits; the value as of the last boundary */
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the next boundary. */

@@ -332,6 +332,17 @@ xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, x
     return t;
 }
 
+bool lazy_state_swap(xt_tensor a, xt_tensor b) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *x = c ? lazy_slot_of(c, a) : NULL, *y = c ? lazy_slot_of(c, b) : NULL;
+    if (!x || !y || !x->is_state || !y->is_state || x->type != y->type || x->layout != y->layout || x->value || y->value || x->leaf || y->leaf) return false;
+    lazy_slot old = *x;
+    x->buf = y->buf, y->buf = old.buf;
+    x->host = y->host, y->host = old.host;
+    x->has_host = y->has_host, y->has_host = old.has_host;
+    return true;
+}
+
 xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};

@@ -1,4 +1,5 @@
-/* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME", and the rest as metadata: versions, position,
+/* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a second one "optimizer1:NAME"),
+ * callbacks' as "callback:CALLBACK:NAME", and the rest as metadata: versions, position,
  * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_file.c writes it. A later
  * reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
 #include "train/checkpoint.h"
@@ -96,6 +97,22 @@ static void add_callback(cJSON *all, const xt_callback *c) {
     if (text != small) base_free(text);
 }
 
+static xt_status take_task_state(const xt_trainer *t, snapshot *s) {
+    char small[512], *text = small;
+    size_t n = t->task->save_state(small, sizeof small, t->task->user);
+    if (n >= sizeof small && (text = base_malloc(n + 1))) t->task->save_state(text, n + 1, t->task->user);
+    xt_status st = text ? add_meta(s, "task", text) : status_oom(n, "the task's state");
+    if (text != small) base_free(text);
+    return st;
+}
+
+void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n) {
+    if (k)
+        snprintf(out, n, "optimizer%d:%s", k, name);
+    else
+        snprintf(out, n, "optimizer:%s", name);
+}
+
 static xt_status take_meta(xt_trainer *t, snapshot *w) {
     checkpoint_fact facts[FACT_COUNT];
     checkpoint_facts(t, facts);
@@ -114,10 +131,14 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     XT_TRY(add_meta(w, "elapsed_ns", text));
     snprintf(text, sizeof text, "%.17g", xt_optimizer_lr(t->opt));
     XT_TRY(add_meta(w, "lr", text));
-    char *optimizer = optim_state_text(t->opt); /* rates of groups, step counts, schedules */
-    xt_status kept = optimizer ? add_meta(w, "optimizer_state", optimizer) : status_oom(64, "the optimizer's state");
-    base_free(optimizer);
-    XT_TRY(kept);
+    for (int i = 0; i < t->n_opts; i++) { /* rates of groups, step counts, schedules */
+        char *optimizer = optim_state_text(t->opts[i]), key[40];
+        snprintf(key, sizeof key, i ? "optimizer_state%d" : "optimizer_state", i);
+        xt_status kept = optimizer ? add_meta(w, key, optimizer) : status_oom(64, "the optimizer's state");
+        base_free(optimizer);
+        XT_TRY(kept);
+    }
+    if (t->task && t->task->save_state) XT_TRY(take_task_state(t, w));
     cJSON *all = cJSON_CreateObject();
     for (size_t i = 0; all && i < t->n_callbacks; i++)
         if (t->callbacks[i]->d.save_state) add_callback(all, t->callbacks[i]);
@@ -128,33 +149,33 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     return s;
 }
 
-static int count(const xt_trainer *t) {
-    return xt_module_tensors(t->net) + xt_optimizer_tensors(t->opt);
-}
-
-static xt_tensor tensor_at(const xt_trainer *t, int i, char *name, size_t n) {
-    int of_module = xt_module_tensors(t->net);
-    if (i < of_module)
-        snprintf(name, n, "%s", xt_module_tensor_name(t->net, i));
-    else
-        snprintf(name, n, "optimizer:%s", xt_optimizer_tensor_name(t->opt, i - of_module));
-    return i < of_module ? xt_module_tensor(t->net, i) : xt_optimizer_tensor(t->opt, i - of_module);
+static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
+    const ir_type *type = lazy_type(tensor);
+    if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
+    size_t n = ir_type_bytes(type);
+    void *data = base_malloc(n + 1);
+    xt_status st = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
+    if (!st) return add_part(s, name, type, data, n);
+    base_free(data);
+    return st;
 }
 
 static xt_status take_tensors(xt_trainer *t, snapshot *s) {
-    char name[1100];
-    for (int i = 0; i < count(t); i++) {
-        xt_tensor tensor = tensor_at(t, i, name, sizeof name);
-        const ir_type *type = lazy_type(tensor);
-        if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
-        size_t n = ir_type_bytes(type);
-        void *data = base_malloc(n + 1);
-        xt_status st = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
-        if (st) {
-            base_free(data);
-            return st;
+    char name[1100], own[1000];
+    for (int i = 0; i < xt_module_tensors(t->net); i++) XT_TRY(take_tensor(s, xt_module_tensor_name(t->net, i), xt_module_tensor(t->net, i)));
+    for (int k = 0; k < t->n_opts; k++)
+        for (int i = 0; i < xt_optimizer_tensors(t->opts[k]); i++) {
+            checkpoint_optimizer_key(k, xt_optimizer_tensor_name(t->opts[k], i), name, sizeof name);
+            XT_TRY(take_tensor(s, name, xt_optimizer_tensor(t->opts[k], i)));
         }
-        XT_TRY(add_part(s, name, type, data, n));
+    for (size_t c = 0; c < t->n_callbacks; c++) {
+        const xt_callback *cb = t->callbacks[c];
+        for (int i = 0; cb->tensors; i++) {
+            xt_tensor tensor = cb->tensors->at(i, own, sizeof own, cb->user);
+            if (!tensor.slot) break;
+            snprintf(name, sizeof name, "callback:%s:%s", cb->d.name, own);
+            XT_TRY(take_tensor(s, name, tensor));
+        }
     }
     return NULL;
 }

@@ -14,6 +14,8 @@ typedef struct checkpoint_fact { /* compared at resume: a difference is a warnin
 enum { FACT_XTRAIN, FACT_PLUGIN, FACT_PJRT, FACT_STABLEHLO, FACT_EFFECTIVE, FACT_OPTIMIZER, FACT_BATCHES, FACT_COUNT };
 void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
 
+void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n); /* the name of optimizer k's tensor in the file */
+
 /* Everything a checkpoint holds, in host memory: training may go on while it is written. */
 typedef struct snapshot snapshot;
 xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out); /* waits for the device; path is for messages */

@@ -62,15 +62,38 @@ static xt_status check_sum(st_file *f, const char *path) {
                : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
 }
 
-static xt_status restore_optimizer(xt_trainer *t, st_file *f, const char *path) {
+/* "optimizer:NAME" belongs to the first, "optimizer1:NAME" to the second, and so on. NULL: no optimizer's, or of one this run does not have. */
+static xt_optimizer *owner_of(const xt_trainer *t, const char *name, const char **out_own) {
+    static const char word[] = "optimizer";
+    if (strncmp(name, word, sizeof word - 1) != 0) return NULL;
+    char *end;
+    long k = strtol(name + sizeof word - 1, &end, 10);
+    *out_own = end + 1;
+    return *end == ':' && k >= 0 && k < t->n_opts ? t->opts[k] : NULL;
+}
+
+static const xt_callback *callback_of(const xt_trainer *t, const char *name, const char **out_own) {
+    if (strncmp(name, "callback:", 9) != 0) return NULL;
+    for (size_t i = 0; i < t->n_callbacks; i++) {
+        size_t n = strlen(t->callbacks[i]->d.name);
+        *out_own = name + 9 + n + 1;
+        if (t->callbacks[i]->tensors && strncmp(name + 9, t->callbacks[i]->d.name, n) == 0 && name[9 + n] == ':') return t->callbacks[i];
+    }
+    return NULL;
+}
+
+static xt_status restore_tensors(xt_trainer *t, st_file *f, const char *path) {
     for (size_t i = 0; t->opt && i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
-        if (strncmp(e->name, "optimizer:", 10) != 0) continue;
+        const char *own = NULL;
+        xt_optimizer *opt = owner_of(t, e->name, &own);
+        const xt_callback *cb = opt ? NULL : callback_of(t, e->name, &own);
+        if (!opt && !cb) continue;
         size_t n = (size_t)(e->end - e->begin);
         const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
         void *data = base_malloc(n + 1);
         xt_status s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) s = optim_restore(t->opt, e->name + 10, type, data);
+        if (!s) s = opt ? optim_restore(opt, own, type, data) : cb->tensors->restore(own, e->dtype, e->rank, e->dims, data, cb->user);
         base_free(data);
         XT_TRY(s);
     }
@@ -171,10 +194,16 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) warn_differences(t, f, path);
     if (!s) s = xt_load(t->net, path);
     if (!s) xt_seed(r.seed);
-    const char *optimizer = f ? st_get_meta(f, "optimizer_state") : NULL;
     if (!s && t->opt) xt_optimizer_set_lr(t->opt, r.lr);
-    if (!s && t->opt && optimizer) s = status_context(optim_state_load(t->opt, optimizer), "%s", path);
-    if (!s) s = restore_optimizer(t, f, path);
+    for (int i = 0; i < t->n_opts && !s; i++) {
+        char key[40];
+        snprintf(key, sizeof key, i ? "optimizer_state%d" : "optimizer_state", i);
+        const char *text = st_get_meta(f, key);
+        if (text) s = status_context(optim_state_load(t->opts[i], text), "%s", path);
+    }
+    if (!s) s = restore_tensors(t, f, path);
+    const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
+    if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);
     if (!s && r.position.batch) s = restore_log(f, path);
     if (!s) {

@@ -41,6 +41,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader
 bool train_validate(xt_trainer *t, const xt_src *src) {
     t->validating = true;
     TRAIN_CALL(t, validation_start, t);
+    if (t->task->on_validation_epoch_start) t->task->on_validation_epoch_start(t->net, t->epoch, t->task->user);
     bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->val_limit);
     t->validating = false;
     t->validated_ns = clock_ns();
@@ -83,7 +84,10 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     log_add_sink(&sink);
     log_set_manual(true);
     xt_loader_set_epoch(loader, 0, 0);
+    const char *name = stage == LOG_TEST ? "test" : "validate";
+    if (task->setup) task->setup(t->net, name, task->user);
     bool ok = train_evaluate(t, src, stage, loader, limit);
+    if (task->teardown) task->teardown(t->net, name, task->user);
     ok = lazy_drain() && ok;
     log_remove_sink(&sink);
     log_set_manual(false);

@@ -49,28 +49,43 @@ static void log_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
     xt_log_at(src, "loss", loss, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON});
 }
 
+/* The window's share of the loss goes back; the last micro-batch also steps. */
+static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    const ir_type *type = lazy_type(loss);
+    if (t->divides && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
+    if (task->on_before_backward) task->on_before_backward(t->net, loss, task->user);
+    xt_backward_at(l->src, train_scaled(t, l->src, loss));
+    if (task->on_after_backward) task->on_after_backward(t->net, task->user);
+    if (!w->ends || xt_error()) return;
+    if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
+    train_optimizer_steps(t, l->src);
+}
+
 static void record(loop *l, const xt_batch *b, const window *w) {
     xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    int64_t steps_before = counter_get(COUNTER_optimizer_steps);
     TRAIN_CALL(t, batch_start, t, b);
     if (w->begins) log_window_begin();
-    lazy_set_draw_step(
-        t->position.batches); /* random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them */
+    /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
+    lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);
-    xt_tensor loss = t->task->training_step(t->net, *b, t->task->user);
-    if (loss.slot == 0 && !xt_error())
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise"));
-    if (!xt_error()) {
+    xt_tensor loss = task->training_step(t->net, *b, task->user);
+    if (loss.slot == 0 && !task->manual_optimization && !xt_error())
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
+    if (!xt_error() && loss.slot) {
         log_loss(t, l->src, loss);
         note_loss(t, l->src, loss);
-        const ir_type *type = lazy_type(loss);
-        if (t->o.accumulate_grad_batches > 1 && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
-        xt_backward_at(l->src, train_scaled(t, l->src, loss));
     }
-    if (!xt_error() && w->ends) train_optimizer_step(t, l->src);
+    if (!xt_error() && !task->manual_optimization) backward_and_step(l, loss, w);
     train_precision_end(t);
+    t->step_loss = loss;
+    t->step_recorded = l->stepped = task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
     TRAIN_CALL(t, batch_end, t, b);
+    if (task->on_train_batch_end && !xt_error()) task->on_train_batch_end(t->net, b, loss, task->user);
     l->recorded = true;
-    l->stepped = w->ends;
     l->samples = lazy_share_of(b->size);
 }
 
@@ -152,9 +167,13 @@ static bool run_batches(loop *l) {
         l->loader_ready = !more && !xt_error();
         if (!more) break;
         if (between_steps(l) && stopping_polls(t) && stopping_check(t)) break; /* the batch fetched in vain is dropped */
-        window w = window_of(b.index, l->batches, t->o.accumulate_grad_batches);
+        window w = window_of(b.index, l->batches, t->accumulate);
         b.epoch = t->epoch;
         lazy_position_of_thread()->epoch = t->epoch;
+        if (w.begins && t->task->on_train_batch_start && t->task->on_train_batch_start(t->net, &b, t->task->user)) {
+            t->whole_epoch = true;
+            break;
+        }
         record(l, &b, &w);
         if (!xt_error() && validation_due(l, b.index + 1)) {
             int64_t from = clock_ns();
@@ -166,7 +185,7 @@ static bool run_batches(loop *l) {
         cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
     }
     if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
-    t->whole_epoch = t->epoch_batches >= l->batches;
+    t->whole_epoch = t->whole_epoch || t->epoch_batches >= l->batches;
     t->at.train_ns += clock_ns() - began - paused;
     return !xt_error();
 }
@@ -196,6 +215,7 @@ static bool run_epoch(loop *l) {
     xt_epoch_detail before = result_counters();
     t->epoch_batches = t->position.batch;
     t->whole_epoch = false;
+    t->accumulate = t->o.accumulate_grad_batches;
     if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
     xt_train(t->net);
     log_set_stage(LOG_TRAIN);
@@ -228,6 +248,9 @@ static xt_status check_periods(const xt_trainer *t, int64_t batches) {
     if (t->o.val_every_n_batches > batches)
         return status_new(XT_INVALID_ARGUMENT, NULL, "val_every_n_batches = %lld, but an epoch has %lld batches; use val_every_n_epochs, or val_every = %lldbatches, which counts over epochs",
                           (long long)t->o.val_every_n_batches, (long long)batches, (long long)t->o.val_every_n_batches);
+    if (t->task->manual_optimization && (t->o.accumulate_grad_batches > 1 || t->o.gradient_clip_val > 0))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the task optimizes by itself (.manual_optimization): %s is its own business, not the trainer's",
+                          t->o.accumulate_grad_batches > 1 ? "accumulate_grad_batches" : "gradient_clip_val");
     if (t->o.accumulate_grad_batches > batches)
         log_msg(XT_SEV_WARNING, "accumulate_grad_batches = %lld, but an epoch has %lld batches: each epoch is one short window",
                 (long long)t->o.accumulate_grad_batches, (long long)batches);
@@ -278,11 +301,25 @@ static void save_last(xt_trainer *t, bool ok) {
     base_free(path);
 }
 
+/* Callbacks learn of an error before anything else is done, while the state is that of the last whole step. */
+static void tell_exception(xt_trainer *t) {
+    xt_status error = xt_error() ? status_clone(xt_error()) : NULL;
+    if (!error) return;
+    xt_clear_error();
+    TRAIN_CALL(t, exception, t, error);
+    if (t->task->on_exception) t->task->on_exception(t->net, error, t->task->user);
+    xt_status later = xt_error();
+    if (later) log_msg(XT_SEV_ERROR, "while ending the fit: %s", xt_status_message(later));
+    xt_clear_error();
+    lazy_fail(error);
+}
+
 static void end_fit(xt_trainer *t, bool ok) {
     int64_t from = clock_ns();
     ok = lazy_drain() && ok;
     t->at.train_ns += clock_ns() - from;
     log_drain();
+    tell_exception(t);
     result_end(t);
     if (ok && t->task->on_fit_end) t->task->on_fit_end(t->net, t->task->user);
     TRAIN_CALL(t, fit_end, t, ok && !xt_error());
@@ -319,26 +356,19 @@ static xt_status check_task(const xt_task *task) {
     const char *missing = !task                         ? "the task is NULL"
                           : !task->net && !task->module ? "the task has no .net and no .module"
                           : !task->training_step        ? "the task has no .training_step"
-                          : !task->configure_optimizers ? "the task has no .configure_optimizers"
                                                         : NULL;
+    if (!missing && !task->configure_optimizers && !task->configure_several) missing = "the task has no .configure_optimizers";
     return missing ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_fit: %s", missing) : NULL;
 }
 
-int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
-    if (t && t->help) return 0;
-    xt_status s = t ? check_task(task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
-    if (!s) s = train_settle(t);
-    if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
-    if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
-    if (!s) {
-        t->task = task;
-        t->train = train;
-        t->val = task->validation_step ? val : NULL;
-        s = fit_limits(t);
-    }
+xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+    t->task = task;
+    t->train = train;
+    t->val = task->validation_step ? val : NULL;
+    xt_status s = fit_limits(t);
     if (s) {
         t->train = t->val = NULL;
-        return train_report(status_at(s, src));
+        return s;
     }
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     t->loss_begins = true;
@@ -349,13 +379,25 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
+    if (!s && task->setup) task->setup(t->net, "fit", task->user);
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src) && run_epochs(&l);
     stopping_end(t);
     end_fit(t, ok);
+    if (task->teardown && t->net) task->teardown(t->net, "fit", task->user);
+    return s;
+}
+
+int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+    if (t && t->help) return 0;
+    xt_status s = t ? check_task(task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
+    if (!s) s = train_settle(t);
+    if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
+    if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
+    if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();
-    if (s || xt_error()) return train_report(s);
+    if (s || xt_error()) return train_report(status_at(s, src));
     diag_summary_once();
     return stopping_result(t, t->saved_last);
 }

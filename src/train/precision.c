@@ -39,7 +39,7 @@ xt_status train_precision_attach(xt_trainer *t) {
         t->scaler = xt_loss_scaler_new();
         if (!t->scaler) return status_clone(xt_error());
     }
-    if (scales) scaler_attach(t->opt, t->scaler);
+    for (int i = 0; scales && i < t->n_opts; i++) scaler_attach(t->opts[i], t->scaler);
     t->scales = scales;
     return NULL;
 }
@@ -48,11 +48,11 @@ xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss) {
     return t->scales ? xt_scale_loss_at(src, t->scaler, loss) : loss;
 }
 
-void train_optimizer_step(const xt_trainer *t, const xt_src *src) {
-    if (!t->scales) {
-        xt_optimizer_step_at(src, t->opt);
-        return;
-    }
-    xt_scaler_step_at(src, t->scaler, t->opt);
-    xt_scaler_update_at(src, t->scaler);
+void train_optimizer_steps(const xt_trainer *t, const xt_src *src) {
+    for (int i = 0; i < t->n_opts && !xt_error(); i++)
+        if (t->scales)
+            xt_scaler_step_at(src, t->scaler, t->opts[i]);
+        else
+            xt_optimizer_step_at(src, t->opts[i]);
+    if (t->scales) xt_scaler_update_at(src, t->scaler);
 }

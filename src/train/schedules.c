@@ -43,15 +43,19 @@ static void step_plateau(xt_trainer *t, xt_scheduler *s) {
         xt_schedule_step_value(s, v);
 }
 
-static void step_all(xt_trainer *t, xt_interval interval) {
-    for (size_t i = 0; i < t->opt->n_schedulers && !xt_error(); i++) {
-        xt_scheduler *s = t->opt->schedulers[i];
+static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval interval) {
+    for (size_t i = 0; i < opt->n_schedulers && !xt_error(); i++) {
+        xt_scheduler *s = opt->schedulers[i];
         if (s->interval != interval) continue;
         if (s->plateau)
             step_plateau(t, s);
         else
             xt_schedule_step(s);
     }
+}
+
+static void step_all(xt_trainer *t, xt_interval interval) {
+    for (int i = 0; i < t->n_opts && !t->rates_taken; i++) step_those_of(t, t->opts[i], interval);
 }
 
 void schedules_step(xt_trainer *t) {

@@ -18,13 +18,38 @@ xt_status train_module(xt_trainer *t, const xt_task *task) {
     return t->net ? NULL : status_clone(xt_error());
 }
 
-static xt_status make_optimizer(xt_trainer *t) {
-    if (!t->opt || t->opt->net != t->net) t->opt = t->task->configure_optimizers(t->net, t->task->user);
+static xt_status configure(xt_trainer *t) {
+    const xt_task *task = t->task;
+    int n = 1;
+    t->n_opts = 0;
+    if (task->configure_several)
+        n = task->configure_several(t->net, t->opts, TRAIN_MAX_OPTIMIZERS, task->user);
+    else
+        t->opts[0] = task->configure_optimizers(t->net, task->user);
     if (xt_error()) return status_clone(xt_error());
-    if (!t->opt) return status_new(XT_INVALID_ARGUMENT, NULL, "configure_optimizers gave NULL; it must return an optimizer");
+    if (n < 1 || n > TRAIN_MAX_OPTIMIZERS)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "configure_several gave %d optimizers; 1 to %d are expected", n, TRAIN_MAX_OPTIMIZERS);
+    for (int i = 0; i < n; i++)
+        if (!t->opts[i]) return status_new(XT_INVALID_ARGUMENT, NULL, "%s gave NULL%s; it must return an optimizer", task->configure_several ? "configure_several" : "configure_optimizers",
+                                           n > 1 ? " among its optimizers" : "");
+    t->n_opts = n;
+    t->opt = t->opts[0];
+    return NULL;
+}
+
+static xt_status make_optimizers(xt_trainer *t) {
+    if (!t->opt || t->opt->net != t->net) XT_TRY(configure(t));
     bool by_value = t->o.gradient_clip_algorithm && strcmp(t->o.gradient_clip_algorithm, "value") == 0;
-    if (t->o.gradient_clip_val > 0) *(by_value ? &t->opt->clip_value : &t->opt->clip_norm) = t->o.gradient_clip_val;
+    for (int i = 0; i < t->n_opts && t->o.gradient_clip_val > 0; i++) *(by_value ? &t->opts[i]->clip_value : &t->opts[i]->clip_norm) = t->o.gradient_clip_val;
     return train_precision_attach(t);
+}
+
+/* Downloads and the like are done once; the other ranks find them done. */
+static xt_status prepare_data(const xt_trainer *t) {
+    if (!t->task->prepare_data) return NULL;
+    if (world_get()->rank == 0) t->task->prepare_data(t->task->user);
+    if (world_get()->size > 1) xt_barrier(0);
+    return xt_error() ? status_clone(xt_error()) : NULL;
 }
 
 static bool keeps_checkpoints(const xt_trainer *t) {
@@ -74,13 +99,18 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     lazy_batch_part(&part, &parts);
     t->effective_batch = xt_loader_batch_size(t->train) * t->o.accumulate_grad_batches * parts;
     t->epoch_batches_known = xt_loader_batches(t->train);
+    XT_TRY(prepare_data(t));
     XT_TRY(train_module(t, t->task));
-    XT_TRY(make_optimizer(t));
+    XT_TRY(make_optimizers(t));
     XT_TRY(callbacks_built_in(t));
     if (t->o.resume && t->global_step == 0) XT_TRY(checkpoint_load(t, t->o.resume));
-    if (t->global_step > 0) xt_zero_grad_at(src, t->opt); /* of a window that a stop cut short */
+    for (int i = 0; i < t->n_opts && t->global_step > 0; i++) xt_zero_grad_at(src, t->opts[i]); /* of a window that a stop cut short */
+    t->accumulate = t->o.accumulate_grad_batches;
+    t->divides = t->accumulate > 1;
+    t->rates_taken = false;
+    for (size_t i = 0; i < t->n_callbacks; i++) t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
-    if (world_get()->rank == 0) say_header(t);
+    if (world_get()->rank == 0 && !t->quiet) say_header(t);
     if (t->val) xt_loader_set_epoch(t->val, 0, 0);
     return NULL;
 }

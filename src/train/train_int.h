@@ -15,9 +15,16 @@
 #include "train/limits.h"
 #include "train/period.h"
 
+enum { TRAIN_MAX_OPTIMIZERS = 8 };
+
+typedef struct callback_tensors { /* tensors of a callback in checkpoints, as "callback:CALLBACK:NAME" */
+    xt_tensor (*at)(int i, char *name, size_t n, void *user); /* none: there are no more */
+    xt_status (*restore)(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, void *user);
+} callback_tensors;
 struct xt_callback {
     xt_callback_desc d;
     void *user;
+    const callback_tensors *tensors; /* NULL: it has none */
 };
 
 typedef struct train_position { /* where the next micro-batch is */
@@ -41,7 +48,7 @@ struct xt_trainer {
     xt_trainer_opts given, o; /* o: with defaults, while fitting */
     src_id src;
     xt_status problem; /* of options, arguments or environment: refused at fit */
-    bool help;
+    bool help, quiet; /* quiet: a trial, which has no header */
     bool steps_argument, batches_argument; /* log_every_n_* stood on the command line */
     xt_callback **callbacks;
     size_t n_callbacks, cap_callbacks;
@@ -50,7 +57,13 @@ struct xt_trainer {
     const xt_task *task;
     xt_module *net;
     xt_module_fn net_fn; /* what net was made from, to know it again */
-    xt_optimizer *opt;
+    xt_optimizer *opt, *opts[TRAIN_MAX_OPTIMIZERS]; /* opt: the first */
+    int n_opts;
+    int64_t accumulate; /* micro-batches of a window of the current epoch */
+    bool divides; /* losses are divided by the window: another program than without */
+    bool rates_taken; /* a callback sets the learning rates: schedules rest */
+    xt_tensor step_loss; /* of the micro-batch being recorded, as training_step gave it */
+    bool step_recorded; /* the micro-batch being recorded ends with an optimizer step */
     xt_loss_scaler *scaler; /* made at the first fit in f16; xt_finish frees it */
     bool scales;            /* this fit scales its loss */
     period every;
@@ -100,7 +113,7 @@ void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);
 xt_status callbacks_built_in(xt_trainer *t); /* adds the default ones: summary, bar, last checkpoint */
 /* Built-in kinds, for callback_is and for the default ones. */
-extern const xt_callback_desc model_checkpoint_desc, early_stopping_desc, throughput_desc, lr_monitor_desc, progress_bar_desc, model_summary_desc;
+extern const xt_callback_desc accumulation_schedule_desc, model_checkpoint_desc, early_stopping_desc, throughput_desc, lr_monitor_desc, progress_bar_desc, model_summary_desc;
 xt_callback *progress_bar_new(void);
 xt_callback *model_summary_new(void);
 
@@ -114,7 +127,7 @@ xt_status train_precision_attach(xt_trainer *t); /* the loss scaler, where the p
 void train_precision_begin(const xt_trainer *t);
 void train_precision_end(const xt_trainer *t);
 xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss); /* what xt_backward gets */
-void train_optimizer_step(const xt_trainer *t, const xt_src *src);
+void train_optimizer_steps(const xt_trainer *t, const xt_src *src); /* of all optimizers */
 
 /* stopping.c */
 xt_status stopping_settle(xt_trainer *t);
@@ -134,6 +147,15 @@ bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val *
 /* One pass over a loader: stage's values accumulate on the device; the row is on its way when it returns. False with a pending error. */
 bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader *l, int64_t limit);
 int train_report(xt_status extra); /* prints the pending error (and extra), clears it: 1, or 0 when there is none */
+
+/* A fit after its options are settled; what xt_fit does around it is reporting. Its error may also be the pending one. */
+xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val);
+
+/* scratch.c: a short fit of a finder, with a module, optimizer and trainer of its own, which leaves nothing behind but the loader, at the begin of its epoch.
+ * `callback` (taken over) may be NULL. Gives what went wrong; nothing stays pending. */
+xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader, int64_t steps, xt_callback *callback);
+/* finder_lr.c: the index of the suggestion among n smoothed losses, -1 when there are fewer than two finite points between the ones left out. */
+int64_t lr_suggestion(const double *losses, int64_t n, int64_t skip_first, int64_t skip_last);
 
 /* result.c */
 void result_begin(xt_trainer *t);

@@ -1,0 +1,60 @@
+/* The last whole optimizer step of a fit that ended with an error, as a file. */
+#include <unistd.h>
+
+#include "train/train_int.h"
+
+typedef struct keeper {
+    const char *dirpath, *filename; /* interned */
+    char *path;
+} keeper;
+
+static void free_keeper(void *user) {
+    keeper *k = user;
+    base_free(k->path);
+    base_free(k);
+}
+
+static xt_status fit_start(xt_trainer *t, void *user) {
+    keeper *k = user;
+    str name = STR_INIT;
+    const char *folder = k->dirpath ? k->dirpath : t->run_dir ? t->run_dir : train_runs_dir(t);
+    str_printf(&name, "%s%s/%s.ckpt", folder, k->dirpath ? "" : "/checkpoints", k->filename ? k->filename : "on_exception");
+    base_free(k->path);
+    k->path = name.failed ? NULL : base_strdup(str_cstr(&name));
+    str_free(&name);
+    return k->path ? NULL : status_oom(64, "on_exception.ckpt");
+}
+
+/* Other ranks may be lost: rank 0 saves what it has, without meeting them. Divided states cannot be saved so. */
+static void exception(xt_trainer *t, xt_status error, void *user) {
+    keeper *k = user;
+    (void)error;
+    if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run) return;
+    xt_status s = checkpoint_save(t, k->path);
+    if (s)
+        log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", xt_status_message(s));
+    else {
+        log_msg(XT_SEV_INFO, "the state before the error is in %s (step %lld)", k->path, (long long)t->global_step);
+        train_note_last(t, k->path);
+    }
+    xt_status_free(s);
+}
+
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    keeper *k = user;
+    (void)t;
+    if (ok && k->path && world_get()->rank == 0) unlink(k->path);
+}
+
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "exception_checkpoint", .fit_start = fit_start, .exception = exception, .fit_end = fit_end, .free_user = free_keeper};
+
+xt_callback *xt_exception_checkpoint_opt(xt_exception_checkpoint_opts o) {
+    keeper *k = base_calloc(1, sizeof *k);
+    if (!k) {
+        lazy_fail(status_oom(sizeof *k, "a callback"));
+        return NULL;
+    }
+    k->dirpath = o.dirpath ? intern_text(intern(o.dirpath)) : NULL;
+    k->filename = o.filename ? intern_text(intern(o.filename)) : NULL;
+    return callback_make(&desc, k);
+}

@@ -1,0 +1,51 @@
+/* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its step is open, so nothing waits. */
+#include "train/train_int.h"
+
+static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn, void *user) {
+    const xt_task *task = t->task;
+    bool was_training = xt_is_training(t->net), cut = false;
+    int64_t done = 0;
+    xt_eval(t->net);
+    xt_no_grad_begin();
+    for (xt_batch b; !cut && xt_next_at(src, l, &b);) {
+        lazy_set_draw_step(done);
+        train_precision_begin(t);
+        xt_tensor out = task->predict_step(t->net, b, task->user);
+        train_precision_end(t);
+        if (out.slot == 0 && !xt_error()) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
+        if (xt_error()) break;
+        TRAIN_CALL(t, predict_batch_end, t, &b, out);
+        if (fn) fn(&b, out, user);
+        cut = ++done == limit;
+    }
+    if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
+    xt_no_grad_end();
+    if (was_training) xt_train(t->net);
+    lazy_set_draw_step(-1);
+    return lazy_drain() && !xt_error();
+}
+
+int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
+    if (t && t->help) return 0;
+    int64_t limit = 0;
+    xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the trainer is NULL");
+    if (!s && xt_error()) return train_report(NULL);
+    if (!s && (!task || !loader || !task->predict_step))
+        s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s", !task ? "the task is NULL" : !loader ? "the loader is NULL" : "the task has no .predict_step");
+    if (!s) s = train_module(t, task);
+    if (!s) s = limit_batches("limit_predict_batches", t->o.fast_dev_run ? (double)t->o.fast_dev_run : t->o.limit_predict_batches, xt_loader_batches(loader), &limit);
+    if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
+    if (s) return train_report(status_at(s, src));
+    t->task = task;
+    xt_loader_set_epoch(loader, 0, 0);
+    if (task->setup) task->setup(t->net, "predict", task->user);
+    for (size_t i = 0; i < t->n_callbacks && !s; i++)
+        if (t->callbacks[i]->d.predict_batch_end && t->callbacks[i]->d.fit_start) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
+    bool ok = !s && predict_all(src, t, loader, limit, fn, user);
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (t->callbacks[i]->d.predict_batch_end && t->callbacks[i]->d.fit_end) t->callbacks[i]->d.fit_end(t, ok, t->callbacks[i]->user);
+    if (task->teardown) task->teardown(t->net, "predict", task->user);
+    xt_loader_set_epoch(loader, 0, 0);
+    lazy_at_rest();
+    return ok && !xt_error() ? 0 : train_report(s);
+}

@@ -1,0 +1,181 @@
+/* Predictions as one .npy file. Batches arrive in order on the reader thread and are appended to a temporary file behind a header of fixed length, whose
+ * count is filled in at the end; then the file takes its name. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <unistd.h>
+
+#include "format/npy.h"
+#include "train/train_int.h"
+
+typedef struct writer {
+    const char *given; /* interned; NULL = in the run's folder */
+    char *path, *temporary;
+    FILE *file;
+    pthread_mutex_t lock;
+    xt_dtype dtype;
+    int rank;
+    int64_t dims[XT_MAX_RANK], samples;
+    size_t header, sample_bytes;
+    xt_status failed;
+} writer;
+typedef struct chunk { /* a batch on its way */
+    writer *w;
+    int64_t samples; /* those that count; padding follows */
+} chunk;
+
+static void close_file(writer *w) {
+    if (w->file) fclose(w->file);
+    if (w->temporary) unlink(w->temporary);
+    w->file = NULL;
+    base_free(w->path);
+    base_free(w->temporary);
+    w->path = w->temporary = NULL;
+}
+
+static void free_writer(void *user) {
+    writer *w = user;
+    close_file(w);
+    xt_status_free(w->failed);
+    pthread_mutex_destroy(&w->lock);
+    base_free(w);
+}
+
+static xt_status name_files(const xt_trainer *t, writer *w) {
+    str name = STR_INIT;
+    const world *r = world_get();
+    if (w->given)
+        str_append(&name, w->given);
+    else
+        str_printf(&name, "%s%spredictions.npy", t->run_dir ? t->run_dir : "", t->run_dir ? "/" : "");
+    if (r->size > 1) {
+        size_t n = name.len >= 4 && strcmp(str_cstr(&name) + name.len - 4, ".npy") == 0 ? name.len - 4 : name.len;
+        str ranked = STR_INIT;
+        str_printf(&ranked, "%.*s.rank%d.npy", (int)n, str_cstr(&name), r->rank);
+        str_free(&name);
+        name = ranked;
+    }
+    w->path = base_strdup(str_cstr(&name));
+    str_append(&name, ".tmp");
+    w->temporary = base_strdup(str_cstr(&name));
+    bool bad = name.failed || !w->path || !w->temporary;
+    str_free(&name);
+    return bad ? status_oom(64, "predictions") : NULL;
+}
+
+static xt_status fit_start(xt_trainer *t, void *user) {
+    writer *w = user;
+    close_file(w);
+    xt_status_free(w->failed);
+    w->failed = NULL;
+    w->samples = 0;
+    return name_files(t, w);
+}
+
+/* numpy reads a header padded with blanks, so the count may grow within it. */
+static xt_status write_header(writer *w) {
+    str head = STR_INIT;
+    xt_array a = {.dtype = w->dtype, .rank = w->rank};
+    memcpy(a.dims, w->dims, sizeof(int64_t) * (size_t)w->rank);
+    a.dims[0] = w->samples ? w->samples : INT64_C(999999999999999);
+    xt_status s = npy_header(&a, &head);
+    while (!s && w->header && head.len < w->header) { /* blanks before the line's end */
+        str_putc(&head, '\n');
+        head.data[head.len - 2] = ' ';
+    }
+    if (!s && w->header) {
+        size_t text = w->header - 10; /* magic, version, length of the text */
+        head.data[8] = (char)(text & 255);
+        head.data[9] = (char)(text >> 8);
+    }
+    if (!s && (fseek(w->file, 0, SEEK_SET) != 0 || fwrite(str_cstr(&head), 1, head.len, w->file) != head.len)) s = status_errno("cannot write", w->temporary);
+    if (!s) w->header = head.len;
+    str_free(&head);
+    return s;
+}
+
+static xt_status begin_file(writer *w, const ir_type *type) {
+    w->file = fopen(w->temporary, "wb");
+    if (!w->file) return status_errno("cannot make", w->temporary);
+    w->dtype = type->dtype;
+    w->rank = (int)type->rank;
+    w->header = 0;
+    memcpy(w->dims, type->dims, type->rank * sizeof *w->dims);
+    w->sample_bytes = ir_type_bytes(type) / (size_t)type->dims[0];
+    return write_header(w);
+}
+
+static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    chunk *c = user;
+    writer *w = c->w;
+    (void)dtype;
+    pthread_mutex_lock(&w->lock);
+    size_t n = (size_t)c->samples * w->sample_bytes;
+    if (!w->failed && w->file) {
+        if (n > bytes || fwrite(data, 1, n, w->file) != n)
+            w->failed = status_errno("cannot write", w->temporary);
+        else
+            w->samples += c->samples;
+    }
+    pthread_mutex_unlock(&w->lock);
+    base_free(c);
+}
+
+static void never(void *user) {
+    base_free(user);
+}
+
+static void predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) {
+    writer *w = user;
+    const ir_type *type = lazy_type(out);
+    (void)t;
+    if (!type) return;
+    pthread_mutex_lock(&w->lock);
+    xt_status s = NULL;
+    if (type->rank < 1 || type->dims[0] < b->size) {
+        str text = STR_INIT;
+        ir_type_print(type, &text);
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "predict_step gave %s for a batch of %lld samples; the prediction writer needs one row a sample", str_cstr(&text), (long long)b->size);
+        str_free(&text);
+    } else if (!w->file)
+        s = begin_file(w, type);
+    else if (type->dtype != w->dtype || (int)type->rank != w->rank || memcmp(type->dims + 1, w->dims + 1, (type->rank - 1) * sizeof *w->dims) != 0)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "predict_step gave another type than for the first batch; the prediction writer needs one");
+    pthread_mutex_unlock(&w->lock);
+    chunk *c = s ? NULL : base_calloc(1, sizeof *c);
+    if (!s && !c) s = status_oom(sizeof *c, "predictions");
+    if (s) {
+        lazy_fail(s);
+        return;
+    }
+    *c = (chunk){w, b->size};
+    lazy_request_value(XT_HERE, "xt_prediction_writer", out, arrived, never, c);
+}
+
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    writer *w = user;
+    (void)t;
+    xt_status s = w->failed;
+    w->failed = NULL;
+    if (ok && !s && w->file) {
+        s = write_header(w);
+        if (!s && (fflush(w->file) != 0 || fsync(fileno(w->file)) != 0)) s = status_errno("cannot write", w->temporary);
+        if (!s && rename(w->temporary, w->path) != 0) s = status_errno("cannot rename", w->temporary);
+        if (!s) log_msg(XT_SEV_INFO, "%lld predictions are in %s", (long long)w->samples, w->path);
+    }
+    close_file(w);
+    if (s) lazy_fail(s);
+}
+
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "prediction_writer", .fit_start = fit_start, .fit_end = fit_end, .predict_batch_end = predict_batch_end, .free_user = free_writer};
+
+xt_callback *xt_prediction_writer_opt(xt_prediction_writer_opts o) {
+    writer *w = base_calloc(1, sizeof *w);
+    if (!w) {
+        lazy_fail(status_oom(sizeof *w, "a callback"));
+        return NULL;
+    }
+    w->given = o.path ? intern_text(intern(o.path)) : NULL;
+    pthread_mutex_init(&w->lock, NULL);
+    return callback_make(&desc, w);
+}

@@ -1,0 +1,142 @@
+/* Spikes of the loss, judged on the device. Three states go with the step's program: the last good losses [window], how many good ones and how many
+ * spikes there were [2], and the micro-batches of the last spikes [ring]. The count of spikes travels with the row of logs, so watching costs no read;
+ * only when it has grown is the ring read. A spike does not enter the mean. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "train/train_int.h"
+
+enum { RING = 64 };
+typedef struct detector {
+    xt_spike_detection_opts o;
+    xt_tensor losses, counts, ring;
+    int64_t seen; /* spikes reported */
+    str batches;  /* "12, 345", for the file */
+} detector;
+
+static void free_detector(void *user) {
+    detector *d = user;
+    const xt_tensor states[] = {d->losses, d->counts, d->ring};
+    for (size_t i = 0; i < BASE_COUNT(states); i++)
+        if (lazy_type(states[i])) xt_drop_at(XT_HERE, states[i]);
+    str_free(&d->batches);
+    base_free(d);
+}
+
+/* --- on the device ------------------------------------------------------------------------------------------------------------------------------- */
+static xt_tensor number(double v) {
+    return xt_full_at(XT_HERE, v, XT_F32, XT_DIMS_(1, 0));
+}
+/* [n] without its first element, with `last` at the end. */
+static xt_tensor push(xt_tensor row, int64_t n, xt_tensor last) {
+    return xt_concat_at(XT_HERE, 2, (xt_tensor[]){xt_slice_at(XT_HERE, row, 0, 1, n), last}, 0);
+}
+static void assign(xt_tensor state, xt_tensor value) {
+    if (lazy_type(value)) lazy_assign(state, value);
+}
+
+static void make_states(detector *d) {
+    int64_t losses = d->o.window, two = 2, ring = RING;
+    if (d->losses.slot) return;
+    d->losses = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: losses", XT_F32, 1, &losses, NULL);
+    d->counts = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: counts", XT_F32, 1, &two, NULL);
+    d->ring = lazy_state_new(XT_HERE, LAZY_LOG, "spike detection: batches", XT_F32, 1, &ring, NULL);
+}
+
+static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
+    detector *d = user;
+    (void)b;
+    if (!lazy_type(t->step_loss) || xt_error()) return;
+    make_states(d);
+    xt_no_grad_begin();
+    xt_tensor v = xt_reshape_at(XT_HERE, xt_cast_at(XT_HERE, xt_detach_at(XT_HERE, t->step_loss), XT_F32), XT_DIMS_(1, 0));
+    xt_tensor good = xt_slice_at(XT_HERE, d->counts, 0, 0, 1), spikes = xt_slice_at(XT_HERE, d->counts, 0, 1, 2);
+    xt_tensor mean = xt_div_at(XT_HERE, xt_reshape_at(XT_HERE, xt_sum_at(XT_HERE, d->losses), XT_DIMS_(1, 0)), xt_maximum_at(XT_HERE, good, number(1)));
+    xt_tensor limit = xt_add_at(XT_HERE, mean, xt_mul_scalar_at(XT_HERE, xt_abs_at(XT_HERE, mean), d->o.rtol));
+    xt_tensor high = xt_logical_and_at(XT_HERE, xt_ge_at(XT_HERE, good, number(d->o.warmup)), xt_gt_at(XT_HERE, v, limit));
+    xt_tensor bad = xt_logical_or_at(XT_HERE, high, xt_logical_not_at(XT_HERE, xt_isfinite_at(XT_HERE, v)));
+    xt_tensor one = xt_cast_at(XT_HERE, bad, XT_F32);
+    xt_tensor more_good = xt_minimum_at(XT_HERE, xt_add_at(XT_HERE, good, xt_sub__at(XT_HERE, number(1), one)), number(d->o.window));
+    xt_tensor index = xt_reshape_at(XT_HERE, lazy_scalar(XT_HERE, XT_F32, (double)t->position.batches), XT_DIMS_(1, 0));
+    xt_tensor all = xt_add_at(XT_HERE, spikes, one);
+    assign(d->ring, xt_where_at(XT_HERE, bad, push(d->ring, RING, index), d->ring));
+    assign(d->losses, xt_where_at(XT_HERE, bad, d->losses, push(d->losses, d->o.window, v)));
+    assign(d->counts, xt_concat_at(XT_HERE, 2, (xt_tensor[]){more_good, all}, 0));
+    xt_log_at(XT_HERE, "spikes", all, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .reduce = XT_LAST, .batch_size = 1});
+    xt_no_grad_end();
+}
+
+/* --- on the host ------------------------------------------------------------------------------------------------------------------------------------ */
+static void write_list(const xt_trainer *t, const detector *d) {
+    char *path = path_join(t->run_dir ? t->run_dir : ".", "skip_batches.json");
+    str text = STR_INIT;
+    str_printf(&text, "[%s]\n", str_cstr(&d->batches));
+    xt_status s = path && !text.failed ? file_write_all(path, str_cstr(&text), text.len) : status_oom(64, "skip_batches.json");
+    if (s) log_msg(XT_SEV_WARNING, "the list of spikes was not written: %s", xt_status_message(s));
+    xt_status_free(s);
+    str_free(&text);
+    base_free(path);
+}
+
+static void report(xt_trainer *t, detector *d, int64_t count) {
+    float ring[RING];
+    xt_status s = lazy_state_read(d->ring, ring, sizeof ring);
+    int64_t fresh = count - d->seen < RING ? count - d->seen : RING;
+    d->seen = count;
+    if (s) {
+        xt_status_free(s);
+        return;
+    }
+    str now = STR_INIT;
+    for (int64_t i = RING - fresh; i < RING; i++) {
+        str_printf(&now, "%s%.0f", now.len ? ", " : "", (double)ring[i]);
+        str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
+    }
+    if (world_get()->rank == 0) {
+        log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far)", fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s");
+        write_list(t, d);
+    }
+    str_free(&now);
+    if (d->o.stop == XT_ON) xt_trainer_stop(t);
+}
+
+/* Looks at what has arrived, without waiting; at the end of an epoch at everything. */
+static void look(xt_trainer *t, detector *d) {
+    double count = log_latest("spikes");
+    if (isfinite(count) && (int64_t)count > d->seen) report(t, d, (int64_t)count);
+}
+
+static void step_end(xt_trainer *t, void *user) {
+    look(t, user);
+}
+
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    detector *d = user;
+    float counts[2];
+    if (!ok || !lazy_type(d->counts)) return;
+    xt_status s = lazy_state_read(d->counts, counts, sizeof counts);
+    if (!s && (int64_t)counts[1] > d->seen) report(t, d, (int64_t)counts[1]);
+    xt_status_free(s);
+}
+
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "spike_detection", .batch_end = batch_end, .step_end = step_end, .fit_end = fit_end, .free_user = free_detector};
+
+static const option_row rows[] = {
+    {"window", "losses of the running mean", OPTION_INT, offsetof(xt_spike_detection_opts, window), 10, 2, 1e6, NULL},
+    {"warmup", "losses before the first judgement", OPTION_INT, offsetof(xt_spike_detection_opts, warmup), 0, 0, 1e6, NULL},
+    {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 2, 0, 1e9, NULL},
+};
+
+xt_callback *xt_spike_detection_opt(xt_spike_detection_opts o) {
+    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_spike_detection");
+    if (!s && o.warmup == 0) o.warmup = o.window;
+    if (!s && o.warmup > o.window) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_spike_detection.warmup = %d is more than window = %d: it would never be reached", o.warmup, o.window);
+    detector *d = s ? NULL : base_calloc(1, sizeof *d);
+    if (!s && !d) s = status_oom(sizeof *d, "a callback");
+    if (s) {
+        lazy_fail(s);
+        return NULL;
+    }
+    d->o = o;
+    return callback_make(&desc, d);
+}

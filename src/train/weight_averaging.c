@@ -1,0 +1,198 @@
+/* Averages of the parameters (EMA, SWA) as states beside them. Every optimizer step's program updates them; how much of the parameter enters is data, so
+ * a step that does not update has the same program. For a validation, and at the end, parameters and averages change places: two pointers, no copy.
+ * EMA: Polyak and Juditsky 1992 with exponential weights. SWA: Izmailov et al. 2018, with its cosine to a constant learning rate. */
+#include <cjson/cJSON.h>
+#include <math.h>
+
+#include "optim/optim.h"
+#include "train/train_int.h"
+
+typedef struct average {
+    char *name;
+    xt_tensor param, mean;
+} average;
+typedef struct averager {
+    xt_weight_averaging_opts o;
+    average *all;
+    size_t n, cap;
+    int64_t updates, start_epoch;
+    double first_lr; /* at the start of SWA */
+    bool swapped; /* the module holds the averages */
+    bool update_due; /* SWA: the micro-batch being recorded is the last of its epoch */
+    xt_trainer *t;
+} averager;
+
+static void free_averager(void *user) {
+    averager *a = user;
+    for (size_t i = 0; i < a->n; i++) {
+        base_free(a->all[i].name);
+        if (lazy_type(a->all[i].mean)) xt_drop_at(XT_HERE, a->all[i].mean);
+    }
+    base_free(a->all);
+    base_free(a);
+}
+
+static average *find(averager *a, const char *name) {
+    for (size_t i = 0; i < a->n; i++)
+        if (strcmp(a->all[i].name, name) == 0) return &a->all[i];
+    return NULL;
+}
+
+static average *add(averager *a, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data) {
+    average e = {.name = base_strdup(name), .mean = lazy_state_new(XT_HERE, LAZY_OPTIMIZER, name, dtype, rank, dims, data)};
+    if (e.name && VEC_PUSH(a->all, a->n, a->cap, e)) return &a->all[a->n - 1];
+    base_free(e.name);
+    return NULL;
+}
+
+/* --- the update -------------------------------------------------------------------------------------------------------------------------------- */
+/* How much of the parameter enters the average now: 1 makes it the parameter. */
+static double weight_now(averager *a, const xt_trainer *t) {
+    if (a->o.swa != XT_ON) {
+        bool due = (t->global_step + 1) % a->o.every_n_steps == 0;
+        double w = a->updates == 0 ? 1 : due ? 1 - a->o.decay : 0;
+        a->updates += a->updates == 0 || due;
+        return w;
+    }
+    if (t->epoch < a->start_epoch) return 1;
+    if (!a->update_due) return a->updates ? 0 : 1;
+    return 1.0 / (double)++a->updates;
+}
+
+static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
+    averager *a = user;
+    a->update_due = b->index + 1 >= t->train_limit;
+    if (!t->step_recorded || xt_error()) return;
+    xt_no_grad_begin();
+    xt_tensor w = lazy_scalar(XT_HERE, XT_F32, weight_now(a, t));
+    for (int i = 0; i < xt_module_tensors(t->net); i++) {
+        xt_tensor p = xt_module_tensor(t->net, i);
+        const ir_type *type = lazy_type(p);
+        if (!xt_module_tensor_is_param(t->net, i) || !type) continue;
+        const char *name = xt_module_tensor_name(t->net, i);
+        average *e = find(a, name);
+        if (!e) e = add(a, name, type->dtype, (int)type->rank, type->dims, NULL);
+        if (!e) break;
+        e->param = p;
+        xt_tensor mine = xt_cast_at(XT_HERE, w, type->dtype);
+        /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen, not computed. */
+        xt_tensor step = xt_add_at(XT_HERE, e->mean, xt_mul_at(XT_HERE, mine, xt_sub__at(XT_HERE, p, e->mean)));
+        xt_tensor whole = xt_eq_at(XT_HERE, mine, xt_full_at(XT_HERE, 1, type->dtype, XT_DIMS_(0)));
+        xt_tensor next = xt_where_at(XT_HERE, whole, p, step);
+        if (lazy_type(next)) lazy_assign(e->mean, next);
+    }
+    xt_no_grad_end();
+}
+
+/* --- changing places ----------------------------------------------------------------------------------------------------------------------------- */
+static void swap(averager *a, bool to_average) {
+    if (a->swapped == to_average) return;
+    for (size_t i = 0; i < a->n; i++)
+        if (a->all[i].param.slot && !lazy_state_swap(a->all[i].param, a->all[i].mean))
+            lazy_fail(status_new(XT_INTERNAL, NULL, "weight averaging: %s and its average could not change places", a->all[i].name));
+    a->swapped = to_average;
+}
+
+static void bind_params(averager *a, const xt_trainer *t) {
+    for (size_t i = 0; i < a->n; i++) a->all[i].param = xt_module_find(t->net, a->all[i].name);
+}
+
+static xt_status fit_start(xt_trainer *t, void *user) {
+    averager *a = user;
+    a->t = t;
+    a->start_epoch = a->o.start_epoch ? a->o.start_epoch : t->o.max_epochs > 0 ? (int64_t)(0.8 * (double)t->o.max_epochs) : 0;
+    bind_params(a, t);
+    swap(a, false); /* an earlier fit, or a checkpoint of its end, left the averages in the module */
+    return NULL;
+}
+
+static void epoch_start(xt_trainer *t, void *user) {
+    averager *a = user;
+    if (a->o.swa != XT_ON || a->o.swa_lr <= 0 || t->epoch < a->start_epoch) return;
+    if (!t->rates_taken) a->first_lr = a->first_lr > 0 ? a->first_lr : xt_optimizer_lr(t->opt);
+    t->rates_taken = true;
+    double done = fmin(1, (double)(t->epoch - a->start_epoch + 1) / (double)a->o.anneal_epochs);
+    xt_optimizer_set_lr(t->opt, a->o.swa_lr + (a->first_lr - a->o.swa_lr) * 0.5 * (1 + cos(M_PI * done)));
+}
+
+static void validation_start(xt_trainer *t, void *user) {
+    (void)t;
+    swap(user, true);
+}
+static void validation_end(xt_trainer *t, void *user) {
+    (void)t;
+    swap(user, false);
+}
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    averager *a = user;
+    if (ok && !t->stop_signal && a->n) swap(a, true);
+    a->t = NULL;
+}
+
+/* --- checkpoints ------------------------------------------------------------------------------------------------------------------------------------ */
+static size_t save_state(char *buf, size_t n, void *user) {
+    const averager *a = user;
+    return (size_t)snprintf(buf, n, "{\"updates\": %lld, \"swapped\": %s, \"first_lr\": %.17g}", (long long)a->updates, a->swapped ? "true" : "false", a->first_lr);
+}
+
+static xt_status load_state(const char *json, void *user) {
+    averager *a = user;
+    cJSON *o = cJSON_Parse(json);
+    const cJSON *updates = cJSON_GetObjectItemCaseSensitive(o, "updates"), *lr = cJSON_GetObjectItemCaseSensitive(o, "first_lr");
+    if (cJSON_IsNumber(updates)) a->updates = (int64_t)updates->valuedouble;
+    if (cJSON_IsNumber(lr)) a->first_lr = lr->valuedouble;
+    a->swapped = cJSON_IsTrue(cJSON_GetObjectItemCaseSensitive(o, "swapped"));
+    cJSON_Delete(o);
+    return NULL;
+}
+
+static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
+    const averager *a = user;
+    if ((size_t)i >= a->n) return (xt_tensor){0};
+    snprintf(name, n, "%s", a->all[i].name);
+    return a->all[i].mean;
+}
+
+static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, void *user) {
+    averager *a = user;
+    average *e = find(a, name);
+    if (!e) return add(a, name, dtype, rank, dims, data) ? NULL : status_oom(64, name);
+    const ir_type *type = lazy_type(e->mean), *given = ir_tensor(dtype, (size_t)rank, dims);
+    if (type != given) return status_new(XT_DATA_LOSS, NULL, "the average of %s has another type in the checkpoint", name);
+    return lazy_state_write(e->mean, data, ir_type_bytes(type));
+}
+
+static const callback_tensors tensors = {tensor_at, restore};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc),
+                                      .name = "weight_averaging",
+                                      .fit_start = fit_start,
+                                      .epoch_start = epoch_start,
+                                      .batch_end = batch_end,
+                                      .validation_start = validation_start,
+                                      .validation_end = validation_end,
+                                      .fit_end = fit_end,
+                                      .save_state = save_state,
+                                      .load_state = load_state,
+                                      .free_user = free_averager};
+
+static const option_row rows[] = {
+    {"decay", "of the exponential average", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, decay), 0.999, 0, 1, NULL},
+    {"every_n_steps", "optimizer steps between updates", OPTION_I64, offsetof(xt_weight_averaging_opts, every_n_steps), 1, 1, 1e15, NULL},
+    {"start_epoch", "first epoch of SWA", OPTION_I64, offsetof(xt_weight_averaging_opts, start_epoch), 0, 0, 1e15, NULL},
+    {"swa_lr", "learning rate of SWA", OPTION_DOUBLE, offsetof(xt_weight_averaging_opts, swa_lr), 0, 0, 1e6, NULL},
+    {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 10, 1, 1e15, NULL},
+};
+
+xt_callback *xt_weight_averaging_opt(xt_weight_averaging_opts o) {
+    xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_weight_averaging");
+    averager *a = s ? NULL : base_calloc(1, sizeof *a);
+    if (!s && !a) s = status_oom(sizeof *a, "a callback");
+    if (s) {
+        lazy_fail(s);
+        return NULL;
+    }
+    a->o = o;
+    xt_callback *c = callback_make(&desc, a);
+    if (c) c->tensors = &tensors;
+    return c;
+}

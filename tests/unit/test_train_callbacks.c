@@ -1,0 +1,432 @@
+/* The callbacks of train_callbacks.h, hooks, prediction, several optimizers, the finders: each on a network small enough to check by hand. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+#include "base/base.h"
+#include "format/npy.h"
+#include "train/train_int.h"
+
+static char dir[64], path[256];
+static str said = STR_INIT;
+
+static void listen(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev;
+    (void)user;
+    str_appendn(&said, text, n);
+}
+static int begin(void **state) {
+    (void)state;
+    snprintf(dir, sizeof dir, "/tmp/xt_train_callbacks_XXXXXX");
+    str_clear(&said);
+    xt_set_sink(listen, NULL);
+    xt_seed(7);
+    return mkdtemp(dir) ? 0 : -1;
+}
+static int end(void **state) {
+    (void)state;
+    char command[128];
+    xt_finish();
+    xt_set_sink(NULL, NULL);
+    str_free(&said);
+    snprintf(command, sizeof command, "rm -rf %s", dir);
+    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_module) == 0 && live_get(LIVE_loader) == 0 && live_get(LIVE_tensor) == 0;
+    return system(command) || !clean;
+}
+static void says(const char *part) {
+    if (!strstr(str_cstr(&said), part)) fail_msg("\"%s\" was not said in:\n%s", part, str_cstr(&said));
+}
+static const char *in_dir(const char *name) {
+    snprintf(path, sizeof path, "%s/%s", dir, name);
+    return path;
+}
+
+/* --- y = w x with w = 1 at first; the loss is w x, so each step takes lr * mean(x) from w ------------------------------------------------------- */
+static int steps, fail_at;
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    if (++steps == fail_at) return xt_matmul(b.x, b.x);
+    return xt_mean(xt_forward(m, b.x));
+}
+static xt_tensor predict_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_forward(m, b.x);
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.1);
+}
+static const xt_task task = {.net = net, .training_step = train_step, .predict_step = predict_step, .configure_optimizers = sgd};
+
+static float samples[64];
+static xt_loader *data(int64_t n, int64_t batch, xt_switch drop) {
+    for (int i = 0; i < 64; i++) samples[i] = 1;
+    return xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, n), .batch = batch, .drop_last = drop);
+}
+static double weight(xt_trainer *t) {
+    float w;
+    xt_mark_step();
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "w"), &w, sizeof w));
+    return w;
+}
+#define TRAINER(...) xt_trainer_new(.runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, .model_summary = XT_OFF, __VA_ARGS__)
+
+/* --- averages ------------------------------------------------------------------------------------------------------------------------------------- */
+static double seen_in_validation;
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_log("val/w", xt_mean(xt_forward(m, b.x)));
+}
+
+static void the_exponential_average_is_validated_and_kept(void **state) {
+    (void)state;
+    xt_task validated = task;
+    validated.validation_step = val_step;
+    xt_trainer *t = TRAINER(.max_epochs = 2);
+    xt_trainer_add(t, xt_weight_averaging(.decay = 0.5));
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("ema")));
+    assert_int_equal(xt_fit(t, &validated, data(4, 2, XT_ON), data(2, 2, XT_ON)), 0);
+    /* w: .9 .8 | .7 .6; its average: .9 .85 | .775 .6875 */
+    assert_true(fabs(weight(t) - 0.6875) < 1e-6);
+    seen_in_validation = xt_trainer_metric(t, "val/w", true);
+    assert_true(fabs(seen_in_validation - 0.6875) < 1e-6);
+    assert_int_equal(xt_trainer_result(t).compiles, 2);
+    xt_finish();
+    /* A resumed run has the parameter itself, and its average. */
+    t = TRAINER(.max_epochs = 3, .resume = in_dir("ema/last.ckpt"));
+    xt_trainer_add(t, xt_weight_averaging(.decay = 0.5));
+    assert_int_equal(xt_fit(t, &validated, data(4, 2, XT_ON), data(2, 2, XT_ON)), 0);
+    /* w: .5 .4; average: .59375 .496875 */
+    assert_true(fabs(weight(t) - 0.496875) < 1e-6);
+}
+
+static void stochastic_weight_averaging_takes_epochs(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_epochs = 4);
+    xt_trainer_add(t, xt_weight_averaging(.swa = XT_ON, .start_epoch = 2));
+    assert_int_equal(xt_fit(t, &task, data(4, 2, XT_ON), NULL), 0);
+    assert_true(fabs(weight(t) - (0.4 + 0.2) / 2) < 1e-6); /* w after epochs 2 and 3 */
+    xt_finish();
+    t = TRAINER(.max_epochs = 3);
+    xt_trainer_add(t, xt_weight_averaging(.swa = XT_ON, .start_epoch = 1, .swa_lr = 0.01, .anneal_epochs = 2));
+    assert_int_equal(xt_fit(t, &task, data(4, 2, XT_ON), NULL), 0);
+    double half = 0.01 + 0.09 * 0.5; /* the cosine's middle, then its end */
+    assert_true(fabs(xt_optimizer_lr(xt_trainer_optimizer(t)) - 0.01) < 1e-12);
+    assert_true(fabs(weight(t) - ((0.8 - 2 * half) + (0.8 - 2 * half - 2 * 0.01)) / 2) < 1e-6);
+}
+
+/* --- windows, time, errors ---------------------------------------------------------------------------------------------------------------------------- */
+static void accumulation_follows_its_schedule(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_epochs = 3);
+    xt_trainer_add(t, xt_accumulation_schedule(.n = 2, .epochs = (int64_t[]){1, 2}, .factors = (int64_t[]){2, 4}));
+    assert_int_equal(xt_fit(t, &task, data(16, 2, XT_ON), NULL), 0);
+    assert_int_equal(xt_trainer_global_step(t), 8 + 4 + 2);
+    assert_true(fabs(weight(t) - (1 - 14 * 0.1)) < 1e-5); /* a window's gradient is the mean of its micro-batches */
+    assert_null(xt_accumulation_schedule(.n = 2, .epochs = (int64_t[]){2, 1}, .factors = (int64_t[]){2, 4}));
+    assert_non_null(strstr(xt_status_message(xt_error()), "epochs rise"));
+    xt_clear_error();
+}
+
+static void the_timer_counts_earlier_fits(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_epochs = -1);
+    xt_trainer_add(t, xt_timer(.duration = "0.02s"));
+    assert_int_equal(xt_fit(t, &task, data(16, 2, XT_ON), NULL), 0);
+    assert_true(xt_trainer_elapsed(t) >= 0.02);
+    assert_null(xt_trainer_save(t, in_dir("timed.ckpt")));
+    xt_finish();
+    t = TRAINER(.max_epochs = -1, .resume = in_dir("timed.ckpt"));
+    xt_trainer_add(t, xt_timer(.duration = "0.02s"));
+    steps = 0;
+    assert_int_equal(xt_fit(t, &task, data(16, 2, XT_ON), NULL), 0);
+    assert_true(steps <= 2); /* its time is over already; the clock is looked at after a step */
+    assert_null(xt_timer(.duration = "6:00:00"));
+    xt_clear_error();
+}
+
+static int told;
+static void on_exception(xt_module *m, xt_status error, void *user) {
+    (void)m;
+    (void)user;
+    told += strstr(xt_status_message(error), "matmul") != NULL || xt_status_message(error)[0] != 0;
+}
+
+static void an_error_leaves_a_checkpoint(void **state) {
+    (void)state;
+    xt_task failing = task;
+    failing.on_exception = on_exception;
+    steps = told = 0;
+    fail_at = 4;
+    xt_trainer *t = TRAINER(.max_epochs = 1);
+    xt_trainer_add(t, xt_exception_checkpoint(.dirpath = in_dir("broken")));
+    assert_int_equal(xt_fit(t, &failing, data(16, 2, XT_ON), NULL), 1);
+    assert_int_equal(told, 1);
+    fail_at = 0;
+    says("the state before the error is in");
+    xt_finish();
+    char file[256];
+    snprintf(file, sizeof file, "%s", in_dir("broken/on_exception.ckpt"));
+    assert_true(file_exists(file));
+    t = TRAINER(.max_epochs = 1, .resume = file);
+    xt_trainer_add(t, xt_exception_checkpoint(.dirpath = in_dir("broken")));
+    assert_int_equal(xt_fit(t, &task, data(16, 2, XT_ON), NULL), 0);
+    assert_int_equal(xt_trainer_global_step(t), 8);
+    assert_true(fabs(weight(t) - 0.2) < 1e-6);
+    assert_false(file_exists(file));
+}
+
+/* --- spikes, statistics --------------------------------------------------------------------------------------------------------------------------------- */
+static xt_optimizer *hardly(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 1e-6);
+}
+
+static void spikes_are_found_on_the_device(void **state) {
+    (void)state;
+    static float x[40];
+    for (int i = 0; i < 40; i++) x[i] = i == 20 ? 50 : i == 30 ? NAN : 1;
+    xt_task still = task;
+    still.configure_optimizers = hardly;
+    xt_trainer *t = TRAINER(.max_epochs = 1, .log_every_n_steps = 5);
+    xt_trainer_add(t, xt_spike_detection(.window = 5));
+    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 20), .batch = 1);
+    assert_int_equal(xt_fit(t, &still, l, NULL), 0);
+    assert_null(strstr(str_cstr(&said), "spiked"));
+    int64_t reads = xt_trainer_result(t).host_reads;
+    xt_finish();
+    t = TRAINER(.max_epochs = 1, .log_every_n_steps = 5);
+    l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 20), .batch = 1);
+    assert_int_equal(xt_fit(t, &still, l, NULL), 0);
+    assert_true(reads <= xt_trainer_result(t).host_reads + 1); /* watching costs no read a batch */
+    xt_finish();
+    t = TRAINER(.max_epochs = 1, .log_every_n_steps = 5);
+    xt_trainer_add(t, xt_spike_detection(.window = 5));
+    l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 30), .batch = 1);
+    char *text;
+    size_t n;
+    char here[1024];
+    if (!getcwd(here, sizeof here) || chdir(dir) != 0) fail();
+    assert_int_equal(xt_fit(t, &still, l, NULL), 0);
+    assert_int_equal(chdir(here), 0);
+    says("the loss spiked in micro-batch 20 ");
+    assert_null(file_read_all(in_dir("skip_batches.json"), &text, &n));
+    assert_string_equal(text, "[20]\n");
+    base_free(text);
+    assert_null(xt_spike_detection(.window = 5, .warmup = 9));
+    xt_clear_error();
+}
+
+static void device_stats_are_in_the_rows(void **state) {
+    (void)state;
+    xt_trainer *t = xt_trainer_new(.max_epochs = 1, .log_every_n_steps = 2, .runs_dir = dir, .loggers = "csv", .progress_bar = XT_OFF);
+    xt_trainer_add(t, xt_device_stats());
+    assert_int_equal(xt_fit(t, &task, data(8, 2, XT_ON), NULL), 0);
+    char *text;
+    size_t n;
+    snprintf(path, sizeof path, "%s/metrics.csv", xt_trainer_run_dir(t));
+    assert_null(file_read_all(path, &text, &n));
+    static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib", "host/cpu_percent", "host/memory_percent"};
+    for (size_t i = 0; i < BASE_COUNT(names); i++) assert_non_null(strstr(text, names[i]));
+    base_free(text);
+}
+
+/* --- predictions, samples ---------------------------------------------------------------------------------------------------------------------------------- */
+static int64_t predicted;
+static void count(const xt_batch *b, xt_tensor out, void *user) {
+    (void)user;
+    assert_int_equal(xt_dim(out, 0), b->size);
+    predicted += b->size;
+}
+
+static void predictions_are_written_in_order(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_epochs = 1);
+    xt_trainer_add(t, xt_prediction_writer(.path = in_dir("out.npy")));
+    predicted = 0;
+    xt_loader *l = data(7, 3, XT_OFF);
+    for (int i = 0; i < 7; i++) samples[i] = (float)i;
+    assert_int_equal(xt_predict(t, &task, l, count, NULL), 0);
+    assert_int_equal(predicted, 7);
+    char *bytes;
+    size_t n;
+    xt_array a = {0};
+    assert_null(file_read_all(in_dir("out.npy"), &bytes, &n));
+    assert_null(npy_decode(bytes, n, "out.npy", &a));
+    assert_true(a.rank == 2 && a.dims[0] == 7 && a.dims[1] == 1);
+    for (int i = 0; i < 7; i++) assert_true(((const float *)a.data)[i] == (float)i);
+    xt_array_free(&a);
+    base_free(bytes);
+    assert_int_equal(xt_predict(t, &(xt_task){.net = net}, l, NULL, NULL), 1);
+    says("the task has no .predict_step");
+}
+
+static int sampled;
+static void sample(xt_module *m, int64_t step, const char *to, void *user) {
+    (void)user;
+    assert_false(xt_is_training(m));
+    assert_non_null(strstr(to, step == 8 ? "samples/step_0000008" : "samples/step_0000004"));
+    sampled++;
+}
+
+static void samples_come_at_their_interval(void **state) {
+    (void)state;
+    sampled = 0;
+    xt_trainer *t = TRAINER(.max_epochs = 1);
+    xt_trainer_add(t, xt_sample_writer(.sample = sample, .every = "4steps"));
+    assert_int_equal(xt_fit(t, &task, data(16, 2, XT_ON), NULL), 0);
+    assert_int_equal(sampled, 2);
+    assert_null(xt_sample_writer(.every = "4steps"));
+    xt_clear_error();
+}
+
+/* --- hooks, manual optimization, several optimizers --------------------------------------------------------------------------------------------------------- */
+static str order = STR_INIT;
+#define NOTE(letter) str_append(&order, letter)
+static void h_setup(xt_module *m, const char *stage, void *u) { (void)m, (void)u, str_printf(&order, "<%s>", stage); }
+static void h_teardown(xt_module *m, const char *stage, void *u) { (void)m, (void)u, str_printf(&order, "</%s>", stage); }
+static void h_prepare(void *u) { (void)u, NOTE("prepare "); }
+static void h_fit_start(xt_module *m, void *u) { (void)m, (void)u, NOTE("fit "); }
+static void h_fit_end(xt_module *m, void *u) { (void)m, (void)u, NOTE("end"); }
+static void h_epoch(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("epoch "); }
+static void h_epoch_end(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("epoch_end "); }
+static bool h_batch(xt_module *m, const xt_batch *b, void *u) { return (void)m, (void)u, NOTE("batch "), b->index == 2; }
+static void h_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *u) { (void)m, (void)b, (void)u, NOTE(xt_numel(loss) == 1 ? "batch_end " : "?"); }
+static void h_before(xt_module *m, xt_tensor loss, void *u) { (void)m, (void)loss, (void)u, NOTE("backward "); }
+static void h_after(xt_module *m, void *u) { (void)u, NOTE(xt_grad(xt_module_find(m, "w")).slot ? "gradients " : "?"); }
+static void h_step(xt_module *m, void *u) { (void)m, (void)u, NOTE("step "); }
+static void h_val(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("val "); }
+static void h_val_end(xt_module *m, int64_t e, void *u) { (void)m, (void)e, (void)u, NOTE("val_end "); }
+
+static void hooks_run_in_order(void **state) {
+    (void)state;
+    xt_task hooked = task;
+    hooked.validation_step = val_step;
+    hooked.setup = h_setup, hooked.teardown = h_teardown, hooked.prepare_data = h_prepare;
+    hooked.on_fit_start = h_fit_start, hooked.on_fit_end = h_fit_end, hooked.on_train_epoch_start = h_epoch, hooked.on_train_epoch_end = h_epoch_end;
+    hooked.on_train_batch_start = h_batch, hooked.on_train_batch_end = h_batch_end, hooked.on_before_backward = h_before, hooked.on_after_backward = h_after;
+    hooked.on_before_optimizer_step = h_step, hooked.on_validation_epoch_start = h_val, hooked.on_validation_epoch_end = h_val_end;
+    xt_trainer *t = TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2);
+    assert_int_equal(xt_fit(t, &hooked, data(8, 2, XT_ON), data(2, 2, XT_ON)), 0);
+    assert_string_equal(str_cstr(&order), "prepare <fit>fit epoch batch backward gradients batch_end backward gradients step batch_end batch val val_end epoch_end end</fit>");
+    str_free(&order);
+}
+
+static xt_tensor two(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_add(xt_mul(x, xt_param(m, "a.w", "ones", 0, XT_F32, 1)), xt_mul(x, xt_param(m, "b.w", "ones", 0, XT_F32, 1)));
+}
+static xt_optimizer *both[2];
+static int configure_two(xt_module *m, xt_optimizer **out, int max, void *user) {
+    (void)user;
+    assert_true(max >= 2);
+    both[0] = out[0] = xt_sgd(m, .lr = 0.1);
+    both[1] = out[1] = xt_sgd(m, .lr = 0.01);
+    xt_optimizer_group(out[0], "b.*", .frozen = XT_ON);
+    xt_optimizer_group(out[1], "a.*", .frozen = XT_ON);
+    return 2;
+}
+static xt_tensor alternate(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_forward(m, b.x));
+    xt_backward(loss);
+    xt_optimizer_step(both[steps++ % 2]);
+    xt_zero_grad(both[0]);
+    return loss;
+}
+
+static void manual_optimization_steps_by_itself(void **state) {
+    (void)state;
+    xt_task manual = {.net = two, .training_step = alternate, .configure_several = configure_two, .manual_optimization = true};
+    steps = 0;
+    xt_trainer *t = TRAINER(.max_epochs = 1);
+    assert_int_equal(xt_fit(t, &manual, data(8, 2, XT_ON), NULL), 0);
+    assert_int_equal(xt_trainer_global_step(t), 4);
+    float a, b;
+    xt_mark_step();
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "a.w"), &a, sizeof a) && xt_read(xt_module_find(xt_trainer_module(t), "b.w"), &b, sizeof b));
+    assert_true(fabsf(a - 0.8f) < 1e-6f && fabsf(b - 0.98f) < 1e-6f);
+    assert_int_equal(xt_fit(TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2), &manual, data(8, 2, XT_ON), NULL), 1);
+    says("the task optimizes by itself");
+}
+
+/* --- finders --------------------------------------------------------------------------------------------------------------------------------------------------- */
+static void the_steepest_fall_is_suggested(void **state) {
+    (void)state;
+    assert_int_equal(lr_suggestion((double[]){0, 1, 2}, 3, 0, 1), 0);
+    assert_int_equal(lr_suggestion((double[]){0, 1, 2}, 3, 1, 1), -1);
+    assert_int_equal(lr_suggestion((double[]){9, 9, 8, 4, 3, 3}, 6, 0, 0), 2);
+    assert_int_equal(lr_suggestion((double[]){9, 8, NAN, 2, 1.5, 1.4}, 6, 0, 0), 1);
+    assert_int_equal(lr_suggestion((double[]){NAN, NAN, 1}, 3, 0, 0), -1);
+}
+
+static xt_tensor square_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_square(xt_forward(m, b.x)));
+}
+
+static void the_range_test_leaves_nothing_behind(void **state) {
+    (void)state;
+    xt_task bowl = task;
+    bowl.training_step = square_step;
+    xt_loader *l = data(64, 2, XT_ON);
+    double lr = xt_lr_find(&bowl, l, .min_lr = 1e-4, .max_lr = 10, .steps = 60, .plot = in_dir("lr.png"));
+    assert_true(lr > 1e-4 && lr < 1); /* beyond 1 the bowl's steps overshoot */
+    assert_true(file_exists(in_dir("lr.png")));
+    assert_null(xt_error());
+    xt_trainer *t = TRAINER(.max_epochs = 1);
+    assert_int_equal(xt_fit(t, &bowl, l, NULL), 0);
+    assert_int_equal(xt_trainer_global_step(t), 32);
+    assert_true(isnan(xt_lr_find(&(xt_task){.training_step = square_step}, l)));
+    xt_clear_error();
+    assert_true(isnan(xt_lr_find(&bowl, l, .steps = 5)));
+    assert_non_null(strstr(xt_status_message(xt_error()), "too few"));
+    xt_clear_error();
+}
+
+static xt_loader *of_size(int64_t batch, void *user) {
+    (void)user;
+    return data(40, batch, XT_ON);
+}
+
+static void the_largest_batch_is_found(void **state) {
+    (void)state;
+    /* More than 40 samples there are not: the bound that a small memory would be. */
+    assert_int_equal(xt_batch_find(&task, of_size, NULL, .power_only = XT_ON), 32);
+    assert_int_equal(xt_batch_find(&task, of_size, NULL, .margin = 1e-9), 39);
+    assert_int_equal(xt_batch_find(&task, of_size, NULL), 38);
+    assert_int_equal(xt_batch_find(&task, of_size, NULL, .most = 16), 16);
+    assert_int_equal(xt_batch_find(&task, of_size, NULL, .first = 64), 0);
+    assert_non_null(xt_error());
+    xt_clear_error();
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(the_exponential_average_is_validated_and_kept),
+        T(stochastic_weight_averaging_takes_epochs),
+        T(accumulation_follows_its_schedule),
+        T(the_timer_counts_earlier_fits),
+        T(an_error_leaves_a_checkpoint),
+        T(spikes_are_found_on_the_device),
+        T(device_stats_are_in_the_rows),
+        T(predictions_are_written_in_order),
+        T(samples_come_at_their_interval),
+        T(hooks_run_in_order),
+        T(manual_optimization_steps_by_itself),
+        cmocka_unit_test(the_steepest_fall_is_suggested),
+        T(the_range_test_leaves_nothing_behind),
+        T(the_largest_batch_is_found),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
