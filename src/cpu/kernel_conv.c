@@ -7,6 +7,7 @@
 #include "cpu/conv.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
+#include "cpu/kernel_wino.h"
 #include "cpu/layout.h"
 
 typedef enum conv_form { CONV_FORWARD, CONV_DATA, CONV_WEIGHTS } conv_form;
@@ -166,17 +167,40 @@ static bool winograd_wanted(const char *level) {
     return strcmp(v ? v : "on", level) == 0;
 }
 
-/* Where F(4x4,3x3) is taken: a rule on shapes, from measurements (bench/conv_bench), never from a clock, so a program computes the same bits on
- * every run. It wants enough features for its 36 matrix products and images that 4x4 tiles cover well. */
+/* The same problem for kernel_wino.c. */
+static bool wino_of(const conv_desc *d, wino_problem *p) {
+    const dnnl_memory_desc_t *in = &d->md[d->form == CONV_DATA ? DST : SRC], *out = &d->md[d->form == CONV_DATA ? SRC : DST], *w = &d->md[WEI];
+    const int64_t *step = w->format_desc.blocking.strides;
+    bool data = d->form == CONV_DATA;
+    *p = (wino_problem){.form = data ? WINO_DATA : d->form == CONV_FORWARD ? WINO_FORWARD : WINO_WEIGHTS,
+                        .n = in->dims[0],
+                        .in = {in->dims[1], in->dims[2], in->dims[3]},
+                        .out = {out->dims[1], out->dims[2], out->dims[3]},
+                        .y0 = data ? d->pad_l[0] - 2 : -d->pad_l[0],
+                        .x0 = data ? d->pad_l[1] - 2 : -d->pad_l[1],
+                        .out_step = step[data],
+                        .in_step = step[!data],
+                        .tap_step = {step[2], step[3]}};
+    return w->ndims == 4 && w->format_kind == dnnl_blocked;
+}
+
+/* Where F(4x4,3x3) of f32 (oneDNN's) and F(2x2,3x3) of bf16 (kernel_wino.c) are taken: a rule on shapes, from measurements (bench/conv_bench), never from a clock, so a program computes the same bits on
+ * every run. It wants enough features for its matrix products and images that tiles cover well. */
 static bool winograd_is_meant(const conv_desc *d) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *wei = &d->md[WEI], *dst = &d->md[DST];
-    if (src->ndims != 4 || wei->ndims != 4 || src->data_type != dnnl_f32 || winograd_wanted("off")) return false;
+    if (src->ndims != 4 || wei->ndims != 4 || winograd_wanted("off")) return false;
     for (int i = 0; i < 2; i++)
         if (wei->dims[2 + i] != 3 || d->strides[i] != 1 || d->dilates[i] != 0 || d->pad_l[i] > 1 || d->pad_r[i] > 1) return false;
     if (src->dims[1] % 16 || dst->dims[1] % 16) return false;
+    wino_problem p;
+    bool half = src->data_type == dnnl_bf16, even = true;
+    for (int i = 0; i < 2; i++) even = even && d->pad_l[i] == d->pad_l[0] && d->pad_r[i] == d->pad_l[0];
+    if (!half && !even) return false; /* oneDNN 2.6.3 takes gradients of uneven padding, and gets them wrong */
+    if (half && (!wino_of(d, &p) || !cpu_wino_fits(&p))) return false;
     if (winograd_wanted("always")) return true;
-    double tiles = (double)((dst->dims[2] + 3) / 4 * ((dst->dims[3] + 3) / 4)), filled = (double)(dst->dims[2] * dst->dims[3]) / (16 * tiles);
-    return src->dims[1] >= 32 && dst->dims[1] >= 32 && tiles * (double)src->dims[0] >= 64 && filled >= 0.75;
+    int64_t side = half ? 2 : 4, rows = (dst->dims[2] + side - 1) / side, cols = (dst->dims[3] + side - 1) / side;
+    double filled = (double)(dst->dims[2] * dst->dims[3]) / (double)(side * side * rows * cols);
+    return src->dims[1] >= 32 && dst->dims[1] >= 32 && rows * cols * src->dims[0] >= 64 && filled >= 0.75;
 }
 
 /* --- primitives ---------------------------------------------------------------------------------------------------------------------- */
@@ -238,7 +262,7 @@ static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops
     xt_status s = NULL;
     dnnl_alg_kind_t algorithm = layout == LAYOUT_WINOGRAD ? dnnl_convolution_winograd : dnnl_convolution_direct;
     *out = (candidate){0};
-    if (layout == LAYOUT_WINOGRAD && !winograd_is_meant(d)) return NULL;
+    if (layout == LAYOUT_WINOGRAD && (d->md[SRC].data_type != dnnl_f32 || !winograd_is_meant(d))) return NULL;
     for (int i = 0; i < 3; i++) {
         md[i] = d->md[i];
         lay_out(&md[i], i, layout);
@@ -390,6 +414,13 @@ CPU_LOWER(convolution) {
     for (int i = 0; i < 2 && ok; i++)
         if (lie_blocked(&d.md[d.input[i]], d.input[i], layout_feature(b, in[i]))) in_blocked |= 1u << i;
     bool out_blocked = ok && lie_blocked(&d.md[d.output], d.output, layout_feature(b, &op->out[0]));
+    wino_problem problem;
+    bool both = ok && (d.form == CONV_WEIGHTS ? in_blocked == 3 : in_blocked == 1 && out_blocked);
+    if (both && !s->flip && d.md[SRC].data_type == dnnl_bf16 && winograd_is_meant(&d) && wino_of(&d, &problem)) {
+        conv_free(s);
+        *out_done = true;
+        return cpu_build_wino(b, &problem, op, in);
+    }
     xt_status st = ok ? choose(&d, cpu_op_flops(op), threads, &best) : NULL;
     ok = ok && !st && best.ok;
     if (ok) st = finish(s, &d, &best, threads, &scratch, &ok);

@@ -1,0 +1,252 @@
+/* wino.h for AVX-512 with bf16 products. */
+#include "cpu/wino.h"
+
+#include "cpu/simd.h"
+
+#if defined(__x86_64__)
+#if defined(__clang__)
+#pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma"))), apply_to = function)
+#else
+#pragma GCC optimize("O3,no-trapping-math,no-math-errno")
+#pragma GCC target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx2,fma")
+#endif
+#include <immintrin.h>
+
+#define LANES 16
+#define ALWAYS static inline __attribute__((always_inline))
+
+ALWAYS __m512 load(const uint16_t *p) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16));
+}
+ALWAYS __m256i narrow(__m512 v) {
+    return (__m256i)_mm512_cvtneps_pbh(v);
+}
+ALWAYS void store(uint16_t *p, __m512 v) {
+    _mm256_storeu_si256((__m256i *)(void *)p, narrow(v));
+}
+/* Two values side by side in each lane: what one step of a product reads. */
+ALWAYS __m512i pair(__m512 first, __m512 second) {
+    return _mm512_or_si512(_mm512_cvtepu16_epi32(narrow(first)), _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(second)), 16));
+}
+
+typedef struct place { /* of a tile */
+    int64_t image, y, x;
+} place;
+ALWAYS place place_of(const wino_tiles *t, const wino_image *i, int64_t tile) {
+    int64_t per = t->rows * t->cols, rest = tile % per;
+    return (place){tile / per, rest / t->cols * 2 + i->y0, rest % t->cols * 2 + i->x0};
+}
+
+/* size x size pixels of one feature block from (y, x); what lies outside is zero. */
+ALWAYS void read_pixels(const wino_image *i, const uint16_t *plane, int64_t y, int64_t x, int size, __m512 d[4][4]) {
+    bool whole = y >= 0 && x >= 0 && y + size <= i->h && x + size <= i->w;
+    for (int r = 0; r < size; r++)
+        for (int c = 0; c < size; c++) {
+            bool there = whole || (y + r >= 0 && y + r < i->h && x + c >= 0 && x + c < i->w);
+            d[r][c] = there ? load(plane + ((y + r) * i->w + x + c) * LANES) : _mm512_setzero_ps();
+        }
+}
+
+ALWAYS void input_points(__m512 d[4][4]) {
+    for (int c = 0; c < 4; c++) {
+        __m512 a = _mm512_sub_ps(d[0][c], d[2][c]), b = _mm512_add_ps(d[1][c], d[2][c]), e = _mm512_sub_ps(d[2][c], d[1][c]), f = _mm512_sub_ps(d[1][c], d[3][c]);
+        d[0][c] = a, d[1][c] = b, d[2][c] = e, d[3][c] = f;
+    }
+    for (int r = 0; r < 4; r++) {
+        __m512 a = _mm512_sub_ps(d[r][0], d[r][2]), b = _mm512_add_ps(d[r][1], d[r][2]), e = _mm512_sub_ps(d[r][2], d[r][1]), f = _mm512_sub_ps(d[r][1], d[r][3]);
+        d[r][0] = a, d[r][1] = b, d[r][2] = e, d[r][3] = f;
+    }
+}
+ALWAYS void gradient_points(__m512 d[4][4]) {
+    for (int c = 0; c < 2; c++) {
+        __m512 a = d[0][c], b = d[1][c];
+        d[1][c] = _mm512_add_ps(a, b), d[2][c] = _mm512_sub_ps(a, b), d[3][c] = _mm512_sub_ps(_mm512_setzero_ps(), b);
+    }
+    for (int r = 0; r < 4; r++) {
+        __m512 a = d[r][0], b = d[r][1];
+        d[r][1] = _mm512_add_ps(a, b), d[r][2] = _mm512_sub_ps(a, b), d[r][3] = _mm512_sub_ps(_mm512_setzero_ps(), b);
+    }
+}
+
+/* The points of one tile and feature block; of no tile: zeros. */
+ALWAYS void points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t tile, int64_t block, bool gradient, __m512 d[4][4]) {
+    if (tile >= t->n * t->rows * t->cols) {
+        for (int p = 0; p < WINO_POINTS; p++) d[p / 4][p % 4] = _mm512_setzero_ps();
+        return;
+    }
+    place at = place_of(t, i, tile);
+    const uint16_t *plane = src + (at.image * (i->c / LANES) + block) * i->h * i->w * LANES;
+    read_pixels(i, plane, at.y, at.x, gradient ? 2 : 4, d);
+    if (gradient)
+        gradient_points(d);
+    else
+        input_points(d);
+}
+
+ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool gradient, int64_t point_step, uint16_t *out) {
+    for (int64_t tile = from; tile < to; tile += 2)
+        for (int64_t block = 0; block < i->c / LANES; block++) {
+            __m512 d[4][4], e[4][4];
+            points(t, i, src, tile, block, gradient, d);
+            points(t, i, src, tile + 1, block, gradient, e);
+            uint16_t *o = out + ((tile - from) / 2 * i->c + block * LANES) * 2;
+            for (int p = 0; p < WINO_POINTS; p++) _mm512_storeu_si512(o + p * point_step, pair(d[p / 4][p % 4], e[p / 4][p % 4]));
+        }
+}
+
+static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool paired, int64_t point_step, uint16_t *out) {
+    if (paired) {
+        paired_points(t, i, src, from, to, false, point_step, out);
+        return;
+    }
+    for (int64_t tile = from; tile < to; tile++)
+        for (int64_t block = 0; block < i->c / LANES; block++) {
+            __m512 d[4][4];
+            points(t, i, src, tile, block, false, d);
+            uint16_t *o = out + (tile - from) * i->c + block * LANES;
+            for (int p = 0; p < WINO_POINTS; p++) store(o + p * point_step, d[p / 4][p % 4]);
+        }
+}
+
+static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, int64_t point_step, uint16_t *out) {
+    paired_points(t, i, src, from, to, true, point_step, out);
+}
+
+static void output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst) {
+    for (int64_t tile = from; tile < to; tile++) {
+        place at = place_of(t, i, tile);
+        for (int64_t block = 0; block < WINO_COLUMNS / LANES; block++) {
+            const float *z = m + (tile - from) * WINO_COLUMNS + block * LANES;
+            uint16_t *plane = dst + (at.image * (i->c / LANES) + feature / LANES + block) * i->h * i->w * LANES;
+            __m512 s[2][4];
+            for (int c = 0; c < 4; c++) {
+                __m512 r0 = _mm512_loadu_ps(z + c * point_step), r1 = _mm512_loadu_ps(z + (4 + c) * point_step);
+                __m512 r2 = _mm512_loadu_ps(z + (8 + c) * point_step), r3 = _mm512_loadu_ps(z + (12 + c) * point_step);
+                s[0][c] = _mm512_add_ps(_mm512_add_ps(r0, r1), r2);
+                s[1][c] = _mm512_sub_ps(_mm512_sub_ps(r1, r2), r3);
+            }
+            for (int r = 0; r < 2; r++) {
+                if (at.y + r >= i->h) break;
+                uint16_t *o = plane + ((at.y + r) * i->w + at.x) * LANES;
+                store(o, _mm512_add_ps(_mm512_add_ps(s[r][0], s[r][1]), s[r][2]));
+                if (at.x + 1 < i->w) store(o + LANES, _mm512_sub_ps(_mm512_sub_ps(s[r][1], s[r][2]), s[r][3]));
+            }
+        }
+    }
+}
+
+ALWAYS void kernel_points(const float g[9][LANES], __m512 u[4][4]) {
+    __m512 half = _mm512_set1_ps(0.5f), s[4][3];
+    for (int c = 0; c < 3; c++) {
+        __m512 a = _mm512_loadu_ps(g[c]), b = _mm512_loadu_ps(g[3 + c]), e = _mm512_loadu_ps(g[6 + c]), sum = _mm512_add_ps(a, e);
+        s[0][c] = a;
+        s[1][c] = _mm512_mul_ps(half, _mm512_add_ps(sum, b));
+        s[2][c] = _mm512_mul_ps(half, _mm512_sub_ps(sum, b));
+        s[3][c] = e;
+    }
+    for (int r = 0; r < 4; r++) {
+        __m512 sum = _mm512_add_ps(s[r][0], s[r][2]);
+        u[r][0] = s[r][0];
+        u[r][1] = _mm512_mul_ps(half, _mm512_add_ps(sum, s[r][1]));
+        u[r][2] = _mm512_mul_ps(half, _mm512_sub_ps(sum, s[r][1]));
+        u[r][3] = s[r][2];
+    }
+}
+
+static float widen_one(uint16_t h) {
+    uint32_t u = (uint32_t)h << 16;
+    float f;
+    memcpy(&f, &u, sizeof f);
+    return f;
+}
+
+static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step, uint16_t *out) {
+    for (int64_t i = 0; i < LANES; i += 2)
+        for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
+            float g[2][9][LANES];
+            __m512 u[2][4][4];
+            for (int k = 0; k < 2; k++) {
+                for (int64_t lane = 0; lane < LANES; lane++) {
+                    const uint16_t *from = w + (o + lane) * out_step + (i + k) * in_step;
+                    for (int tap = 0; tap < 9; tap++) g[k][turned ? 8 - tap : tap][lane] = widen_one(from[tap]);
+                }
+                kernel_points(g[k], u[k]);
+            }
+            for (int p = 0; p < WINO_POINTS; p++)
+                _mm512_storeu_si512(out + p * point_step + (i / 2 * WINO_COLUMNS + o) * 2, pair(u[0][p / 4][p % 4], u[1][p / 4][p % 4]));
+        }
+}
+
+static void kernel_gradient(const float *m, int64_t point_step, int64_t out_step, uint16_t *dw) {
+    __m512 half = _mm512_set1_ps(0.5f);
+    for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
+        __m512 s[3][4], d[9];
+        uint16_t taps[9][LANES];
+        for (int c = 0; c < 4; c++) {
+            const float *z = m + o + c * point_step;
+            __m512 r1 = _mm512_loadu_ps(z + 4 * point_step), r2 = _mm512_loadu_ps(z + 8 * point_step);
+            __m512 sum = _mm512_mul_ps(half, _mm512_add_ps(r1, r2));
+            s[0][c] = _mm512_add_ps(_mm512_loadu_ps(z), sum);
+            s[1][c] = _mm512_mul_ps(half, _mm512_sub_ps(r1, r2));
+            s[2][c] = _mm512_add_ps(_mm512_loadu_ps(z + 12 * point_step), sum);
+        }
+        for (int r = 0; r < 3; r++) {
+            __m512 sum = _mm512_mul_ps(half, _mm512_add_ps(s[r][1], s[r][2]));
+            d[3 * r] = _mm512_add_ps(s[r][0], sum);
+            d[3 * r + 1] = _mm512_mul_ps(half, _mm512_sub_ps(s[r][1], s[r][2]));
+            d[3 * r + 2] = _mm512_add_ps(s[r][3], sum);
+        }
+        for (int tap = 0; tap < 9; tap++) store(taps[tap], d[tap]);
+        for (int64_t lane = 0; lane < LANES; lane++)
+            for (int tap = 0; tap < 9; tap++) dw[(o + lane) * out_step + tap] = taps[tap][lane];
+    }
+}
+
+/* ROWS x 64 sums stay in registers. */
+#define VECTORS (WINO_COLUMNS / LANES)
+#define PRODUCT(ROWS)                                                                                                                                \
+    static void product_##ROWS(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c, int64_t c_row, int64_t k,     \
+                               bool add) {                                                                                                            \
+        __m512 s[ROWS][VECTORS];                                                                                                                      \
+        for (int r = 0; r < ROWS; r++)                                                                                                                \
+            for (int v = 0; v < VECTORS; v++) s[r][v] = add ? _mm512_loadu_ps(c + r * c_row + v * LANES) : _mm512_setzero_ps();                       \
+        for (int64_t i = 0; i < k; i++, a += a_k, b += b_k) {                                                                                         \
+            __m512i bv[VECTORS];                                                                                                                      \
+            for (int v = 0; v < VECTORS; v++) bv[v] = _mm512_loadu_si512(b + v * 2 * LANES);                                                          \
+            for (int r = 0; r < ROWS; r++) {                                                                                                          \
+                int32_t two;                                                                                                                          \
+                memcpy(&two, a + r * a_row, sizeof two);                                                                                              \
+                __m512i av = _mm512_set1_epi32(two);                                                                                                  \
+                for (int v = 0; v < VECTORS; v++) s[r][v] = _mm512_dpbf16_ps(s[r][v], (__m512bh)av, (__m512bh)bv[v]);                                 \
+            }                                                                                                                                         \
+        }                                                                                                                                             \
+        for (int r = 0; r < ROWS; r++)                                                                                                                \
+            for (int v = 0; v < VECTORS; v++) _mm512_storeu_ps(c + r * c_row + v * LANES, s[r][v]);                                                   \
+    }
+PRODUCT(6)
+PRODUCT(4)
+PRODUCT(2)
+PRODUCT(1)
+
+static void product(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c, int64_t c_row, int64_t rows, int64_t k, bool add) {
+    while (rows > 0) {
+        int n = rows >= 6 ? 6 : rows >= 4 ? 4 : rows >= 2 ? 2 : 1;
+        (n == 6 ? product_6 : n == 4 ? product_4 : n == 2 ? product_2 : product_1)(a, a_row, a_k, b, b_k, c, c_row, k, add);
+        a += n * a_row;
+        c += n * c_row;
+        rows -= n;
+    }
+}
+
+static const wino_ops ops = {input, gradient, output, kernel, kernel_gradient, product};
+#if defined(__clang__)
+#pragma clang attribute pop
+#endif
+#endif
+
+const wino_ops *wino_get(void) {
+#if defined(__x86_64__)
+    if (simd_level() == 2 && __builtin_cpu_supports("avx512bf16")) return &ops;
+#endif
+    return NULL;
+}
