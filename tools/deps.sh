@@ -2,12 +2,12 @@
 # Shows which of the packages xtrain builds with are missing, and how large they are, and installs them. Nothing is missing: nothing is asked, and no
 # root is needed. YES=1 (or CI) answers the question; a system without Debian's packages gets the list and goes on.
 set -eu
-packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev libzstd-dev libdw-dev"
+packages="gcc libc6-dev meson ninja-build pkg-config libdnnl-dev libcmocka-dev libcjson-dev libpng-dev zlib1g-dev libzstd-dev libdw-dev libopenblas0-openmp"
 
 if ! command -v dpkg-query >/dev/null 2>&1; then
     cat <<TEXT
 This is no Debian system, so nothing is installed. xtrain needs gcc (or clang), meson, ninja, pkg-config and the development files of
-oneDNN 2.6 or later (libdnnl), cmocka, cJSON, libpng, zlib, zstd, elfutils (libdw).
+oneDNN 2.6 or later (libdnnl), cmocka, cJSON, libpng, zlib, zstd, elfutils (libdw), and OpenBLAS (opened when a program needs it).
 On Debian they are: $packages
 TEXT
     exit 0

@@ -179,6 +179,14 @@ CPU_LOWER(dynamic_update_slice);
 CPU_LOWER(gather);
 CPU_LOWER(scatter);
 CPU_LOWER(collective);
+CPU_LOWER(rows);
+CPU_LOWER(iota);
+CPU_LOWER(window);
+CPU_LOWER(rng);
+CPU_LOWER(rng_bit_generator);
 CPU_LOWER(scan);
+CPU_LOWER(gemm);
+CPU_LOWER(cholesky);
+CPU_LOWER(triangular_solve);
 
 #endif

@@ -187,6 +187,7 @@ static xt_status moves_run(const cpu_call *c) {
     return NULL;
 }
 static const cpu_kernel transpose_kernel = {"transpose", moves_run, NULL, true};
+static const cpu_kernel window_kernel = {"window", moves_run, NULL, true};
 static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true};
 static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL, true};
 
@@ -206,6 +207,16 @@ CPU_LOWER(transpose) {
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &transpose_kernel, .op = op, .n_in = 1, .in = &base, .n_out = 1, .state = m};
     return cpu_build_thunk(b, &d);
+}
+
+/* Broadcasts, slices and reversals of elements that no loop reads as they are (16 bytes). */
+CPU_LOWER(window) {
+    view dst, dense, src;
+    if (!view_dense(op->out[0].type, &dst) || !view_dense(op->in[0]->type, &dense) || !view_through(op, &dense, &src)) return NULL;
+    moves *m = moves_new(1);
+    if (!m) return status_oom(sizeof *m, "a plan");
+    m->n = cpu_move_make(&dst, &src, op->out[0].type->dtype, &m->m[0]);
+    return take(b, op, &window_kernel, m, 0, out_done);
 }
 
 CPU_LOWER(pad) {

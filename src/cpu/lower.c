@@ -3,8 +3,8 @@
 #include "cpu/cpu_int.h"
 
 const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS] = {
-    [OP_dot_general] = {cpu_lower_dot_general},
-    [OP_dot] = {cpu_lower_dot_general},
+    [OP_dot_general] = {cpu_lower_dot_general, cpu_lower_gemm},
+    [OP_dot] = {cpu_lower_dot_general, cpu_lower_gemm},
     [OP_convolution] = {cpu_lower_convolution},
     [OP_reduce] = {cpu_lower_reduce},
     [OP_reduce_window] = {cpu_lower_scan, cpu_lower_reduce_window},
@@ -18,6 +18,15 @@ const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS] = {
     [OP_dynamic_update_slice] = {cpu_lower_dynamic_update_slice},
     [OP_gather] = {cpu_lower_gather},
     [OP_scatter] = {cpu_lower_scatter},
+    [OP_iota] = {cpu_lower_iota},
+    [OP_broadcast] = {cpu_lower_window},
+    [OP_broadcast_in_dim] = {cpu_lower_window},
+    [OP_slice] = {cpu_lower_window},
+    [OP_reverse] = {cpu_lower_window},
+    [OP_rng] = {cpu_lower_rng},
+    [OP_rng_bit_generator] = {cpu_lower_rng_bit_generator},
+    [OP_cholesky] = {cpu_lower_cholesky},
+    [OP_triangular_solve] = {cpu_lower_triangular_solve},
     [OP_all_reduce] = {cpu_lower_collective},
     [OP_all_gather] = {cpu_lower_collective},
     [OP_all_to_all] = {cpu_lower_collective},

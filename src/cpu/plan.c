@@ -46,8 +46,9 @@ bool build_is_alias(const ir_op *op) {
     case OP_reshape:
     case OP_sdy_sharding_constraint: return op->out[0].type->count >= 0;
     case OP_optimization_barrier: return true;
-    case OP_bitcast_convert:
-        return xt_dtype_size(op->in[0]->type->dtype) == xt_dtype_size(op->out[0].type->dtype) && op->out[0].type->rank == op->in[0]->type->rank;
+    case OP_bitcast_convert: /* the bytes of elements lie side by side whatever they are read as; i4 and the like take a byte each */
+        return op->out[0].type->count >= 0 && ir_type_bytes(op->in[0]->type) == ir_type_bytes(op->out[0].type) &&
+               ir_dtype_bits(op->in[0]->type->dtype) >= 8 && ir_dtype_bits(op->out[0].type->dtype) >= 8;
     case OP_pad: return all_zero(op, IR_A_edge_padding_low) && all_zero(op, IR_A_edge_padding_high) && all_zero(op, IR_A_interior_padding);
     case OP_get_tuple_element: return op->in[0]->def && op->in[0]->def->code == OP_tuple;
     default: return false;
@@ -81,8 +82,9 @@ static bool is_lazy(const ir_op *op) {
 const void *cpu_build_splat(cpu_builder *b, const ir_value *v) {
     while (v->def && (build_is_alias(v->def) || is_window(v->def))) {
         value_info *i = build_info(b, v);
-        if (!i || i->state != VALUE_LAZY) return NULL;
-        v = build_is_alias(v->def) ? build_alias_of(v) : v->def->in[0];
+        const ir_value *of = build_is_alias(v->def) ? build_alias_of(v) : v->def->in[0];
+        if (!i || i->state != VALUE_LAZY || xt_dtype_size(of->type->dtype) != xt_dtype_size(v->type->dtype)) return NULL;
+        v = of;
     }
     if (!v->def || v->def->code != OP_constant) return NULL;
     const ir_literal *l = ir_get_literal(v->def);
@@ -312,6 +314,7 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     if (layout_is_window(b, op)) return blocked_window(b, op);
     bool done = false;
     for (int i = 0; i < CPU_LOWER_WAYS && cpu_lower[op->code][i] && b->kernels_on && !done; i++) XT_TRY(cpu_lower[op->code][i](b, op, &done));
+    if (!done && b->kernels_on) XT_TRY(cpu_lower_rows(b, op, &done)); /* elementwise ops of other types */
     return done ? NULL : cpu_lower_interp(b, op, &done);
 }
 
