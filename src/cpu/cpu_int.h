@@ -180,6 +180,7 @@ CPU_LOWER(gather);
 CPU_LOWER(scatter);
 CPU_LOWER(collective);
 CPU_LOWER(rows);
+CPU_LOWER(fft);
 CPU_LOWER(iota);
 CPU_LOWER(window);
 CPU_LOWER(rng);

@@ -23,6 +23,7 @@ const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS] = {
     [OP_broadcast_in_dim] = {cpu_lower_window},
     [OP_slice] = {cpu_lower_window},
     [OP_reverse] = {cpu_lower_window},
+    [OP_fft] = {cpu_lower_fft},
     [OP_rng] = {cpu_lower_rng},
     [OP_rng_bit_generator] = {cpu_lower_rng_bit_generator},
     [OP_cholesky] = {cpu_lower_cholesky},

@@ -1,50 +1,5 @@
-/* Ops off the models' paths, one generated row per op, element type and shape: interpreter against compiler, the same bits on one thread and on two,
- * and a kernel of their own: none of them may fall to the interpreter's code. */
-#include "cpu/cpu_int.h"
-#include "cpu_differential.h"
-
-/* Runs on `threads` threads and gives the results, packed; *out_bytes of them. */
-static char *bits_on(const char *name, const char *text, int threads, size_t *out_bytes) {
-    cpu_exec *e = NULL;
-    cpu_device *d = NULL;
-    array in[8] = {0}, out[8] = {0};
-    int from[8];
-    heap h = {0};
-    cpu_alloc a = {&h, heap_alloc, heap_free};
-    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = threads}, &e), name);
-    expect_ok(cpu_device_new(threads, NULL, &d), name);
-    for (size_t t = 0; t < e->plan.n_thunks; t++)
-        if (!strcmp(e->plan.thunks[t].kernel->name, "interpreter")) fail_msg("%s: stablehlo.%s runs on the interpreter's code", name, ir_op_infos[e->plan.thunks[t].op->code].name);
-    size_t n_in = cpu_exec_inputs(e), n_out = cpu_exec_outputs(e), bytes = 0;
-    for (size_t i = 0; i < n_in; i++) {
-        expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), name);
-        fill_random(&in[i], 100 + i);
-    }
-    expect_ok(cpu_run(e, d, &a, in, NULL, out, from), name);
-    for (size_t j = 0; j < n_out; j++) bytes += ir_type_bytes(out[j].type);
-    char *all = base_malloc(bytes + 1), *p = all;
-    assert_non_null(all);
-    for (size_t j = 0; j < n_out; j++) {
-        memcpy(p, out[j].data, ir_type_bytes(out[j].type));
-        p += ir_type_bytes(out[j].type);
-        heap_free(&h, out[j].data, ir_type_bytes(out[j].type));
-    }
-    for (size_t i = 0; i < n_in; i++) array_free(&in[i]);
-    cpu_device_free(d);
-    cpu_exec_free(e);
-    *out_bytes = bytes;
-    return all;
-}
-
-static void check(const char *name, const char *text, double tol) {
-    size_t n, m;
-    char *one = bits_on(name, text, 1, &n), *two = bits_on(name, text, 2, &m);
-    assert_int_equal(n, m);
-    if (memcmp(one, two, n) != 0) fail_msg("%s: other bits on two threads than on one", name);
-    base_free(one);
-    base_free(two);
-    differ(name, text, tol, 2, false);
-}
+/* Gathers, scatters and running folds: one generated row per op, element type and shape. */
+#include "cpu_check.h"
 
 /* Sums of few elements, or integers. */
 static double tolerance(const char *t) {
@@ -216,78 +171,8 @@ static void doubling_steps_become_a_scan(void **state) {
     str_free(&text);
 }
 
-/* --- products and factorisations --------------------------------------------------------------------------------------------------------------- */
-static void products_agree(void **state) {
-    (void)state;
-    static const char *const types[] = {"f64", "complex<f32>", "complex<f64>", "f16", "i32", "i8", "ui64", "i64", "f8E4M3FN"};
-    static const struct {
-        const char *lhs, *rhs, *out, *dims;
-    } rows[] = {
-        {"5x7", "7x6", "5x6", "contracting_dims = [1] x [0]"},
-        {"7x5", "6x7", "5x6", "contracting_dims = [0] x [1]"},
-        {"40x70", "70x33", "40x33", "contracting_dims = [1] x [0]"},
-        {"2x3x5x7", "2x3x7x4", "2x3x5x4", "batching_dims = [0, 1] x [0, 1], contracting_dims = [3] x [2]"},
-        {"5x3x7", "4x7x3", "3x5x4", "batching_dims = [1] x [2], contracting_dims = [2] x [1]"},
-        {"3x4x5", "5x3x4", "5x5", "contracting_dims = [0, 1] x [1, 2]"},
-        {"7", "7", "", "contracting_dims = [0] x [0]"},
-        {"3", "4", "3x4", "contracting_dims = [] x []"},
-        {"3x0", "0x4", "3x4", "contracting_dims = [1] x [0]"},
-    };
-    for (size_t t = 0; t < BASE_COUNT(types); t++)
-        for (size_t r = 0; r < BASE_COUNT(rows); r++) {
-            char text[1024], name[128];
-            const char *out = !strcmp(types[t], "f8E4M3FN") ? "f32" : types[t];
-            snprintf(name, sizeof name, "product of %s: %s, %s", types[t], rows[r].lhs, rows[r].rhs);
-            snprintf(text, sizeof text,
-                     "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, "
-                     "tensor<%sx%s>) -> tensor<%s%s%s>\nreturn %%r : tensor<%s%s%s>\n}\n",
-                     rows[r].lhs, types[t], rows[r].rhs, types[t], rows[r].out, *rows[r].out ? "x" : "", out, rows[r].dims, rows[r].lhs, types[t],
-                     rows[r].rhs, types[t], rows[r].out, *rows[r].out ? "x" : "", out, rows[r].out, *rows[r].out ? "x" : "", out);
-            check(name, text, !strcmp(types[t], "f16") ? 4e-3 : strchr("fc", *types[t]) ? 2e-5 : 0);
-        }
-}
-
-/* a a^T + n, which is positive definite, its factor, and systems of it. */
-static void factors_agree(void **state) {
-    (void)state;
-    static const char *const types[] = {"f32", "f64", "complex<f32>", "complex<f64>"};
-    static const char *const kinds[] = {"NO_TRANSPOSE", "TRANSPOSE", "ADJOINT"};
-    for (size_t t = 0; t < BASE_COUNT(types); t++)
-        for (int lower = 0; lower < 2; lower++) {
-            char text[2048], name[128], matrix[64];
-            snprintf(matrix, sizeof matrix, "2x9x9x%s", types[t]);
-            snprintf(name, sizeof name, "cholesky of %s, lower %d", types[t], lower);
-            snprintf(text, sizeof text,
-                     "func.func @main(%%x: tensor<%s>) -> tensor<%s> {\n%%c = stablehlo.constant dense<%s> : tensor<9x9x%s>\n"
-                     "%%i = stablehlo.iota dim = 0 : tensor<9x9xi32>\n%%j = stablehlo.iota dim = 1 : tensor<9x9xi32>\n"
-                     "%%e = stablehlo.compare EQ, %%i, %%j : (tensor<9x9xi32>, tensor<9x9xi32>) -> tensor<9x9xi1>\n%%f = stablehlo.convert %%e : (tensor<9x9xi1>) "
-                     "-> tensor<9x9x%s>\n%%g = stablehlo.multiply %%f, %%c : tensor<9x9x%s>\n"
-                     "%%h = stablehlo.broadcast_in_dim %%g, dims = [1, 2] : (tensor<9x9x%s>) -> tensor<%s>\n"
-                     "%%p = stablehlo.dot_general %%x, %%x, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (tensor<%s>, tensor<%s>) -> tensor<%s>\n"
-                     "%%a = stablehlo.add %%p, %%h : tensor<%s>\n%%r = stablehlo.cholesky %%a, lower = %s : tensor<%s>\nreturn %%r : tensor<%s>\n}\n",
-                     matrix, matrix, *types[t] == 'c' ? "(20.0, 0.0)" : "20.0", types[t], types[t], types[t], types[t], matrix, matrix, matrix, matrix, matrix,
-                     lower ? "true" : "false", matrix, matrix);
-            check(name, text, 1e-4);
-            for (int left = 0; left < 2; left++)
-                for (int unit = 0; unit < 2; unit++)
-                    for (int k = 0; k < 3; k++) {
-                        snprintf(name, sizeof name, "system of %s, lower %d, left %d, unit %d, %s", types[t], lower, left, unit, kinds[k]);
-                        const char *rhs = left ? "2x6x4" : "2x4x6";
-                        snprintf(text, sizeof text,
-                                 "func.func @main(%%x: tensor<2x6x6x%s>, %%b: tensor<%sx%s>) -> tensor<%sx%s> {\n"
-                                 "%%c = stablehlo.constant dense<%s> : tensor<2x6x6x%s>\n%%a = stablehlo.add %%x, %%c : tensor<2x6x6x%s>\n"
-                                 "%%r = \"stablehlo.triangular_solve\"(%%a, %%b) <{left_side = %s, lower = %s, transpose_a = #stablehlo<transpose %s>, "
-                                 "unit_diagonal = %s}> : (tensor<2x6x6x%s>, tensor<%sx%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
-                                 types[t], rhs, types[t], rhs, types[t], *types[t] == 'c' ? "(4.0, 1.0)" : "4.0", types[t], types[t], left ? "true" : "false",
-                                 lower ? "true" : "false", kinds[k], unit ? "true" : "false", types[t], rhs, types[t], rhs, types[t], rhs, types[t]);
-                        check(name, text, unit ? 0.05 : 2e-3); /* unit: values grow by 6 at each of 6 steps */
-                    }
-        }
-}
-
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(scatters_agree), cmocka_unit_test(gathers_agree), cmocka_unit_test(counted_indices_become_batches),
-                                       cmocka_unit_test(scans_agree), cmocka_unit_test(doubling_steps_become_a_scan), cmocka_unit_test(products_agree),
-                                       cmocka_unit_test(factors_agree)};
+                                       cmocka_unit_test(scans_agree), cmocka_unit_test(doubling_steps_become_a_scan)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
