@@ -86,6 +86,8 @@ xt_status infer_region(const ir_op *op, int c, size_t r, size_t n_args, const ir
 xt_status infer_reducer(const ir_op *op, int c, size_t r, size_t n, size_t first, xt_dtype *out_types);
 bool infer_promotable(xt_dtype from, xt_dtype to);
 
+xt_status infer_pairs(const ir_op *op); /* source_target_pairs: constraints 1 to 4 of the ops that have them */
+
 /* Shared by convolution and dynamic_conv, gather and dynamic_gather. `pad`, `sizes` NULL: known only when running. */
 xt_status infer_conv(const ir_op *op, bool dynamic, const ir_type **out);
 

@@ -44,7 +44,7 @@ static xt_status check_groups(const ir_op *op, int c_unique, int c_range, int c_
     return NULL;
 }
 
-static xt_status check_pairs(const ir_op *op) {
+xt_status infer_pairs(const ir_op *op) {
     const ir_attr *a = ir_attr_find(op, IR_A_source_target_pairs);
     if (!a) return infer_fail(op, 0, "attribute 'source_target_pairs' is missing");
     if (a->n && a->rank2 != 2) return infer_fail(op, 1, "source_target_pairs must be pairs");
@@ -149,7 +149,7 @@ RULE(collective_broadcast) {
 
 RULE(collective_permute) {
     XT_TRY(some_tensors(op));
-    XT_TRY(check_pairs(op));
+    XT_TRY(infer_pairs(op));
     return as_operands(op, op->n_in, out, n_out);
 }
 
@@ -161,11 +161,11 @@ RULE(reduce_scatter) {
     XT_TRY(infer_int(op, IR_A_scatter_dimension, &axis));
     XT_TRY(infer_axis(op, 2, IR_A_scatter_dimension, axis, x->rank));
     XT_TRY(check_groups(op, 3, 5, 6, &listed));
+    if (listed && x->dims[axis] != IR_DYNAMIC && x->dims[axis] % listed)
+        return infer_fail(op, 1, "dim %lld is %lld, which groups of %lld do not divide", (long long)axis, (long long)x->dims[axis], (long long)listed);
     XT_TRY(reduced(op, 7, 1, &reduced_type, n_out));
     XT_TRY(group_size(op, 8, 0, axis, listed, false, &size));
     memcpy(dims, x->dims, x->rank * sizeof *dims);
-    if (dims[axis] != IR_DYNAMIC && dims[axis] % size)
-        return infer_fail(op, 1, "dim %lld is %lld, which groups of %lld do not divide", (long long)axis, (long long)dims[axis], (long long)size);
     if (dims[axis] != IR_DYNAMIC) dims[axis] /= size;
     return infer_one_tensor(op, reduced_type->dtype, x->rank, dims, out, n_out);
 }
@@ -202,13 +202,17 @@ RULE(device_id) {
     return infer_one_tensor(op, XT_U32, 0, NULL, out, n_out);
 }
 
-/* The body is one collective and its return; what it returns is promised. */
+static bool may_be_async(ir_opcode code) {
+    return ir_op_infos[code].cls == IR_CLASS_COLLECTIVE || code == OP_slice || code == OP_dynamic_slice || code == OP_dynamic_update_slice;
+}
+
+/* The body is one collective or slice and its return; what it returns is promised. */
 RULE(async_start) {
     const ir_op *ret;
     XT_TRY(infer_region(op, 1, 0, op->n_in, &ret));
     const ir_op *body = op->regions[0].block->first;
     if (body == ret || body->next != ret) return infer_fail(op, 1, "the body must be one operation and a return");
-    if (ir_op_infos[body->code].cls != IR_CLASS_COLLECTIVE) return infer_fail(op, 2, "the body's %s is no collective", ir_op_infos[body->code].name);
+    if (!may_be_async(body->code)) return infer_fail(op, 2, "the body's %s is no collective and no slice", ir_op_infos[body->code].name);
     if (body->n_in != op->n_in) return infer_fail(op, 3, "the body's operation must take the arguments of async_start");
     const ir_type *small[16] = {0}, **types = ret->n_in <= 16 ? small : base_calloc(ret->n_in, sizeof *types);
     if (!types) return status_oom(ret->n_in * sizeof *types, "future types");

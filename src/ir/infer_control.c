@@ -200,11 +200,11 @@ RULE(create_token) {
 }
 
 /* --- Host and point-to-point: the last operand or result is the token that orders them. ------------------------------------------- */
-static xt_status results_then_token(const ir_op *op, int c_last, const ir_type **out, size_t *n_out) {
+static xt_status results_then_token(const ir_op *op, int c_others, int c_last, const ir_type **out, size_t *n_out) {
     XT_TRY(need_token(op, 0));
     XT_TRY(infer_need_stated(op, 1));
     for (uint32_t i = 0; i + 1 < op->n_out; i++)
-        if (op->out[i].type->kind == IR_TOKEN) return infer_fail(op, c_last, "result %u must not be a token", i);
+        if (op->out[i].type->kind == IR_TOKEN) return infer_fail(op, c_others, "result %u must not be a token", i);
     if (op->out[op->n_out - 1].type != ir_token()) return infer_fail(op, c_last, "the last result must be a token");
     return as_stated(op, out, n_out);
 }
@@ -220,6 +220,7 @@ static xt_status check_channel(const ir_op *op) {
     int64_t id, type = ir_get_int(op, IR_A_channel_type, 0);
     XT_TRY(infer_int(op, IR_A_channel_id, &id));
     bool host = ir_get_bool(op, IR_A_is_host_transfer, false);
+    if (ir_attr_find(op, IR_A_source_target_pairs)) XT_TRY(infer_pairs(op));
     int64_t host_type = op->code == OP_send ? 2 : 3; /* DEVICE_TO_HOST, HOST_TO_DEVICE */
     if (type && (type == 1) == host)
         return infer_fail(op, 5, "channel type %lld given, expected %lld", (long long)type, (long long)(host ? host_type : 1));
@@ -227,7 +228,8 @@ static xt_status check_channel(const ir_op *op) {
 }
 
 RULE(infeed) {
-    return results_then_token(op, 3, out, n_out);
+    if (!op->n_out) return infer_fail(op, 1, "it must have results, the last of which is a token; they cannot be inferred and must be stated");
+    return results_then_token(op, 2, 3, out, n_out);
 }
 RULE(outfeed) {
     return operands_then_token(op, out, n_out);
@@ -238,7 +240,7 @@ RULE(send) {
 }
 RULE(recv) {
     XT_TRY(check_channel(op));
-    return results_then_token(op, 0, out, n_out);
+    return results_then_token(op, 0, 0, out, n_out);
 }
 
 /* --- Assertions and the interpreter's own -------------------------------------------------------------------------------------------- */

@@ -2,7 +2,7 @@
 #include "ir/infer.h"
 
 /* --- Batch normalisation ------------------------------------------------------------------------------------------------------------ */
-/* Operands [from, to) are vectors along the feature dim; the k-th failing has constraint c + k when `each`, else c. */
+/* Operands [from, to) are vectors along the feature dim; the k-th failing has constraint c + k when `each`, else c, or c - 1 where the first does fit. */
 static xt_status feature_vectors(const ir_op *op, size_t from, size_t to, int c, bool each, const ir_type **out_vector) {
     const ir_type *x = infer_in(op, 0);
     int64_t feature;
@@ -15,7 +15,7 @@ static xt_status feature_vectors(const ir_op *op, size_t from, size_t to, int c,
         if (v->dtype != x->dtype)
             return infer_fail(op, 2, "operand %zu is of %s, the first operand of %s", i, ir_dtype_mlir(v->dtype), ir_dtype_mlir(x->dtype));
         if (v->rank != 1 || !infer_dim_eq(v->dims[0], x->dims[feature]))
-            return infer_fail(op, each ? c + (int)(i - from) : c, "operand %zu must be a vector of %lld", i, (long long)x->dims[feature]);
+            return infer_fail(op, each ? c + (int)(i - from) : i > from ? c - 1 : c, "operand %zu must be a vector of %lld", i, (long long)x->dims[feature]);
     }
     return infer_tensor(op, x->dtype, 1, &x->dims[feature], out_vector);
 }
