@@ -180,6 +180,8 @@ CPU_LOWER(gather);
 CPU_LOWER(scatter);
 CPU_LOWER(collective);
 CPU_LOWER(rows);
+CPU_LOWER(sort);
+CPU_LOWER(top_k);
 CPU_LOWER(fft);
 CPU_LOWER(iota);
 CPU_LOWER(window);
