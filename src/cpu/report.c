@@ -142,6 +142,16 @@ static void profile_by_kernel(const cpu_plan *p, const cost *costs, int64_t tota
                    kinds[sums[i].thunk].name, kinds[sums[i].thunk].n);
 }
 
+/* The first result's type, and what was fused: "tensor<128x50xf32> of dot_general add maximum". `xtrain bench --hottest` reads these lines. */
+static void print_covered(const cpu_exec *e, const cpu_thunk *th, str *out) {
+    const ir_type *t = th->n_out ? e->plan.slots[th->out[0].slot].type : NULL;
+    str_append(out, "  ");
+    if (t) ir_type_print(t, out);
+    for (uint32_t i = 0; th->n_ops > 1 && i < th->n_ops && i < 8; i++) str_printf(out, "%s %s", i ? "" : " of", ir_op_infos[th->ops[i]->code].name);
+    if (th->n_ops > 8) str_printf(out, " and %u more", th->n_ops - 8);
+    str_append(out, "\n");
+}
+
 void cpu_report_profile(const cpu_exec *e) {
     const cpu_plan *p = &e->plan;
     int64_t runs = e->runs, total = 0;
@@ -165,8 +175,9 @@ void cpu_report_profile(const cpu_exec *e) {
         char name[96];
         double us = (double)costs[k].ns / 1e3;
         cpu_thunk_name(th, name, sizeof name);
-        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s\n", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0,
+        str_printf(&s, "%9.1f us %5.1f%%  %-20s %-40s %7.1f GB/s %7.1f GFLOP/s", us, total ? 100.0 * (double)costs[k].ns / (double)total : 0,
                    th->kernel->name, name, us > 0 ? th->bytes / us / 1e3 : 0, us > 0 ? th->flops / us / 1e3 : 0);
+        print_covered(e, th, &s);
     }
     profile_by_kernel(p, costs, total, &s);
     log_raw(XT_SEV_INFO, str_cstr(&s), s.len);

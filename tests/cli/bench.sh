@@ -1,0 +1,47 @@
+#!/bin/bash
+# xtrain bench: the keys of its JSON, the roofline, the profile, a loader beside the steps, and what is refused. No figure is judged.
+set -u
+cd "$(dirname "$0")/../.."
+xtrain=${XTRAIN:-build/xtrain}
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+passed=0 failed=0
+
+# expect NAME CODE PATTERN COMMAND...: exit code, and a line of the output that matches
+expect() {
+    local name=$1 code=$2 pattern=$3 out rc
+    shift 3
+    out=$("$@" 2>&1)
+    rc=$?
+    if [ $rc = "$code" ] && grep -qE -- "$pattern" <<<"$out"; then
+        passed=$((passed + 1))
+    else
+        failed=$((failed + 1))
+        printf 'FAIL %s: exit %d (expected %d), no line like "%s" in:\n%s\n' "$name" $rc "$code" "$pattern" "$out"
+    fi
+}
+# keys FILE KEY...: the last line is a JSON object with these
+keys() {
+    local file=$1 key line
+    shift
+    line=$(tail -n 1 "$file")
+    for key in "$@"; do
+        if [[ $line == "{"*"\"$key\": "*"}" ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL no key $key in: $line"; fi
+    done
+}
+
+"$xtrain" bench mnist --batch 8 --steps 5 --json >"$tmp/plain" 2>&1
+keys "$tmp/plain" model batch precision device loader ms_median ms_p99 ms_min samples_per_s tokens_per_s start_to_first_step_ms compile_ms compiles peak_rss_mib device_peak_mib temp_mib loss_first loss_last
+"$xtrain" bench gpt2-tiny --layers 1 --width 32 --heads 2 --batch 2 --seq 16 --steps 5 --hottest 3 --json >"$tmp/hot" 2>&1
+keys "$tmp/hot" roofline f32_gflops bf16_gflops triad thunks_ms thunks us share gflops gbs roofline_percent kernel op result
+expect three 0 '^3$' grep -o '"roofline_percent"' -c <(grep -o '"roofline_percent"' "$tmp/hot")
+expect loader 0 '"loader": true' "$xtrain" bench mnist --batch 8 --steps 5 --loader --json
+expect table 0 'GB/s over .* MiB$' "$xtrain" bench mnist --batch 8 --steps 2 --roofline
+expect dearest 0 'the dearest:' "$xtrain" bench mnist --batch 8 --steps 2 --hottest 2
+expect side 0 'resnet18, batch 1' "$xtrain" bench resnet18 --side 32 --batch 1 --steps 1
+expect help 0 'xtrain bench gpt2 --hottest 10' "$xtrain" bench --help
+expect model 2 'a model .* needed' "$xtrain" bench gpt5
+expect option 2 'mnist has no option layers' "$xtrain" bench mnist --layers 2
+
+echo "$passed passed, $failed failed"
+[ $failed = 0 ]
