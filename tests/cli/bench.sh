@@ -38,7 +38,7 @@ expect three 0 '^3$' grep -o '"roofline_percent"' -c <(grep -o '"roofline_percen
 expect loader 0 '"loader": true' "$xtrain" bench mnist --batch 8 --steps 5 --loader --json
 expect table 0 'GB/s over .* MiB$' "$xtrain" bench mnist --batch 8 --steps 2 --roofline
 expect dearest 0 'the dearest:' "$xtrain" bench mnist --batch 8 --steps 2 --hottest 2
-expect side 0 'resnet18, batch 1' "$xtrain" bench resnet18 --side 32 --batch 1 --steps 1
+expect side 0 'resnet18, batch 2' "$xtrain" bench resnet18 --side 32 --batch 2 --steps 1
 expect help 0 'xtrain bench gpt2 --hottest 10' "$xtrain" bench --help
 expect model 2 'a model .* needed' "$xtrain" bench gpt5
 expect option 2 'mnist has no option layers' "$xtrain" bench mnist --layers 2
