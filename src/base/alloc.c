@@ -4,6 +4,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
 #include "base/base.h"
 
@@ -47,6 +48,22 @@ void *base_realloc(void *p, size_t n) {
 
 void base_free(void *p) {
     free(p);
+}
+
+void *base_pages(size_t n) {
+    enum { HUGE = 2 << 20 };
+    size_t more;
+    if (must_fail() || !size_add(n, HUGE, &more)) return NULL;
+    char *p = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED) return NULL;
+    size_t before = (size_t)(-(uintptr_t)p & (HUGE - 1)), page = (size_t)sysconf(_SC_PAGESIZE), used = (n + page - 1) / page * page;
+    if (before) munmap(p, before);
+    if (more > before + used) munmap(p + before + used, more - before - used);
+    return in_huge_pages(p + before, used);
+}
+
+void base_pages_free(void *p, size_t n) {
+    if (p) munmap(p, n);
 }
 
 const void *base_zeros(size_t n) {

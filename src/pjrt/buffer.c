@@ -33,8 +33,12 @@ static void borrow(face_value *v, const void *data, face_event *done) {
 }
 
 static xt_status copy_in(face_value *v, const void *data, const int64_t *strides) {
-    XT_TRY(face_alloc(v->device, v->bytes, &v->data));
-    face_gather(v->data, data, strides, v->type);
+    bool zero;
+    XT_TRY(face_alloc_told(v->device, v->bytes, &v->data, &zero));
+    if (face_is_dense(strides, v->type))
+        face_copy_in(v->data, data, v->bytes, zero);
+    else
+        face_gather(v->data, data, strides, v->type);
     return NULL;
 }
 

@@ -106,6 +106,7 @@ struct PJRT_Device {
 void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit);
 void face_device_deinit(PJRT_Device *d);
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out); /* 64-byte aligned; RESOURCE_EXHAUSTED beyond the limit */
+xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero); /* out_zero: all its bytes are zero, as the system gave them */
 void face_free(PJRT_Device *d, void *p, size_t n); /* n as it was asked for */
 void face_memory_trim(PJRT_Device *d); /* gives kept blocks back to the system */
 xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out); /* both may be NULL: the first */
@@ -179,6 +180,9 @@ const char *face_type_text(const ir_type *t, char *buf, size_t n);
 
 /* --- hostcopy.c: between dense row-major memory and memory with any byte strides ------------------------------------------------------------------------ */
 /* strides: of each dim, in bytes, may be negative; `host` is the address of element 0,...,0. */
+/* As memcpy, by several threads where that pays. dst_zero: dst is all zero and untouched; zeros of src are then not written, so that no page is made for
+ * them before a program writes it (optimizer state begins as zeros and is as large as the weights). */
+void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero);
 void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t);
 void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t);
 bool face_is_dense(const int64_t *strides, const ir_type *t);

@@ -1,6 +1,8 @@
 /* Copies between dense row-major arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. */
 #include "pjrt/face.h"
 
+#include <unistd.h>
+
 /* Walks both sides in row-major order. The innermost dim is one loop by element size, or one memcpy where the strided side is contiguous too. */
 typedef struct walk {
     char *strided, *dense;
@@ -43,6 +45,47 @@ void face_gather(void *dense, const char *host, const int64_t *strides, const ir
 }
 void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t) {
     copy((void *)dense, host, strides, t, false);
+}
+
+/* --- large dense copies ------------------------------------------------------------------------------------------------------------------- */
+enum { PIECE = 64 << 10, THREADS = 4 };
+static const size_t WORTH_THREADS = (size_t)4 << 20;
+typedef struct copying {
+    char *dst;
+    const char *src;
+    size_t n;
+    bool dst_zero;
+} copying;
+
+static bool all_zero(const char *p, size_t n) {
+    return n == 0 || (p[0] == 0 && memcmp(p, p + 1, n - 1) == 0);
+}
+
+static void *copy_piece(void *user) {
+    const copying *c = user;
+    for (size_t at = 0; at < c->n; at += PIECE) {
+        size_t n = c->n - at < PIECE ? c->n - at : PIECE;
+        if (!c->dst_zero || !all_zero(c->src + at, n)) memcpy(c->dst + at, c->src + at, n);
+    }
+    return NULL;
+}
+
+/* The first write to a page costs more than the copy: the system makes and clears it. That goes at the speed of the cores that ask. */
+void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero) {
+    copying part[THREADS];
+    pthread_t thread[THREADS];
+    bool running[THREADS] = {false};
+    long cores = n >= WORTH_THREADS ? sysconf(_SC_NPROCESSORS_ONLN) : 1;
+    size_t parts = cores < 1 ? 1 : cores > THREADS ? THREADS : (size_t)cores, each = (n / parts + PIECE - 1) / PIECE * PIECE, done = 0;
+    for (size_t k = 0; k < parts; k++, done += part[k - 1].n) {
+        size_t rest = n - done;
+        part[k] = (copying){(char *)dst + done, (const char *)src + done, k + 1 == parts || rest < each ? rest : each, dst_zero};
+    }
+    for (size_t k = 1; k < parts; k++) running[k] = part[k].n && pthread_create(&thread[k], NULL, copy_piece, &part[k]) == 0;
+    for (size_t k = 0; k < parts; k++)
+        if (!running[k]) copy_piece(&part[k]);
+    for (size_t k = 1; k < parts; k++)
+        if (running[k]) pthread_join(thread[k], NULL);
 }
 
 bool face_is_dense(const int64_t *strides, const ir_type *t) {

@@ -4,7 +4,8 @@
  * back and hand it out page by page, zeroed (a ResNet-18 step: 280,000 page faults). Invariants, all under `account`:
  *  1. in_use counts the bytes asked for, never a block's slack; a kept block is not in use.
  *  2. in_use and kept_bytes together never pass the largest in_use so far, so keeping blocks raises no peak and respects the limit.
- *  3. A block serves a request only if at most a quarter of it is left over. */
+ *  3. A block serves a request only if at most a quarter of it is left over.
+ *  4. A large block is pages of its own: as new, it is zero and takes no memory until it is written. */
 #include "pjrt/face.h"
 
 enum { LARGE = 1 << 20, ALIGN = 64 };
@@ -47,7 +48,7 @@ static size_t make_room(PJRT_Device *d, int64_t need, face_block *out[BASE_COUNT
 }
 
 static void free_blocks(face_block **blocks, size_t n) {
-    for (size_t i = 0; i < n; i++) base_free(blocks[i]);
+    for (size_t i = 0; i < n; i++) base_pages_free(blocks[i], blocks[i]->size + ALIGN);
 }
 
 void face_memory_trim(PJRT_Device *d) {
@@ -64,10 +65,10 @@ void face_memory_trim(PJRT_Device *d) {
 static void *host_block(PJRT_Device *d, size_t n) {
     size_t size = n;
     if (n >= LARGE && !size_add(n, ALIGN, &size)) return NULL;
-    char *p = base_aligned(ALIGN, size ? size : 1);
+    char *p = n < LARGE ? base_aligned(ALIGN, size ? size : 1) : base_pages(size);
     if (!p) { /* the kept blocks may be what is missing */
         face_memory_trim(d);
-        p = base_aligned(ALIGN, size ? size : 1);
+        p = n < LARGE ? base_aligned(ALIGN, size ? size : 1) : base_pages(size);
     }
     if (!p || n < LARGE) return p;
     ((face_block *)p)->size = n;
@@ -75,7 +76,13 @@ static void *host_block(PJRT_Device *d, size_t n) {
 }
 
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
+    bool zero;
+    return face_alloc_told(d, n, out, &zero);
+}
+
+xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) {
     *out = NULL;
+    *out_zero = false;
     xt_status s = NULL;
     face_block *reuse = NULL, *drop[BASE_COUNT(d->kept)];
     size_t n_drop = 0;
@@ -94,6 +101,7 @@ xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
     free_blocks(drop, n_drop);
     if (s) return s;
     *out = reuse ? (char *)reuse + ALIGN : host_block(d, n);
+    *out_zero = !reuse && n >= LARGE;
     if (*out) return NULL;
     pthread_mutex_lock(&d->account);
     d->in_use -= (int64_t)n;
