@@ -1,5 +1,7 @@
 /* xtrain fit: trains a built-in model. */
 #include "cli/fit.h"
+
+#include "cli/config.h"
 #include "models/gpt2_files.h"
 
 #include <math.h>
@@ -9,6 +11,7 @@
 
 static const model *chosen; /* what the task's functions train; one fit a process */
 static fit_options *opt;
+static cli_config config;
 static const tokenizer *words; /* of a text that is trained on by one process: samples are made of it */
 static generator *samples;
 static int64_t all_steps; /* optimizer steps of the whole training, for the schedule */
@@ -64,44 +67,11 @@ static xt_optimizer *configure(xt_module *net, void *user) {
     return o;
 }
 
-static void json_number(const char *key, double v) {
-    if (isfinite(v)) printf(", \"%s\": %.8g", key, v);
-    else printf(", \"%s\": null", key);
-}
-
-static void print_json(const xt_fit_result *r, double accuracy) {
-    printf("{\"model\": \"%s\", \"epochs\": %lld, \"steps\": %lld", chosen->name, (long long)r->epochs, (long long)r->steps);
-    json_number("loss_first", r->loss_first);
-    json_number("loss_last", r->loss_last);
-    json_number("val_loss", r->val_loss);
-    json_number("test_accuracy", accuracy >= 0 ? accuracy : NAN);
-    json_number("seconds", r->seconds);
-    json_number("samples_per_s", r->samples_per_s);
-    json_number("batches_per_s", r->batches_per_s);
-    json_number("flops_per_s", r->flops_per_s);
-    json_number("mfu", r->mfu);
-    printf(", \"compiles\": %lld, \"compiles_after_first_epoch\": %lld", (long long)r->compiles, (long long)r->compiles_after_first_epoch);
-    json_number("compile_ms", r->compile_ms);
-    printf(", \"executions\": %lld, \"host_reads\": %lld", (long long)r->executions, (long long)r->host_reads);
-    json_number("peak_rss_mib", r->peak_rss_mib);
-    printf(", \"epochs_detail\": [");
-    for (int64_t i = 0; i < r->epochs; i++) {
-        const xt_epoch_detail *e = &r->epochs_detail[i];
-        printf("%s{\"seconds\": %.6g, \"compiles\": %lld, \"compile_ms\": %.6g, \"idle_share\": %.4g, \"peak_mib\": %.6g}", i ? ", " : "", e->seconds, (long long)e->compiles, e->compile_ms, e->idle_share,
-               e->peak_mib);
-    }
-    printf("]}\n");
-}
-
-/* "3" or "3e": every 3 epochs; "200b": every 200 batches. */
-static bool parse_val_every(const char *text, int64_t *epochs, int64_t *batches) {
+/* "200b": batches of the epoch, as this command has always counted them; other units are the trainer's. */
+static int64_t val_batches(const char *text) {
     char *end;
-    long long n = strtoll(text, &end, 10);
-    if (end == text || n < 1) return false;
-    if (!*end || strcmp(end, "e") == 0) *epochs = n;
-    else if (strcmp(end, "b") == 0) *batches = n;
-    else return false;
-    return true;
+    long long n = text ? strtoll(text, &end, 10) : 0;
+    return text && end != text && n > 0 && strcmp(end, "b") == 0 ? n : 0;
 }
 
 /* Steps an epoch, of the accumulated windows. */
@@ -111,13 +81,28 @@ static int64_t count_steps(const fit_options *o, const fit_data *d, int64_t epoc
     return o->steps ? o->steps : epochs * ((batches + k - 1) / k);
 }
 
+/* What was asked of the model and the data, for config.json and checkpoints: the same file trains the same run. */
+static void note_settings(xt_trainer *t, const fit_options *o) {
+    const struct {
+        const char *name;
+        double value;
+    } numbers[] = {{"model.lr", o->lr}, {"model.warmup", (double)o->warmup}, {"model.seq", (double)o->of_model.seq}, {"model.context", (double)o->of_model.context}, {"model.layers", (double)o->of_model.layers},
+                   {"model.width", (double)o->of_model.width}, {"model.heads", (double)o->of_model.heads}, {"model.dropout", o->of_model.dropout}, {"model.side", (double)o->of_model.side},
+                   {"model.classes", (double)o->of_model.classes}, {"data.batch", (double)o->batch}, {"data.workers", (double)o->workers}};
+    const struct {
+        const char *name, *value;
+    } texts[] = {{"model.name", chosen->name}, {"model.schedule", o->schedule}, {"model.load", o->load}, {"data.path", o->data}, {"data.tokenizer", o->tokenizer}, {"data.augment", o->augment}};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++)
+        if (texts[i].value) xt_trainer_text(t, texts[i].name, texts[i].value);
+    for (size_t i = 0; i < sizeof numbers / sizeof numbers[0]; i++)
+        if (numbers[i].value > 0) xt_trainer_number(t, numbers[i].name, numbers[i].value);
+}
+
 static int train(int rank, void *arg) {
     (void)arg;
     fit_options *o = opt;
-    int64_t val_epochs = 0, val_batches = 0, epochs = o->epochs ? o->epochs : o->steps ? -1 : chosen->epochs;
+    int64_t epochs = o->epochs ? o->epochs : o->steps ? -1 : chosen->epochs;
     char why[256];
-    if (o->val_every && !parse_val_every(o->val_every, &val_epochs, &val_batches))
-        return cli_fail("fit", "--val-every %s: 2 (epochs), 2e or 200b (batches) are understood", o->val_every);
     xt_seed((uint64_t)o->seed);
     xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
     if (o->mesh && !mesh) return 1;
@@ -132,8 +117,10 @@ static int train(int rank, void *arg) {
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return cli_fail("fit", "%s", why);
     all_steps = count_steps(o, &data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
-                                   .limit_val_batches = o->val_limit, .val_every_n_epochs = val_epochs, .val_every_n_batches = val_batches, .precision = o->precision, .run_name = chosen->name,
+                                   .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .run_name = chosen->name,
                                    .resume = o->resume, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
+    xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
+    note_settings(t, o);
     if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = xt_module_new(chosen->net, &o->of_model);
@@ -144,13 +131,14 @@ static int train(int rank, void *arg) {
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
     xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure, .on_validation_epoch_end = after_validation};
     int code = xt_fit(t, &task, data.train, data.test);
+    bool trained = xt_trainer_global_step(t) > 0; /* not after --print-config */
     double accuracy = -1;
     xt_fit_result r = xt_trainer_result(t);
-    if (!code && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+    if (!code && trained && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
     xt_dataset_free(data.pictures);
     generator_free(samples);
     tokenizer_free(data.words);
-    if (!code && rank == 0 && o->json) print_json(&r, accuracy);
+    if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1); /* xt_fit has printed what it cost */
     return xt_finish() || code;
@@ -162,9 +150,30 @@ static const char usage[] =
     "  xtrain fit mnist                                        digits drawn by the library; --data DIR: the IDX files there\n"
     "  xtrain fit resnet18 --data DIR --augment crop,flip      CIFAR's binary files, or one folder of PNG files a class; without --data: generated pictures\n"
     "  xtrain fit gpt2-mini --data shakespeare.txt --ckpt out  a text as bytes; then: xtrain generate gpt2-mini --ckpt out --prompt 'To be'\n"
-    "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n";
+    "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n"
+    "  xtrain fit ./mine.so --model.lr 0.1                     a model of your own (xtrain/train.h, xt_model)\n"
+    "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all comes to, config.json beside the logs has it\n";
+
+static bool is_shared_object(const char *arg) {
+    size_t n = arg ? strlen(arg) : 0;
+    return n > 3 && arg[0] != '-' && strcmp(arg + n - 3, ".so") == 0;
+}
+
+static int fit_model(int argc, char **argv);
 
 static int run(int argc, char **argv) {
+    if (argc > 1 && is_shared_object(argv[1])) return fit_shared_object(argv[1], argc - 2, argv + 2);
+    int code = cli_config_expand(argc, argv, &config);
+    if (code) {
+        cli_config_free(&config);
+        return code > 1 ? 2 : 1;
+    }
+    code = fit_model(config.plain.argc, config.plain.argv);
+    cli_config_free(&config);
+    return code;
+}
+
+static int fit_model(int argc, char **argv) {
     static fit_options o = {.warmup = -1, .clip = -1, .sample = 160};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},

@@ -89,10 +89,31 @@ typedef struct xt_trainer_opts {
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
-/* --max_epochs 5, --max-epochs=5, --help; unknown names are errors with the nearest one, kept until fit, which prints them and gives 1.
- * After --help fit gives 0 without training. XT_TRAINER_MAX_EPOCHS=5 and the like set options too; the command line wins over them, and both over
- * the program's own values. */
+/* --max_epochs 5, --max-epochs=5, --trainer.max_epochs 5, --help; unknown names are errors with the nearest one, kept until fit, which prints them and
+ * gives 1. After --help fit gives 0 without training. XT_TRAINER_MAX_EPOCHS=5 and the like set options too; --config FILE.json (may be given again) has
+ * them under "trainer". A later argument wins over an earlier one, the command line over the environment, and both over the program's own values.
+ * --model.NAME and --data.NAME, and the file's sections of these names, are the program's settings (below). --print-config prints what all of it comes to,
+ * as such a file, instead of training. The same file is written beside the logs (config.json) and into checkpoints. */
 XT_API void xt_trainer_args(xt_trainer *t, int argc, char **argv);
+/* A setting of the program's own, "model.lr", "data.dir": as given by the command line or a file, else the fallback. What was asked for is in config.json,
+ * in the header of checkpoints and in TensorBoard's table of runs. A setting given but never asked for before the fit is an error: it is misspelt. */
+XT_API double xt_trainer_number(xt_trainer *t, const char *name, double fallback);
+XT_API const char *xt_trainer_text(xt_trainer *t, const char *name, const char *fallback); /* valid until the trainer is freed */
+/* The configuration as JSON text, written as snprintf would: returns the length it has. */
+XT_API size_t xt_trainer_config(const xt_trainer *t, char *buf, size_t n);
+
+/* A model of one's own for `xtrain fit ./model.so`: the shared object has this variable, named xt_model. The functions may use xt_trainer_number and
+ * xt_trainer_text for their settings; `user` is what `task` put into the task.
+ *     const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = "mine", .task = my_task, .train = my_data, .val = my_test_data};
+ * cc -shared -fPIC mine.c -o mine.so -lxtrain; xtrain fit ./mine.so --model.lr 0.1 --max_epochs 3 */
+typedef struct xt_model_desc {
+    size_t struct_size;
+    const char *name, *help;                                 /* name of the run's folder; what --help prints */
+    xt_task (*task)(xt_trainer *t);
+    xt_loader *(*train)(xt_trainer *t, void *user);
+    xt_loader *(*val)(xt_trainer *t, void *user);            /* may be NULL */
+    xt_loader *(*test)(xt_trainer *t, void *user);           /* may be NULL; tested after the fit */
+} xt_model_desc;
 XT_API void xt_trainer_add(xt_trainer *t, xt_callback *c);           /* takes c over */
 /* Trains; 0, or 1 with the message printed. Loaders are taken over (xt_finish frees them); val may be NULL. On return everything has run and is
  * written, and the cost summary is printed: main may end with `return xt_fit(...)`. Calling it again goes on from where it stopped. */

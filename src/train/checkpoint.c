@@ -138,6 +138,10 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
         base_free(optimizer);
         XT_TRY(kept);
     }
+    char *config = config_text(t);
+    xt_status told = config ? add_meta(w, "config", config) : status_oom(64, "the configuration");
+    base_free(config);
+    XT_TRY(told);
     if (t->task && t->task->save_state) XT_TRY(take_task_state(t, w));
     cJSON *all = cJSON_CreateObject();
     for (size_t i = 0; all && i < t->n_callbacks; i++)

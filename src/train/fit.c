@@ -342,10 +342,14 @@ static void end_fit(xt_trainer *t, bool ok) {
     lazy_set_draw_step(-1);
 }
 
+/* The pending error often is the same one with its line in front. */
 int train_report(xt_status extra) {
-    if (extra) log_msg(XT_SEV_ERROR, "%s", xt_status_message(extra));
     xt_status e = xt_error();
-    if (e && (!extra || strcmp(xt_status_message(e), xt_status_message(extra)) != 0)) log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
+    const char *first = extra ? xt_status_message(extra) : "", *second = e ? xt_status_message(e) : "";
+    if (e && extra && strstr(second, first)) first = "";
+    else if (e && extra && strstr(first, second)) second = "";
+    if (*first) log_msg(XT_SEV_ERROR, "%s", first);
+    if (*second) log_msg(XT_SEV_ERROR, "%s", second);
     bool failed = e || extra;
     xt_status_free(extra);
     xt_clear_error();
@@ -394,6 +398,12 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
     xt_status s = t ? check_task(task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
     if (!s) s = train_settle(t);
     if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
+    if (!s && t->prints_config) { /* by now the program has asked for its settings */
+        char *text = config_text(t);
+        if (text) fputs(text, stdout); /* asked for, and meant for a file */
+        base_free(text);
+        return 0;
+    }
     if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
     if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();

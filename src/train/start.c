@@ -63,6 +63,7 @@ static xt_status open_run(xt_trainer *t) {
     bool logs = t->o.logger != XT_OFF;
     if (world_get()->rank != 0 || t->n_sinks) return NULL;
     if (!t->run_dir && (logs || keeps_checkpoints(t))) XT_TRY(run_dir_make(train_runs_dir(t), train_run_name(t), &t->run_dir));
+    if (t->run_dir) XT_TRY(config_save(t, t->run_dir));
     if (!logs) return NULL;
     XT_TRY(loggers_open(t->o.loggers ? t->o.loggers : "csv,tensorboard", t->run_dir, t->sinks, BASE_COUNT(t->sinks) - 1, &t->n_sinks));
     t->history = history_new();

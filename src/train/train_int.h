@@ -48,7 +48,9 @@ struct xt_trainer {
     xt_trainer_opts given, o; /* o: with defaults, while fitting */
     src_id src;
     xt_status problem; /* of options, arguments or environment: refused at fit */
-    bool help, quiet; /* quiet: a trial, which has no header */
+    struct train_setting *settings; /* the program's own: config.c */
+    size_t n_settings, cap_settings;
+    bool help, quiet, prints_config; /* quiet: a trial, which has no header */
     bool steps_argument, batches_argument; /* log_every_n_* stood on the command line */
     xt_callback **callbacks;
     size_t n_callbacks, cap_callbacks;
@@ -99,6 +101,19 @@ extern const option_row train_option_rows[];
 extern const size_t train_option_count;
 xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
 double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */
+
+/* config.c */
+bool config_is_setting(const char *name); /* model.X, data.X */
+xt_status config_give(xt_trainer *t, const char *name, const char *value); /* a setting */
+xt_status config_read(xt_trainer *t, const char *path);
+xt_status config_check(const xt_trainer *t); /* settings that nobody asked for */
+char *config_text(const xt_trainer *t); /* pretty JSON; base_free; NULL without memory */
+xt_status config_save(const xt_trainer *t, const char *dir); /* DIR/config.json */
+void config_free(xt_trainer *t);
+/* Each setting with its text, for loggers. */
+size_t config_count(const xt_trainer *t);
+const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
+xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
 
 /* callback.c: calls the hook of every callback, in order. */
 #define TRAIN_CALL(t, hook, ...)                                                                                                                     \

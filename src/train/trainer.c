@@ -110,6 +110,7 @@ void xt_trainer_free(xt_trainer *t) {
     for (size_t i = 0; i < t->n_callbacks; i++) callback_free(t->callbacks[i]);
     if (lazy_type(t->loss_state)) xt_drop_at(XT_HERE, t->loss_state);
     history_free(t->history);
+    config_free(t);
     checkpoint_writer_free(t);
     checkpoint_release(t);
     base_free(t->callbacks);
@@ -126,7 +127,10 @@ static void print_help(const char *program) {
     str text = STR_INIT;
     str_printf(&text, "usage: %s [--name value | --name=value ...]\n", program ? program : "program");
     options_help(train_option_rows, train_option_count, &text);
-    str_append(&text, "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
+    str_append(&text, "  --config FILE.json          options under \"trainer\", settings under \"model\" and \"data\"; may be given again\n"
+                      "  --print-config              prints what all of it comes to, as such a file\n"
+                      "  --model.NAME, --data.NAME   settings of this program\n"
+                      "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
     log_raw(XT_SEV_INFO, str_cstr(&text), text.len);
     str_free(&text);
 }
@@ -157,29 +161,50 @@ static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     if (strncmp(arg, "--", 2) != 0 || !arg[2])
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s is no option: --name value is expected; --help lists the names", arg);
     const char *name = arg + 2, *equals = strchr(name, '='), *value = equals ? equals + 1 : NULL;
-    size_t n = equals ? (size_t)(equals - name) : strlen(name);
+    size_t n = equals ? (size_t)(equals - name) : strlen(name), skip = strncmp(name, "trainer.", 8) == 0 ? 8 : 0;
     bool next = *i + 1 < argc && strncmp(argv[*i + 1], "--", 2) != 0;
     if (!value && next)
         value = argv[++*i];
-    else if (!value && is_switch(name, n))
+    else if (!value && is_switch(name + skip, n - skip))
         value = "on";
     char *key = base_strndup(name, n);
     if (!key) return status_oom(n, arg);
+    if (config_is_setting(key)) {
+        xt_status s = value ? config_give(t, key, value) : status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
+        base_free(key);
+        return s;
+    }
+    if (strcmp(key, "config") == 0) {
+        xt_status s = value ? config_read(t, value) : status_new(XT_INVALID_ARGUMENT, NULL, "--config needs a file");
+        base_free(key);
+        return s;
+    }
     /* An unknown name is the likelier mistake than a missing value, so it is looked at first. */
     xt_trainer_opts scratch = t->given;
     str was = STR_INIT;
-    xt_status s = options_get(train_option_rows, train_option_count, &scratch, key, &was);
+    const char *plain = strncmp(key, "trainer.", 8) == 0 ? key + 8 : key;
+    xt_status s = options_get(train_option_rows, train_option_count, &scratch, plain, &was);
     if (!s && !value) s = status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
-    if (!s) s = options_set(train_option_rows, train_option_count, &t->given, key, value);
-    if (!s) period_from_arguments(t, key);
+    if (!s) s = train_set_option(t, plain, value);
     str_free(&was);
     base_free(key);
     return s;
 }
 
+xt_status train_set_option(xt_trainer *t, const char *name, const char *value) {
+    XT_TRY(options_set(train_option_rows, train_option_count, &t->given, name, value));
+    period_from_arguments(t, name);
+    return NULL;
+}
+
 void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
     if (!t) return;
+    bool print = false;
     for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--print-config") == 0 || strcmp(argv[i], "--print_config") == 0) {
+            print = true;
+            continue;
+        }
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
             t->help = true;
             print_help(argv[0]);
@@ -191,6 +216,7 @@ void xt_trainer_args(xt_trainer *t, int argc, char **argv) {
         return;
     }
     if (t->given.seed) xt_seed(t->given.seed);
+    t->prints_config = print;
 }
 
 /* --- settling -------------------------------------------------------------------------------------------------------------------------------- */
@@ -230,6 +256,7 @@ xt_status train_settle(xt_trainer *t) {
     const char *clip = t->o.gradient_clip_algorithm;
     if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
+    XT_TRY(config_check(t));
     XT_TRY(settle_validation(t));
     XT_TRY(stopping_settle(t));
     settle_smoke_run(t);

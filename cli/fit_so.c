@@ -1,0 +1,72 @@
+/* `xtrain fit ./model.so`: a model of the user's own, by the variable xt_model of its shared object (include/xtrain/train.h). All options are the trainer's,
+ * and the model's own settings. */
+#include "cli/config.h"
+
+#include <dlfcn.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* --json and the short words of the command, in the trainer's terms. */
+static const char *const words[][2] = {{"--epochs", "--max_epochs"},         {"--steps", "--max_steps"},    {"--accumulate", "--accumulate_grad_batches"}, {"--log-every", "--log_every_n_steps"},
+                                       {"--limit-batches", "--limit_train_batches"}, {"--lr", "--model.lr"}, {"--batch", "--data.batch"},                 {"--data", "--data.path"},
+                                       {"--val-every", "--val_every"},       {"--clip", "--gradient_clip_val"}};
+
+static char *translated(const char *arg) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t n = strlen(words[i][0]);
+        if (strncmp(arg, words[i][0], n) != 0 || (arg[n] && arg[n] != '=')) continue;
+        size_t room = strlen(words[i][1]) + strlen(arg + n) + 1;
+        char *text = malloc(room);
+        if (text) snprintf(text, room, "%s%s", words[i][1], arg + n);
+        return text;
+    }
+    return strdup(arg);
+}
+
+static int check(const char *path, const xt_model_desc *m) {
+    if (!m) return cli_fail("fit", "%s has no variable xt_model; a model for `xtrain fit` defines `const xt_model_desc xt_model = {...}` (xtrain/train.h)", path);
+    if (m->struct_size < sizeof(size_t) * 4 || m->struct_size > 4096) return cli_fail("fit", "%s: xt_model.struct_size is %zu; it must be sizeof(xt_model_desc)", path, m->struct_size);
+    if (!m->task || !m->train) return cli_fail("fit", "%s: xt_model has no .%s", path, m->task ? "train" : "task");
+    return 0;
+}
+
+static int fit(const xt_model_desc *m, int argc, char **argv, bool json) {
+    xt_trainer *t = xt_trainer_new(.run_name = m->name ? m->name : "model");
+    xt_trainer_args(t, argc, argv);
+    xt_task task = m->task(t);
+    bool has_val = m->struct_size > offsetof(xt_model_desc, val) && m->val, has_test = m->struct_size > offsetof(xt_model_desc, test) && m->test;
+    xt_loader *train = m->train(t, task.user), *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
+    int code = xt_fit(t, &task, train, val);
+    xt_fit_result r = xt_trainer_result(t);
+    if (!code && test && r.steps) code = xt_test(t, &task, test);
+    if (!code && json && xt_rank() == 0) fit_print_json(m->name ? m->name : "model", &r, NAN);
+    fflush(stdout);
+    setenv("XT_SUMMARY", "off", 1);
+    return xt_finish() || code;
+}
+
+int fit_shared_object(const char *path, int argc, char **argv) {
+    void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    if (!so) return cli_fail("fit", "%s", dlerror());
+    const xt_model_desc *m = dlsym(so, "xt_model");
+    int code = check(path, m), n = 0;
+    if (code) return code;
+    char **args = calloc((size_t)argc + 2, sizeof *args);
+    bool json = false;
+    if (!args) return cli_fail("fit", "out of memory");
+    args[n++] = strdup("xtrain fit");
+    for (int i = 0; i < argc; i++) {
+        if (strcmp(argv[i], "--json") == 0) json = true;
+        else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) setenv("XT_DEVICE", argv[++i], 1);
+        else args[n++] = translated(argv[i]);
+        if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
+        if (strcmp(argv[i], "--help") == 0 && m->help) printf("%s\n\n", m->help);
+    }
+    fflush(stdout);
+    code = fit(m, n, args, json);
+    for (int i = 0; i < n; i++) free(args[i]);
+    free(args);
+    return code; /* the object stays loaded: threads may still be in it */
+}

@@ -1,0 +1,102 @@
+#!/bin/bash
+# Configuration files, settings, models in shared objects, and the plot of a run.
+. "$(dirname "$0")/../examples/lib.sh"
+export XT_SUMMARY=off XT_PROGRESS=off
+root=$(cd "$(dirname "$0")/../.." && pwd)
+json() { tail -n 1 "$1" | grep -oE "\"$2\": [-0-9.e+]+" | head -n 1 | sed 's/.*: //'; }
+cat >"$tmp/run.json" <<'J'
+{"model": {"name": "mnist", "lr": 0.02}, "data": {"batch": 64}, "trainer": {"max_epochs": 1, "limit_train_batches": 12, "limit_val_batches": 2, "log_every_n_steps": 3}}
+J
+"$XTRAIN" fit --config "$tmp/run.json" --no-pictures --json >"$tmp/one" 2>"$tmp/out"
+check "a file names the model and its options" [ $? = 0 ]
+check "12 steps" [ "$(json "$tmp/one" steps)" = 12 ]
+check "a row every 3 steps" grep -q 'a row every 3 steps' "$tmp/out"
+check "the run's own file" grep -q '"lr":.*0.02' "$tmp/runs/mnist/version_0/config.json"
+"$XTRAIN" fit --config "$tmp/runs/mnist/version_0/config.json" --no-pictures --json >"$tmp/two" 2>"$tmp/out"
+check "it repeats the run" [ "$(json "$tmp/one" loss_last)" = "$(json "$tmp/two" loss_last)" ]
+"$XTRAIN" fit --config "$tmp/run.json" --trainer.limit_train_batches 5 --model.lr=0.3 --no-pictures --json >"$tmp/three" 2>"$tmp/out"
+check "the command line wins" [ "$(json "$tmp/three" steps)" = 5 ]
+"$XTRAIN" fit --config "$tmp/run.json" --trainer.max_epochs 7 --print-config >"$tmp/printed" 2>"$tmp/out"
+check "--print-config trains nothing" [ $? = 0 ]
+check "it prints what it comes to" grep -q '"max_epochs":.*7' "$tmp/printed"
+"$XTRAIN" fit --config "$tmp/printed" --trainer.max_epochs 1 --no-pictures --json >"$tmp/four" 2>"$tmp/out"
+check "and that is a file" [ "$(json "$tmp/four" steps)" = 12 ]
+refused() {
+    local what=$1
+    shift
+    "$XTRAIN" fit "$@" >"$tmp/out" 2>&1
+    check "refused: $*" [ $? != 0 ]
+    check "'$what' is said" grep -q "$what" "$tmp/out"
+}
+refused 'did you mean max_epochs' mnist --trainer.max_epoch 3
+refused 'no option --lrr' mnist --model.lrr 3
+echo '{"trainer": {"max_epochs": }}' >"$tmp/bad.json"
+refused 'line 1 is no JSON' mnist --config "$tmp/bad.json"
+echo '{"trainr": {}}' >"$tmp/bad.json"
+refused 'no section "trainr"' mnist --config "$tmp/bad.json"
+refused 'cannot be read' mnist --config "$tmp/none.json"
+
+# --- a model of one's own
+cat >"$tmp/mine.c" <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    return xt_linear(m, "fc2", xt_relu(xt_linear(m, "fc1", x, *(int *)user)), 3);
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_cross_entropy(xt_forward(m, b.x), b.y);
+    xt_log("train/loss", loss);
+    return loss;
+}
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_log("val/loss", xt_cross_entropy(xt_forward(m, b.x), b.y));
+}
+static double lr;
+static int width;
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    return xt_adam(m, .lr = lr);
+}
+static xt_task task(xt_trainer *t) {
+    lr = xt_trainer_number(t, "model.lr", 0.01);
+    width = (int)xt_trainer_number(t, "model.width", 8);
+    return (xt_task){.net = net, .user = &width, .training_step = train_step, .validation_step = val_step, .test_step = val_step, .configure_optimizers = configure};
+}
+static xt_loader *data(xt_trainer *t, void *user) {
+    static float x[96][4];
+    static int64_t y[96];
+    (void)user;
+    for (int i = 0; i < 96; i++) {
+        for (int k = 0; k < 4; k++) x[i][k] = (float)((i * 5 + k * 3) % 11) / 11.0f;
+        y[i] = i % 3;
+    }
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {4}}, y, (xt_spec){XT_I64, {0}}, 96), .batch = (int64_t)xt_trainer_number(t, "data.batch", 16));
+}
+const xt_model_desc xt_model = {.struct_size = sizeof(xt_model_desc), .name = "mine", .help = "three classes of nothing much", .task = task, .train = data, .val = data, .test = data};
+C
+asan=
+nm "$BUILD/libxtrain.so" | grep -q __asan_init && asan=-fsanitize=address,undefined
+"${CC:-cc}" -std=c11 $asan -shared -fPIC -I"$root/include" "$tmp/mine.c" -o "$tmp/mine.so" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
+check "the model builds" [ $? = 0 ]
+"$XTRAIN" fit "$tmp/mine.so" --max_epochs 2 --model.lr 0.05 --batch 8 --trainer.log_every_n_steps 2 --json >"$tmp/so" 2>"$tmp/out"
+check "xtrain fit ./mine.so" [ $? = 0 ]
+check "24 steps" [ "$(json "$tmp/so" steps)" = 24 ]
+check "its settings are kept" grep -q '"width":.*8' "$tmp/runs/mine/version_0/config.json"
+check "it was tested" grep -q 'test:' "$tmp/out"
+check "its loss falls" awk -v a="$(json "$tmp/so" loss_first)" -v b="$(json "$tmp/so" loss_last)" 'BEGIN {exit !(b < a)}'
+refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
+refused 'cannot open' "$tmp/none.so"
+echo 'int x;' >"$tmp/empty.c" && "${CC:-cc}" -shared -fPIC "$tmp/empty.c" -o "$tmp/empty.so"
+refused 'has no variable xt_model' "$tmp/empty.so"
+
+# --- pictures of a run
+"$XTRAIN" plot mine --output "$tmp/curves.png" >"$tmp/out" 2>&1
+check "a PNG of the losses" [ "$(head -c 4 "$tmp/curves.png" | tail -c 3)" = PNG ]
+"$XTRAIN" plot "$tmp/runs/mine" --name val/loss >"$tmp/out" 2>&1
+check "in the terminal" grep -q 'val/loss: 2 points' "$tmp/out"
+"$XTRAIN" plot mine --name none >"$tmp/out" 2>&1
+check "an unknown name lists the known" grep -q 'train/loss' "$tmp/out"
+"$XTRAIN" plot nowhere >"$tmp/out" 2>&1
+check "no such run" grep -q 'no metrics.csv' "$tmp/out"
+finish
