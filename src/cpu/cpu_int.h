@@ -110,6 +110,7 @@ struct cpu_device {
 typedef struct cpu_builder cpu_builder;
 int cpu_build_threads(const cpu_builder *b);
 const ir_module *cpu_build_module(const cpu_builder *b);
+const cpu_exec *cpu_build_exec(const cpu_builder *b);
 /* The place of v as a dense array, emitting whatever makes it. */
 xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out);
 /* A splat constant's element, wherever v's value comes from through broadcasts and reshapes; NULL when v is none. */
@@ -140,7 +141,14 @@ enum { CPU_LOWER_WAYS = 3 };
 extern const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS]; /* lower.c: asked in order */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
+/* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Attributes stay in the memory of
+ * the region's module. */
+xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out);
 xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
+/* exec.c: a planned program inside a thunk of another. in: its arguments; out: its results (an argument's memory where the plan takes that over); temps:
+ * of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
+size_t cpu_sub_places(const cpu_exec *e);
+xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
 /* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
 void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
@@ -180,6 +188,7 @@ CPU_LOWER(gather);
 CPU_LOWER(scatter);
 CPU_LOWER(collective);
 CPU_LOWER(rows);
+CPU_LOWER(control);
 CPU_LOWER(sort);
 CPU_LOWER(top_k);
 CPU_LOWER(fft);

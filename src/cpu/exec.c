@@ -50,6 +50,7 @@ static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const
     return told;
 }
 
+static void place_temporaries(run_state *r);
 static xt_status get_memory(run_state *r, const bool *donated) {
     const cpu_plan *p = &r->e->plan;
     for (size_t i = 0; i < p->n_slots; i++) {
@@ -76,12 +77,7 @@ static xt_status get_memory(run_state *r, const bool *donated) {
         XT_TRY(explain_oom(r->e, r->a->alloc(r->a->user, p->arena_bytes, &mem), p->arena_bytes, "temporaries"));
         r->arena = mem;
     }
-    for (size_t i = 0; i < p->n_slots; i++) {
-        if (p->slots[i].kind != CPU_SLOT_TEMP) continue;
-        size_t root = i;
-        while (p->slots[root].same_as != CPU_NONE) root = p->slots[root].same_as;
-        r->at[i] = p->slots[root].kind == CPU_SLOT_OUT ? r->at[root] : r->arena + p->slots[root].offset;
-    }
+    place_temporaries(r);
     return NULL;
 }
 
@@ -116,6 +112,34 @@ static void undo_results(run_state *r) {
         if (r->out[j].data && r->out_from[j] < 0) r->a->free(r->a->user, r->out[j].data, r->e->plan.slots[r->e->plan.out_slots[j]].bytes);
         r->out[j].data = NULL;
     }
+}
+
+/* Temporaries: in the arena, or where the result is that goes on in their memory. */
+static void place_temporaries(run_state *r) {
+    const cpu_plan *p = &r->e->plan;
+    for (size_t i = 0; i < p->n_slots; i++) {
+        if (p->slots[i].kind != CPU_SLOT_TEMP) continue;
+        size_t root = i;
+        while (p->slots[root].same_as != CPU_NONE) root = p->slots[root].same_as;
+        r->at[i] = p->slots[root].kind == CPU_SLOT_OUT ? r->at[root] : r->arena + p->slots[root].offset;
+    }
+}
+
+size_t cpu_sub_places(const cpu_exec *e) {
+    return e->plan.n_slots + e->most_args + 1;
+}
+
+xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at) {
+    const cpu_plan *p = &e->plan;
+    run_state r = {.e = e, .arena = temps, .at = (char **)at, .args = at + p->n_slots};
+    for (size_t i = 0; i < p->n_slots; i++) {
+        const cpu_slot *s = &p->slots[i];
+        if (s->kind == CPU_SLOT_ARG) at[i] = in[s->index];
+        if (s->kind == CPU_SLOT_CONST) at[i] = (void *)(uintptr_t)s->data;
+    }
+    for (size_t j = 0; j < e->main->n_results; j++) at[p->out_slots[j]] = out[j];
+    place_temporaries(&r);
+    return run_thunks(&r, d);
 }
 
 /* About ten microseconds of one thread. */

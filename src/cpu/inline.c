@@ -8,6 +8,7 @@ typedef struct inliner {
 } inliner;
 
 static ir_block *copy_block(inliner *c, const ir_block *from);
+static void drop_dead(ir_block *b);
 
 /* While a body is copied, a value's mark is its copy; values from outside have none and stand for themselves. */
 static ir_value *copied(const ir_value *v) {
@@ -81,6 +82,37 @@ static xt_status inline_one(ir_module *m, ir_op *call, const ir_func *f) {
     clear_marks(f->body);
     ir_erase(call);
     return c.b.status;
+}
+
+xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out) {
+    ir_module *m = *out = ir_module_new();
+    ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
+    if (!f) return status_oom(0, "a region's program");
+    inliner c = {.m = m, .b = ir_at_end(m, ir_func_block(f))};
+    ir_block *block = (ir_block *)(uintptr_t)from;
+    clear_marks(block);
+    bool ok = true;
+    for (size_t i = 0; i < from->n_args + n_captured && ok; i++) {
+        ir_value *v = i < from->n_args ? from->args[i] : (ir_value *)(uintptr_t)captured[i - from->n_args], *a = ir_func_arg(f, v->type);
+        v->mark = (uintptr_t)a;
+        ok = a != NULL;
+    }
+    for (const ir_op *op = from->first; op && ok; op = op->next) {
+        if (!(ir_op_infos[op->code].flags & IR_TERMINATOR)) {
+            ok = copy_op(&c, op);
+            continue;
+        }
+        ir_value **results = arena_alloc(m->mem, (op->n_in + 1) * sizeof *results);
+        for (uint32_t i = 0; results && i < op->n_in; i++) results[i] = copied(op->in[i]);
+        if (results) ir_return(&c.b, op->n_in, results);
+        ok = results != NULL;
+    }
+    clear_marks(block);
+    for (size_t i = 0; i < n_captured; i++) ((ir_value *)(uintptr_t)captured[i])->mark = 0;
+    if (!ok && !c.b.status) c.b.status = status_oom(0, "a region's program");
+    if (c.b.status) return c.b.status;
+    drop_dead(f->body);
+    return NULL;
 }
 
 static void drop_dead(ir_block *b) {

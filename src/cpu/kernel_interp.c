@@ -1,18 +1,14 @@
 /* Ops without a fast kernel run on the reference interpreter's code, and a program the planner cannot lay out (tuples, sizes known only when
  * running) runs on it as a whole: correct first, and the plan's print says so. */
 #include "cpu/kernel_coll.h"
+#include "cpu/kernel_interp.h"
 
-typedef struct captured { /* values of the enclosing block that an op's regions read: inputs after the op's operands */
-    const ir_value **values;
-    size_t n, cap;
-} captured;
-
-/* Calls `found` for each value used inside `r` that is defined outside of `op`. */
 static bool defined_inside(const ir_value *v, const ir_op *op) {
     for (const ir_block *b = v->block; b; b = b->owner ? b->owner->block : NULL)
         if (b->owner == op) return true;
     return false;
 }
+/* Each value used inside `r` that is defined outside of `op`. */
 static bool capture_region(const ir_region *r, const ir_op *op, captured *c) {
     if (!r->block) return true;
     for (const ir_op *o = r->block->first; o; o = o->next) {
@@ -25,6 +21,12 @@ static bool capture_region(const ir_region *r, const ir_op *op, captured *c) {
         for (uint32_t k = 0; k < o->n_regions; k++)
             if (!capture_region(&o->regions[k], op, c)) return false;
     }
+    return true;
+}
+
+bool captured_collect(const ir_op *op, captured *c) {
+    for (uint32_t k = 0; k < op->n_regions; k++)
+        if (!capture_region(&op->regions[k], op, c)) return false;
     return true;
 }
 
@@ -66,8 +68,7 @@ CPU_LOWER(interp) {
     captured *c = base_calloc(1, sizeof *c);
     const ir_value **in = NULL;
     if (!c) return status_oom(sizeof *c, "a plan");
-    for (uint32_t k = 0; k < op->n_regions; k++)
-        if (!capture_region(&op->regions[k], op, c)) goto oom;
+    if (!captured_collect(op, c)) goto oom;
     in = base_malloc((op->n_in + c->n + 1) * sizeof *in);
     if (!in) goto oom;
     for (uint32_t i = 0; i < op->n_in; i++) in[i] = op->in[i];

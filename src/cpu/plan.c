@@ -10,6 +10,9 @@
 int cpu_build_threads(const cpu_builder *b) {
     return b->exec->threads;
 }
+const cpu_exec *cpu_build_exec(const cpu_builder *b) {
+    return b->exec;
+}
 const ir_module *cpu_build_module(const cpu_builder *b) {
     return b->exec->module;
 }

@@ -1,0 +1,98 @@
+/* Compiled control flow: loops whose state is updated in place, exchanged, passed on or captured; branches; loops in loops. */
+#include "cpu_check.h"
+
+#define LESS(n) "%n = stablehlo.constant dense<" n "> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n"
+#define NEXT "%one = stablehlo.constant dense<1> : tensor<i32>\n%k = stablehlo.add %i, %one : tensor<i32>\n"
+
+static const struct {
+    const char *name, *text;
+    double tol;
+} rows[] = {
+    {"a loop that scales and counts",
+     "func.func @main(%x: tensor<5xf32>) -> (tensor<i32>, tensor<5xf32>) {\n%z = stablehlo.constant dense<0> : tensor<i32>\n%h = stablehlo.constant dense<0.5> : tensor<5xf32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<5xf32>\ncond {\n" LESS("7") "} do {\n" NEXT
+     "%w = stablehlo.multiply %v, %h : tensor<5xf32>\n%y = stablehlo.add %w, %x : tensor<5xf32>\nstablehlo.return %k, %y : tensor<i32>, tensor<5xf32>\n}\n"
+     "return %r#0, %r#1 : tensor<i32>, tensor<5xf32>\n}\n",
+     1e-6},
+    {"rows written one by one",
+     "func.func @main(%x: tensor<6x4xf32>) -> tensor<6x4xf32> {\n%z = stablehlo.constant dense<0> : tensor<i32>\n%b = stablehlo.constant dense<0.0> : tensor<6x4xf32>\n"
+     "%r:2 = stablehlo.while(%i = %z, %v = %b) : tensor<i32>, tensor<6x4xf32>\ncond {\n" LESS("6") "} do {\n" NEXT
+     "%o = stablehlo.constant dense<0> : tensor<i32>\n%s = stablehlo.dynamic_slice %x, %i, %o, sizes = [1, 4] : (tensor<6x4xf32>, tensor<i32>, tensor<i32>) -> tensor<1x4xf32>\n"
+     "%t = stablehlo.tanh %s : tensor<1x4xf32>\n%y = stablehlo.dynamic_update_slice %v, %t, %i, %o : (tensor<6x4xf32>, tensor<1x4xf32>, tensor<i32>, tensor<i32>) -> tensor<6x4xf32>\n"
+     "stablehlo.return %k, %y : tensor<i32>, tensor<6x4xf32>\n}\nreturn %r#1 : tensor<6x4xf32>\n}\n",
+     1e-6},
+    {"state exchanged, passed on, started alike",
+     "func.func @main(%x: tensor<3xf32>, %y: tensor<3xf32>) -> (tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) {\n%z = stablehlo.constant dense<0> : tensor<i32>\n"
+     "%q = stablehlo.negate %x : tensor<3xf32>\n"
+     "%r:5 = stablehlo.while(%i = %z, %a = %q, %b = %y, %p = %q, %d = %q) : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\ncond {\n" LESS("5") "} do {\n" NEXT
+     "%e = stablehlo.add %d, %a : tensor<3xf32>\nstablehlo.return %k, %b, %a, %p, %e : tensor<i32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\n}\n"
+     "return %r#1, %r#2, %r#3, %r#4 : tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>\n}\n",
+     1e-6},
+    {"a loop that never runs",
+     "func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> {\n%z = stablehlo.constant dense<9> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<3xf32>\n"
+     "cond {\n" LESS("5") "} do {\n" NEXT "%w = stablehlo.negate %v : tensor<3xf32>\nstablehlo.return %k, %w : tensor<i32>, tensor<3xf32>\n}\nreturn %r#1 : tensor<3xf32>\n}\n",
+     0},
+    {"a loop in a loop, products inside",
+     "func.func @main(%x: tensor<4x4xf32>) -> tensor<4x4xf32> {\n%z = stablehlo.constant dense<0> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4x4xf32>\n"
+     "cond {\n" LESS("3") "} do {\n" NEXT "%s:2 = stablehlo.while(%j = %i, %u = %v) : tensor<i32>, tensor<4x4xf32>\ncond {\n"
+     "%m = stablehlo.constant dense<4> : tensor<i32>\n%c = stablehlo.compare LT, %j, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
+     "%jj = stablehlo.add %j, %one : tensor<i32>\n%t = stablehlo.dot_general %u, %x, contracting_dims = [1] x [0] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n"
+     "%h = stablehlo.tanh %t : tensor<4x4xf32>\nstablehlo.return %jj, %h : tensor<i32>, tensor<4x4xf32>\n}\nstablehlo.return %k, %s#1 : tensor<i32>, tensor<4x4xf32>\n}\n"
+     "return %r#1 : tensor<4x4xf32>\n}\n",
+     1e-4},
+    {"branches",
+     "func.func @main(%x: tensor<70xf32>, %i: tensor<i32>) -> (tensor<70xf32>, tensor<70xf32>, tensor<70xf32>) {\n%z = stablehlo.constant dense<2> : tensor<i32>\n"
+     "%p = stablehlo.compare LT, %i, %z : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+     "%a:2 = \"stablehlo.if\"(%p) ({\n%0 = stablehlo.negate %x : tensor<70xf32>\nstablehlo.return %0, %x : tensor<70xf32>, tensor<70xf32>\n}, {\n"
+     "%0 = stablehlo.tanh %x : tensor<70xf32>\nstablehlo.return %x, %0 : tensor<70xf32>, tensor<70xf32>\n}) : (tensor<i1>) -> (tensor<70xf32>, tensor<70xf32>)\n"
+     "%b = \"stablehlo.case\"(%i) ({\nstablehlo.return %a#0 : tensor<70xf32>\n}, {\n%0 = stablehlo.add %a#1, %x : tensor<70xf32>\nstablehlo.return %0 : tensor<70xf32>\n}, {\n"
+     "%0 = stablehlo.abs %x : tensor<70xf32>\nstablehlo.return %0 : tensor<70xf32>\n}) : (tensor<i32>) -> tensor<70xf32>\nreturn %a#0, %a#1, %b : tensor<70xf32>, tensor<70xf32>, tensor<70xf32>\n}\n",
+     1e-6},
+};
+
+static void control_agrees(void **state) {
+    (void)state;
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) check(rows[i].name, rows[i].text, rows[i].tol);
+    setenv("XT_PASSES", "-buffers,-schedule", 1);
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) check(rows[i].name, rows[i].text, rows[i].tol);
+    unsetenv("XT_PASSES");
+}
+
+/* The loop that writes rows keeps one copy of its state: the body updates it where it lies. */
+static void slices_are_updated_in_place(void **state) {
+    (void)state;
+    cpu_exec *e = NULL;
+    expect_ok(cpu_compile(rows[1].text, strlen(rows[1].text), NULL, &e), rows[1].name);
+    for (size_t t = 0; t < e->plan.n_thunks; t++) {
+        const cpu_thunk *th = &e->plan.thunks[t];
+        if (strcmp(th->kernel->name, "while") == 0) assert_true(e->plan.slots[th->scratch].bytes < 6 * 4 * sizeof(float) + 512);
+    }
+    cpu_exec_free(e);
+}
+
+/* A loop's programs die with it, also when a later allocation fails. */
+static void failures_leak_nothing(void **state) {
+    (void)state;
+    bool failed = true;
+    for (int64_t i = 0; failed; i++) {
+        assert_true(i < 5000);
+        cpu_exec *e = NULL;
+        base_fail_alloc_after(i);
+        xt_status s = cpu_compile(rows[4].text, strlen(rows[4].text), NULL, &e);
+        base_fail_alloc_after(-1);
+        failed = s;
+        xt_status_free(s);
+        cpu_exec_free(e);
+    }
+}
+
+static int nothing_is_left(void **state) {
+    (void)state;
+    return live_get(LIVE_graph) == 0 && live_get(LIVE_status) == 0 && live_get(LIVE_array) == 0 ? 0 : -1;
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(control_agrees, nothing_is_left), cmocka_unit_test(slices_are_updated_in_place),
+                                       cmocka_unit_test_teardown(failures_leak_nothing, nothing_is_left)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
