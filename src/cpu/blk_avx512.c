@@ -156,9 +156,12 @@ static void grad_apply(const blk_norm *given) {
 /* The places of a window that lie inside: k in [*from, *to). */
 static inline void inside(const blk_window *w, int d, int64_t o, int64_t *from, int64_t *to) {
     int64_t at = o * w->stride[d] - w->low[d];
-    *from = at < 0 ? (-at + w->dil[d] - 1) / w->dil[d] : 0;
-    *to = at >= w->in[d] ? 0 : (w->in[d] - at + w->dil[d] - 1) / w->dil[d];
-    if (*to > w->size[d]) *to = w->size[d];
+    *from = 0;
+    *to = w->size[d];
+    if (at >= 0 && at + (w->size[d] - 1) * w->dil[d] < w->in[d]) return; /* most of them: spares the divisions */
+    if (at < 0) *from = (-at + w->dil[d] - 1) / w->dil[d];
+    int64_t end = at >= w->in[d] ? 0 : (w->in[d] - at + w->dil[d] - 1) / w->dil[d];
+    if (end < *to) *to = end;
 }
 
 static void pool(const blk_window *w, blk_in x, float init, float *out) {

@@ -29,12 +29,21 @@ ALWAYS __m512i pair(__m512 first, __m512 second) {
     return _mm512_or_si512(_mm512_cvtepu16_epi32(narrow(first)), _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(second)), 16));
 }
 
-typedef struct place { /* of a tile */
+typedef struct place { /* of a tile; beyond the last one: image N */
     int64_t image, y, x;
 } place;
 ALWAYS place place_of(const wino_tiles *t, const wino_image *i, int64_t tile) {
     int64_t per = t->rows * t->cols, rest = tile % per;
     return (place){tile / per, rest / t->cols * 2 + i->y0, rest % t->cols * 2 + i->x0};
+}
+ALWAYS void next_place(const wino_tiles *t, const wino_image *i, place *at) {
+    at->x += 2;
+    if (at->x < i->x0 + 2 * t->cols) return;
+    at->x = i->x0;
+    at->y += 2;
+    if (at->y < i->y0 + 2 * t->rows) return;
+    at->y = i->y0;
+    at->image++;
 }
 
 /* size x size pixels of one feature block from (y, x); what lies outside is zero. */
@@ -69,12 +78,11 @@ ALWAYS void gradient_points(__m512 d[4][4]) {
 }
 
 /* The points of one tile and feature block; of no tile: zeros. */
-ALWAYS void points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t tile, int64_t block, bool gradient, __m512 d[4][4]) {
-    if (tile >= t->n * t->rows * t->cols) {
+ALWAYS void points(const wino_tiles *t, const wino_image *i, const uint16_t *src, place at, int64_t block, bool gradient, __m512 d[4][4]) {
+    if (at.image >= t->n) {
         for (int p = 0; p < WINO_POINTS; p++) d[p / 4][p % 4] = _mm512_setzero_ps();
         return;
     }
-    place at = place_of(t, i, tile);
     const uint16_t *plane = src + (at.image * (i->c / LANES) + block) * i->h * i->w * LANES;
     read_pixels(i, plane, at.y, at.x, gradient ? 2 : 4, d);
     if (gradient)
@@ -84,14 +92,19 @@ ALWAYS void points(const wino_tiles *t, const wino_image *i, const uint16_t *src
 }
 
 ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool gradient, int64_t point_step, uint16_t *out) {
-    for (int64_t tile = from; tile < to; tile += 2)
+    place at = place_of(t, i, from);
+    for (int64_t tile = from; tile < to; tile += 2) {
+        place first = at;
+        next_place(t, i, &at);
         for (int64_t block = 0; block < i->c / LANES; block++) {
             __m512 d[4][4], e[4][4];
-            points(t, i, src, tile, block, gradient, d);
-            points(t, i, src, tile + 1, block, gradient, e);
+            points(t, i, src, first, block, gradient, d);
+            points(t, i, src, at, block, gradient, e);
             uint16_t *o = out + ((tile - from) / 2 * i->c + block * LANES) * 2;
             for (int p = 0; p < WINO_POINTS; p++) _mm512_storeu_si512(o + p * point_step, pair(d[p / 4][p % 4], e[p / 4][p % 4]));
         }
+        next_place(t, i, &at);
+    }
 }
 
 static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool paired, int64_t point_step, uint16_t *out) {
@@ -99,13 +112,16 @@ static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src,
         paired_points(t, i, src, from, to, false, point_step, out);
         return;
     }
-    for (int64_t tile = from; tile < to; tile++)
+    place at = place_of(t, i, from);
+    for (int64_t tile = from; tile < to; tile++) {
         for (int64_t block = 0; block < i->c / LANES; block++) {
             __m512 d[4][4];
-            points(t, i, src, tile, block, false, d);
+            points(t, i, src, at, block, false, d);
             uint16_t *o = out + (tile - from) * i->c + block * LANES;
             for (int p = 0; p < WINO_POINTS; p++) store(o + p * point_step, d[p / 4][p % 4]);
         }
+        next_place(t, i, &at);
+    }
 }
 
 static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, int64_t point_step, uint16_t *out) {
@@ -113,8 +129,8 @@ static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *s
 }
 
 static void output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst) {
-    for (int64_t tile = from; tile < to; tile++) {
-        place at = place_of(t, i, tile);
+    place at = place_of(t, i, from);
+    for (int64_t tile = from; tile < to; tile++, next_place(t, i, &at)) {
         for (int64_t block = 0; block < WINO_COLUMNS / LANES; block++) {
             const float *z = m + (tile - from) * WINO_COLUMNS + block * LANES;
             uint16_t *plane = dst + (at.image * (i->c / LANES) + feature / LANES + block) * i->h * i->w * LANES;
