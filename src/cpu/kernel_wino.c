@@ -27,6 +27,18 @@ static int64_t cut(int64_t total, int64_t most, int64_t multiple) {
     return divide_up(divide_up(total, runs), multiple) * multiple;
 }
 
+/* The 16 points of a tile lie so far apart; not by powers of two, which all fall into the same few lines of a cache. */
+enum { SKEW_BYTES = 320 };
+static int64_t v_step(const wino_state *s) {
+    return s->run * s->in.c + SKEW_BYTES / 2;
+}
+static int64_t u_step(const wino_state *s) { /* kernel gradient */
+    return s->run * s->out.c + SKEW_BYTES / 2;
+}
+static int64_t m_step(const wino_state *s, bool weights) {
+    return (weights ? s->in.c * s->out.c : s->run * WINO_COLUMNS) + SKEW_BYTES / 4;
+}
+
 typedef struct wino_call {
     const wino_state *s;
     const wino_ops *ops;
@@ -53,7 +65,7 @@ static void kernels(void *ctx, int64_t begin, int64_t end, int thread) {
 static void forward(void *ctx, int64_t begin, int64_t end, int thread) {
     const wino_call *c = ctx;
     const wino_state *s = c->s;
-    int64_t v_point = s->run * s->in.c, m_point = s->run * WINO_COLUMNS;
+    int64_t v_point = v_step(s), m_point = m_step(s, false);
     uint16_t *v = c->v + thread * WINO_POINTS * v_point;
     float *m = c->m + thread * WINO_POINTS * m_point;
     for (int64_t t = begin; t < end; t++) {
@@ -86,7 +98,7 @@ static xt_status forward_run(const cpu_call *call) {
 
 /* --- gradient of the kernel ---------------------------------------------------------------------------------------------------------------- */
 enum { TILES_A_TASK = 32 };
-/* v: [point][tile / 2][in][2]; u: [point][tile / 2][out][2]; m: [point][out / 64][in][64] */
+/* v: [point][tile / 2][in][2]; u: [point][tile / 2][out][2]; m: [point][out / 64][in][64]; points lie steps apart */
 static void transforms(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const wino_call *c = ctx;
@@ -94,9 +106,9 @@ static void transforms(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t at = t / 2 * TILES_A_TASK, to = at + TILES_A_TASK < s->run ? at + TILES_A_TASK : s->run;
         if (t % 2)
-            c->ops->gradient(&s->tiles, &s->out, c->from_above, c->begin + at, c->begin + to, s->run * s->out.c, c->u + at * s->out.c);
+            c->ops->gradient(&s->tiles, &s->out, c->from_above, c->begin + at, c->begin + to, u_step(s), c->u + at * s->out.c);
         else
-            c->ops->input(&s->tiles, &s->in, c->image, c->begin + at, c->begin + to, true, s->run * s->in.c, c->v + at * s->in.c);
+            c->ops->input(&s->tiles, &s->in, c->image, c->begin + at, c->begin + to, true, v_step(s), c->v + at * s->in.c);
     }
 }
 
@@ -107,8 +119,8 @@ static void products(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t columns = s->out.c / WINO_COLUMNS;
     for (int64_t t = begin; t < end; t++) {
         int64_t p = t / columns, o = t % columns;
-        c->ops->product(c->v + p * s->run * s->in.c, 2, 2 * s->in.c, c->u + p * s->run * s->out.c + o * 2 * WINO_COLUMNS, 2 * s->out.c,
-                        c->m + t * s->in.c * WINO_COLUMNS, WINO_COLUMNS, s->in.c, s->run / 2, c->begin > 0);
+        c->ops->product(c->v + p * v_step(s), 2, 2 * s->in.c, c->u + p * u_step(s) + o * 2 * WINO_COLUMNS, 2 * s->out.c,
+                        c->m + p * m_step(s, true) + o * s->in.c * WINO_COLUMNS, WINO_COLUMNS, s->in.c, s->run / 2, c->begin > 0);
     }
 }
 
@@ -118,7 +130,7 @@ static void kernel_gradients(void *ctx, int64_t begin, int64_t end, int thread) 
     const wino_state *s = c->s;
     for (int64_t t = begin; t < end; t++) {
         int64_t o = t / s->in.c * WINO_COLUMNS, i = t % s->in.c;
-        c->ops->kernel_gradient(c->m + t * WINO_COLUMNS, s->out.c * s->in.c, s->out_step, c->out + o * s->out_step + i * s->in_step);
+        c->ops->kernel_gradient(c->m + t * WINO_COLUMNS, m_step(s, true), s->out_step, c->out + o * s->out_step + i * s->in_step);
     }
 }
 
@@ -172,15 +184,15 @@ xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op,
     if (weights) {
         int64_t most = ((int64_t)4 << 20) / (WINO_POINTS * 2 * (c_in + c_out));
         s->run = cut(s->total, most > 64 ? most : 64, 2);
-        s->at[0] = part(&scratch, WINO_POINTS * s->run * c_out, 2);
-        s->at[1] = part(&scratch, WINO_POINTS * s->run * c_in, 2);
-        s->at[2] = part(&scratch, WINO_POINTS * c_in * c_out, 4);
+        s->at[0] = part(&scratch, WINO_POINTS * u_step(s), 2);
+        s->at[1] = part(&scratch, WINO_POINTS * v_step(s), 2);
+        s->at[2] = part(&scratch, WINO_POINTS * m_step(s, true), 4);
     } else {
         int64_t most = ((int64_t)512 << 10) / (WINO_POINTS * 2 * c_in);
         s->run = cut(s->total, most < 48 ? 48 : most > 256 ? 256 : most, 6);
         s->at[0] = part(&scratch, WINO_POINTS * c_in * c_out, 2);
-        s->at[1] = part(&scratch, threads * WINO_POINTS * s->run * c_in, 2);
-        s->at[2] = part(&scratch, threads * WINO_POINTS * s->run * WINO_COLUMNS, 4);
+        s->at[1] = part(&scratch, threads * WINO_POINTS * v_step(s), 2);
+        s->at[2] = part(&scratch, threads * WINO_POINTS * m_step(s, false), 4);
     }
     cpu_thunk_desc d = {.kernel = weights ? &weights_kernel : p->form == WINO_DATA ? &data_kernel : &forward_kernel,
                         .op = op,
