@@ -17,6 +17,7 @@ xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
 void cpu_device_free(cpu_device *d) {
     if (!d) return;
     dnnl_device_close(d);
+    team_deinit(&d->team);
     base_free(d);
 }
 

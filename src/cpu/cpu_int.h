@@ -89,6 +89,7 @@ struct cpu_exec {
     cpu_compile_opts opts;
     int threads;
     bool tiny;
+    bool own_team; /* nothing in it starts threads by itself: it runs in the pool */
     size_t most_args; /* inputs and outputs of one thunk */
     cpu_plan plan;
     cpu_stats stats;

@@ -93,11 +93,16 @@ bool dnnl_desc_is_slow(const_dnnl_primitive_desc_t pd) {
     return strncmp(name, "ref", 3) == 0;
 }
 
+xt_status dnnl_device_open(cpu_device *d) {
+    if (d->stream) return NULL;
+    return dnnl_status_of(dnnl_stream_create((dnnl_stream_t *)&d->stream, dnnl_util_engine(), dnnl_stream_default_flags), "opening a stream");
+}
+
 xt_status dnnl_prim_run(const dnnl_prim *p, cpu_device *d, void *const *data, void *scratch) {
     dnnl_exec_arg_t args[DNNL_PRIM_ARGS + 1];
     int n = 0;
     dnnl_status_t s = dnnl_success;
-    if (!d->stream) s = dnnl_stream_create((dnnl_stream_t *)&d->stream, dnnl_util_engine(), dnnl_stream_default_flags);
+    XT_TRY(dnnl_device_open(d));
     for (size_t i = 0; i < p->n && s == dnnl_success; i++) {
         args[n].arg = p->arg[i];
         s = dnnl_memory_create(&args[n].memory, &p->md[i], engine, data[i]);

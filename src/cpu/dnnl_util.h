@@ -33,6 +33,7 @@ xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_de
 /* The implementation oneDNN chose is a plain reference loop. */
 bool dnnl_desc_is_slow(const_dnnl_primitive_desc_t pd);
 xt_status dnnl_status_of(dnnl_status_t s, const char *what);
+xt_status dnnl_device_open(cpu_device *d); /* makes the stream; dnnl_prim_run does it too, but not from several threads at once */
 void dnnl_device_close(cpu_device *d);
 
 #endif

@@ -1,6 +1,7 @@
 /* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated here is given back
  * and the arguments are as the thunks left them (only donated ones may have changed). */
 #include "cpu/cpu_int.h"
+#include "cpu/dnnl_util.h"
 
 #include <stdatomic.h>
 
@@ -156,10 +157,12 @@ static bool is_tiny(const cpu_exec *e) {
 
 void cpu_exec_settle(cpu_exec *e) {
     e->tiny = is_tiny(e);
+    e->own_team = true;
     e->most_args = 1;
     for (size_t t = 0; t < e->plan.n_thunks; t++) {
         size_t n = e->plan.thunks[t].n_in + e->plan.thunks[t].n_out;
         if (n > e->most_args) e->most_args = n;
+        e->own_team = e->own_team && e->plan.thunks[t].kernel->anywhere;
     }
 }
 
@@ -189,10 +192,11 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
         d->replicas = e->opts.num_replicas > 0 ? e->opts.num_replicas : 1;
         d->partitions = e->opts.num_partitions > 0 ? e->opts.num_partitions : 1;
         if (d->group) coll_set_tag(d->group, e->coll_tag);
-        team_enter(&d->team);
+        team_enter(&d->team, e->own_team);
         s = run_thunks(&r, d);
         team_leave(&d->team);
         d->team.threads = threads;
+        if (d == &alone) dnnl_device_close(d);
     }
     atomic_fetch_add_explicit(&e->runs, 1, memory_order_relaxed);
     if (r.arena) a->free(a->user, r.arena, p->arena_bytes);

@@ -14,12 +14,32 @@ typedef struct dot_state {
     side lhs, rhs;
     size_t prim_scratch_at;
     size_t zero_bytes; /* nothing to contract: the result is zeros */
+    int pieces; /* small products: equal parts of the result, each made by one thread with `prim` */
+    size_t piece_step[3], piece_scratch; /* bytes from one piece to the next in each array */
 } dot_state;
+enum { PIECES_MAX = 8, SMALL_FLOPS = 8000000 };
 
 static void dot_free(void *state) {
     dot_state *s = state;
     dnnl_prim_free(&s->prim);
     base_free(s);
+}
+
+typedef struct pieces_run {
+    const cpu_call *call;
+    const dot_state *s;
+    void *const *data;
+    xt_status status[PIECES_MAX];
+} pieces_run;
+static void run_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    pieces_run *r = ctx;
+    for (int64_t p = begin; p < end; p++) {
+        void *data[3];
+        for (int i = 0; i < 3; i++) data[i] = (char *)r->data[i] + (size_t)p * r->s->piece_step[i];
+        char *scratch = (char *)r->call->scratch + r->s->prim_scratch_at + (size_t)p * r->s->piece_scratch;
+        r->status[p] = dnnl_prim_run(&r->s->prim, r->call->device, data, scratch);
+    }
 }
 
 static xt_status dot_run(const cpu_call *c) {
@@ -35,9 +55,31 @@ static xt_status dot_run(const cpu_call *c) {
         data[i] = (char *)c->scratch + sides[i]->packed_at;
         cpu_move_run(&c->device->team, &sides[i]->move, data[i], c->in[i]);
     }
-    return dnnl_prim_run(&s->prim, c->device, data, (char *)c->scratch + s->prim_scratch_at);
+    if (s->pieces == 1) return dnnl_prim_run(&s->prim, c->device, data, (char *)c->scratch + s->prim_scratch_at);
+    pieces_run r = {.call = c, .s = s, .data = data};
+    XT_TRY(dnnl_device_open(c->device));
+    team_for(&c->device->team, s->pieces, 1, run_pieces, &r);
+    for (int p = 1; p < s->pieces; p++) {
+        if (!r.status[0]) r.status[0] = r.status[p];
+        else xt_status_free(r.status[p]);
+    }
+    return r.status[0];
 }
 static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
+static const cpu_kernel small_dot_kernel = {"onednn-matmul", dot_run, dot_free, true};
+
+/* A product of a few million flops is over before oneDNN's threads have met: it is cut by rows or columns of the result into parts that one thread
+ * each makes, as many as shapes say. */
+static int count_pieces(double flops, int64_t batch, int64_t m, int64_t n, bool *out_rows) {
+    enum { FLOPS = 1000000, LEAST = 16 };
+    if (batch > 1) return 1;
+    for (int p = PIECES_MAX; p > 1; p /= 2) {
+        if (flops < (double)p * FLOPS) continue;
+        *out_rows = m % p == 0 && m / p >= LEAST;
+        if (*out_rows || (n % p == 0 && n / p >= LEAST)) return p;
+    }
+    return 1;
+}
 
 static bool contains(const int64_t *list, size_t n, int64_t v) {
     for (size_t i = 0; i < n; i++)
@@ -146,15 +188,25 @@ CPU_LOWER(dot_general) {
     make_side(rt, &rv, rb, nrb, rc, nrc, true, r, &s->rhs);
     int64_t batch = l[0], m = l[1], n = r[1], k = l[2];
     s->zero_bytes = ir_type_bytes(ot);
+    s->pieces = 1;
+    bool small = cpu_op_flops(op) < SMALL_FLOPS;
     size_t scratch = 0;
     if (batch && m && n && k) {
         dnnl_memory_desc_t a, w, d;
-        matrix_desc(&a, tl, batch, m, k, s->lhs.stride[0], s->lhs.stride[1], s->lhs.stride[2]);
-        matrix_desc(&w, tr, batch, k, n, s->rhs.stride[0], s->rhs.stride[2], s->rhs.stride[1]);
-        matrix_desc(&d, to, batch, m, n, m * n, n, 1);
+        bool by_rows = false;
+        if (small) s->pieces = count_pieces(cpu_op_flops(op), batch, m, n, &by_rows);
+        int64_t rows = by_rows ? m / s->pieces : m, cols = by_rows ? n : n / s->pieces;
+        size_t elem = xt_dtype_size(lt->dtype), out_elem = xt_dtype_size(ot->dtype);
+        if (by_rows)
+            s->piece_step[0] = (size_t)(rows * s->lhs.stride[1]) * elem, s->piece_step[2] = (size_t)(rows * n) * out_elem;
+        else if (s->pieces > 1)
+            s->piece_step[1] = (size_t)(cols * s->rhs.stride[1]) * elem, s->piece_step[2] = (size_t)cols * out_elem;
+        matrix_desc(&a, tl, batch, rows, k, s->lhs.stride[0], s->lhs.stride[1], s->lhs.stride[2]);
+        matrix_desc(&w, tr, batch, k, cols, s->rhs.stride[0], s->rhs.stride[2], s->rhs.stride[1]);
+        matrix_desc(&d, to, batch, rows, cols, m * n, n, 1);
         dnnl_matmul_desc_t desc;
         bool ok = dnnl_matmul_desc_init(&desc, &a, &w, NULL, &d) == dnnl_success;
-        xt_status st = ok ? dnnl_prim_make(&desc, NULL, cpu_build_threads(b), &s->prim, NULL, &ok) : NULL;
+        xt_status st = ok ? dnnl_prim_make(&desc, NULL, small ? 1 : cpu_build_threads(b), &s->prim, NULL, &ok) : NULL;
         if (st || !ok) {
             dot_free(s);
             return st;
@@ -167,10 +219,11 @@ CPU_LOWER(dot_general) {
         s->rhs.packed_at = scratch;
         if (s->rhs.pack) scratch += align_up(ir_type_bytes(rt));
         s->prim_scratch_at = scratch;
-        scratch += s->prim.scratch_bytes;
+        s->piece_scratch = align_up(s->prim.scratch_bytes);
+        scratch += s->piece_scratch * (size_t)s->pieces;
     }
     cpu_thunk_desc d = {
-        .kernel = &dot_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+        .kernel = small ? &small_dot_kernel : &dot_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     *out_done = true;
     return cpu_build_thunk(b, &d);
 }

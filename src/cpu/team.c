@@ -1,11 +1,24 @@
-/* Parallel regions by OpenMP: gcc and clang both lower `omp parallel` to calls into libgomp when linked against it, and oneDNN uses the
+/* Parallel regions, in the pool or by OpenMP: gcc and clang both lower `omp parallel` to calls into libgomp when linked against it, and oneDNN uses the
  * same runtime, so its loops and ours share one set of threads and never fight for cores. */
 #include "cpu/team.h"
+#include "cpu/pool.h"
 
 #include <sched.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #if defined(__x86_64__)
 #include <immintrin.h>
+#endif
+
+#if defined(__SANITIZE_THREAD__)
+#define UNDER_TSAN true
+#elif defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define UNDER_TSAN true
+#endif
+#endif
+#ifndef UNDER_TSAN
+#define UNDER_TSAN false
 #endif
 
 /* Of the OpenMP runtime; declared here because clang 14 brings no omp.h of its own. */
@@ -15,13 +28,15 @@ extern void omp_set_num_threads(int);
 
 int team_set_openmp(int threads) {
     int before = omp_get_max_threads();
-    omp_set_num_threads(threads);
+    omp_set_num_threads(UNDER_TSAN ? 1 : threads);
     return before;
 }
 
 int team_default_threads(void) {
     int64_t n;
     if (env_int("XT_THREADS", &n) && n > 0) return n > 1024 ? 1024 : (int)n;
+    const char *openmp = getenv("OMP_NUM_THREADS"); /* a list has a number per level of nesting: the first is ours */
+    if (openmp && (n = strtol(openmp, NULL, 10)) > 0) return n > 1024 ? 1024 : (int)n;
     cpu_set_t set;
     if (sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 0) return CPU_COUNT(&set);
     return 1;
@@ -58,7 +73,11 @@ static unsigned float_flushing(unsigned v) {
 #endif
 }
 
-/* Threads of this thread's team that flush already. They go on doing so: the team works for us only, a thread that joins it inherits the setting of the
+void team_flush_denormals(void) {
+    float_set(float_flushing(float_get()));
+}
+
+/* Threads of this thread's OpenMP team that flush already. They go on doing so: the team works for us only, a thread that joins it inherits the setting of the
  * one that starts it, and a parallel region only to set and unset it would cost more than a small program. */
 static _Thread_local int flushing;
 
@@ -69,16 +88,42 @@ static void set_team(int threads, unsigned v) {
     flushing = threads;
 }
 
-void team_enter(cpu_team *t) {
-    t->outer_threads = team_set_openmp(t->threads);
+void team_enter(cpu_team *t, bool own) {
+    t->own = own || UNDER_TSAN;
+    t->outer_threads = team_set_openmp(t->own ? 1 : t->threads);
     t->outer_float = float_get();
     float_set(float_flushing(t->outer_float));
-    if (t->threads > 1) set_team(t->threads, float_flushing(t->outer_float));
+    if (t->threads <= 1) return;
+    if (!t->own)
+        set_team(t->threads, float_flushing(t->outer_float));
+    else if (!t->pool)
+        t->pool = pool_new(t->threads);
 }
 
 void team_leave(cpu_team *t) {
     float_set(t->outer_float);
     team_set_openmp(t->outer_threads);
+}
+
+void team_deinit(cpu_team *t) {
+    pool_free(t->pool);
+    t->pool = NULL;
+}
+
+typedef struct loop {
+    team_fn fn;
+    void *ctx;
+    int64_t n, grain, chunks;
+    _Atomic int64_t next;
+} loop;
+
+static void take_chunks(void *ctx, int thread) {
+    loop *l = ctx;
+    for (;;) {
+        int64_t c = atomic_fetch_add_explicit(&l->next, 1, memory_order_relaxed);
+        if (c >= l->chunks) break;
+        l->fn(l->ctx, c * l->grain, c == l->chunks - 1 ? l->n : (c + 1) * l->grain, thread);
+    }
 }
 
 void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx) {
@@ -90,14 +135,14 @@ void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx
         return;
     }
     int threads = chunks < t->threads ? (int)chunks : t->threads;
-    _Atomic int64_t next = 0;
-#pragma omp parallel num_threads(threads)
-    {
-        int me = omp_get_thread_num();
-        for (;;) {
-            int64_t c = atomic_fetch_add_explicit(&next, 1, memory_order_relaxed);
-            if (c >= chunks) break;
-            fn(ctx, c * grain, c == chunks - 1 ? n : (c + 1) * grain, me);
-        }
+    loop l = {.fn = fn, .ctx = ctx, .n = n, .grain = grain, .chunks = chunks};
+    if (t->own) {
+        if (t->pool)
+            pool_run(t->pool, threads, take_chunks, &l);
+        else
+            take_chunks(&l, 0);
+        return;
     }
+#pragma omp parallel num_threads(threads)
+    take_chunks(&l, omp_get_thread_num());
 }

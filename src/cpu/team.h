@@ -1,8 +1,13 @@
 /* The threads of one device. Only team.c starts parallel regions; everything else hands it a function and a range.
  *
+ * There are two kinds of them. A program whose oneDNN primitives are made for several threads runs all its regions in oneDNN's runtime, so that
+ * the two never fight for cores. Any other program (`own`) runs in a pool of ours, which waits for no thread that another program keeps from
+ * its core (pool.h).
+ *
  * Ranges are cut into chunks of a fixed size that threads take one after the other, so which thread runs a chunk changes from run to run
  * but the chunks never do: a kernel that combines its chunks' results in order is deterministic for any number of threads.
- * libgomp keeps one team per calling thread: a device is used from one thread at a time (its executor). */
+ * libgomp keeps one team per calling thread: a device is used from one thread at a time (its executor). Thread sanitizer does not know libgomp's
+ * barriers: there every program runs in the pool, and oneDNN on one thread. */
 #ifndef XT_SRC_CPU_TEAM_H
 #define XT_SRC_CPU_TEAM_H
 
@@ -10,14 +15,18 @@
 
 typedef struct cpu_team {
     int threads;
+    struct pool *pool; /* our own threads; made when first wanted */
+    bool own; /* regions run in the pool: until team_leave nothing else (oneDNN) starts a region */
     int outer_threads; /* the caller's OpenMP setting, put back by team_leave */
     unsigned outer_float; /* the caller's floating point control word */
 } cpu_team;
 
-int team_default_threads(void); /* XT_THREADS, else the cores this process may use */
+int team_default_threads(void); /* XT_THREADS, else OMP_NUM_THREADS, else the cores this process may use */
 /* Between enter and leave the calling thread and the team flush denormals to zero, and oneDNN uses `threads` threads. */
-void team_enter(cpu_team *t);
+void team_enter(cpu_team *t, bool own);
 void team_leave(cpu_team *t);
+void team_deinit(cpu_team *t);
+void team_flush_denormals(void); /* the calling thread, for good */
 
 /* How many threads oneDNN (and any OpenMP code) uses when called from this thread; gives the number before. */
 int team_set_openmp(int threads);

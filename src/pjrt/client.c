@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "cpu/team.h"
 #include "pjrt/face.h"
 
 const char face_platform[] = "xtrain_cpu", face_version[] = "xtrain " XT_VERSION;
@@ -83,13 +84,12 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
     return NULL;
 }
 
-/* Cores this process may use, shared by its devices and by the other processes of this host. */
+/* Cores this process may use, shared by its devices and by the other processes of this host, unless OMP_NUM_THREADS says what is this one's. */
 static int threads_per_device(int64_t devices) {
-    int64_t threads;
-    if (env_int("XT_THREADS", &threads) && threads > 0) return (int)threads;
-    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    int64_t threads = team_default_threads();
+    if (env_int("XT_THREADS", &(int64_t){0})) return (int)threads;
     int local = world_get()->local_size;
-    int64_t share = cores / (devices * (local > 0 ? local : 1));
+    int64_t share = threads / (devices * (local > 0 && !getenv("OMP_NUM_THREADS") ? local : 1));
     return share < 1 ? 1 : (int)share;
 }
 

@@ -1,0 +1,136 @@
+/* The team's own threads: each piece of work is done once whoever is there to do it, sleepers wake up, and settings of the user's hold. */
+#include "cpu_differential.h"
+
+#include <stdatomic.h>
+#include <time.h>
+
+#include "cpu/cpu_int.h"
+#include "cpu/pool.h"
+
+enum { MOST = 4096 };
+typedef struct work {
+    _Atomic int done[MOST];
+    _Atomic int inside[8]; /* per thread number */
+    _Atomic bool overlap;
+    int most_thread;
+} work;
+
+static void count(void *ctx, int64_t begin, int64_t end, int thread) {
+    work *w = ctx;
+    if (thread < 0 || thread > w->most_thread || atomic_fetch_add(&w->inside[thread], 1) != 0) atomic_store(&w->overlap, true);
+    for (int64_t i = begin; i < end; i++) atomic_fetch_add(&w->done[i], 1);
+    atomic_fetch_sub(&w->inside[thread], 1);
+}
+
+/* Regions of all sizes, right after one another and after pauses in which helpers fall asleep. */
+static void each_piece_once(void **state) {
+    (void)state;
+    static work w;
+    for (int threads = 1; threads <= 5; threads += 2) {
+        cpu_team t = {.threads = threads};
+        team_enter(&t, true);
+        for (int round = 0; round < 400; round++) {
+            int64_t n = round * 37 % MOST + 1, grain = round % 7 == 0 ? n : round % 61 + 1;
+            memset(&w, 0, sizeof w);
+            w.most_thread = threads - 1;
+            team_for(&t, n, grain, count, &w);
+            for (int64_t i = 0; i < MOST; i++) assert_int_equal(w.done[i], i < n);
+            assert_false(w.overlap);
+            if (round % 100 == 99) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        }
+        team_leave(&t);
+        team_deinit(&t);
+    }
+}
+
+/* What a helper that is inside writes is there when the region is over: the last one to leave is waited for, asleep if it takes long. */
+static void slow(void *ctx, int64_t begin, int64_t end, int thread) {
+    int *v = ctx;
+    if (thread) nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL);
+    for (int64_t i = begin; i < end; i++) {
+        v[i] = (int)i + 1;
+        if (!thread) nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* leaves something for the helpers */
+    }
+}
+static void helpers_finish_first(void **state) {
+    (void)state;
+    cpu_team t = {.threads = 3};
+    team_enter(&t, true);
+    for (int round = 0; round < 5; round++) {
+        int v[40] = {0};
+        team_for(&t, 40, 1, slow, v);
+        for (int i = 0; i < 40; i++) assert_int_equal(v[i], i + 1);
+    }
+    team_leave(&t);
+    team_deinit(&t);
+}
+
+static void unused_pools_end(void **state) {
+    (void)state;
+    pool *p = pool_new(4);
+    assert_non_null(p);
+    pool_free(p);
+    p = pool_new(2);
+    nanosleep(&(struct timespec){.tv_nsec = 2000000}, NULL); /* asleep by now */
+    pool_free(p);
+    assert_null(pool_new(1));
+    pool_free(NULL);
+}
+
+static void settings_are_honoured(void **state) {
+    (void)state;
+    char *threads = getenv("XT_THREADS");
+    unsetenv("XT_THREADS");
+    setenv("OMP_NUM_THREADS", "3", 1);
+    assert_int_equal(team_default_threads(), 3);
+    setenv("OMP_NUM_THREADS", "5,2", 1);
+    assert_int_equal(team_default_threads(), 5);
+    setenv("XT_THREADS", "7", 1);
+    assert_int_equal(team_default_threads(), 7);
+    unsetenv("OMP_NUM_THREADS");
+    if (threads)
+        setenv("XT_THREADS", threads, 1);
+    else
+        unsetenv("XT_THREADS");
+}
+
+/* Products small enough to be cut into parts of one thread each: by rows, by columns, operands transposed, not at all. */
+static void small_products_agree(void **state) {
+    (void)state;
+    static const int shapes[][3] = {{128, 50, 320}, {50, 320, 128}, {128, 320, 50}, {64, 48, 700}, {33, 65, 500}, {17, 13, 11}};
+    for (size_t i = 0; i < BASE_COUNT(shapes); i++)
+        for (int form = 0; form < 4; form++) {
+            int m = shapes[i][0], n = shapes[i][1], k = shapes[i][2], ld = form & 1, rd = form >> 1;
+            char text[1024], l[64], r[64];
+            snprintf(l, sizeof l, "tensor<%dx%dxf32>", ld ? k : m, ld ? m : k);
+            snprintf(r, sizeof r, "tensor<%dx%dxf32>", rd ? n : k, rd ? k : n);
+            snprintf(text, sizeof text,
+                     "func.func @main(%%a: %s, %%b: %s) -> tensor<%dx%dxf32> {\n%%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [%d] x [%d] : (%s, %s) -> "
+                     "tensor<%dx%dxf32>\nreturn %%0 : tensor<%dx%dxf32>\n}\n",
+                     l, r, m, n, !ld, rd, l, r, m, n, m, n);
+            for (int threads = 1; threads <= 3; threads++) differ("a small product", text, 1e-4, threads, false);
+        }
+}
+
+/* A program that starts no threads by itself runs in the pool; one with large products in oneDNN's runtime. */
+static void programs_choose_their_team(void **state) {
+    (void)state;
+    static const char *const texts[2] = {
+        "func.func @main(%a: tensor<64x64xf32>) -> tensor<64x64xf32> {\n%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
+        "tensor<64x64xf32>) -> tensor<64x64xf32>\nreturn %0 : tensor<64x64xf32>\n}\n",
+        "func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {\n%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : "
+        "(tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>\nreturn %0 : tensor<256x256xf32>\n}\n"};
+    for (int i = 0; i < 2; i++) {
+        cpu_exec *e;
+        expect_ok(cpu_compile(texts[i], strlen(texts[i]), &(cpu_compile_opts){.threads = 2}, &e), "compile");
+        assert_int_equal(e->own_team, i == 0);
+        cpu_exec_free(e);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_once), cmocka_unit_test(helpers_finish_first), cmocka_unit_test(unused_pools_end),
+                                       cmocka_unit_test(settings_are_honoured),
+                                       cmocka_unit_test(small_products_agree), cmocka_unit_test(programs_choose_their_team)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
