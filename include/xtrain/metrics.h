@@ -94,6 +94,14 @@ XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor 
 #define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);
+/* Distributions, pictures and texts for the loggers that can show them (TensorBoard; texts also in metrics.jsonl). They wait for the device on the logger's
+ * side only. In a trainer's training_step the two that read a tensor do so only in steps whose row of logs is due, at the cost of one more program. */
+#define xt_log_histogram(name, t) xt_log_histogram_at(XT_HERE, name, t) /* of all elements: weights, gradients, activations; 30 bins */
+XT_API void xt_log_histogram_at(const xt_src *src, const char *name, xt_tensor t);
+#define xt_log_image(name, t) xt_log_image_at(XT_HERE, name, t)         /* [H,W], [1,H,W] or [3,H,W]; floats 0 to 1 (clamped), u8 0 to 255 */
+XT_API void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t);
+#define xt_log_text(name, text) xt_log_text_at(XT_HERE, name, text)     /* copied; TensorBoard takes it as Markdown */
+XT_API void xt_log_text_at(const xt_src *src, const char *name, const char *text);
 XT_API void xt_log_every_n_steps(int64_t n);         /* plain loops: row period in steps of the loop that hold an optimizer step, of however many optimizers (default 50) */
 
 #ifdef __cplusplus

@@ -187,6 +187,27 @@ XT_API xt_callback *xt_callback_new(const xt_callback_desc *d, void *user); /* d
 /* A row of values the host has already (learning rates, times): x axis is the optimizer step; no device read. */
 XT_API void xt_trainer_log_host(xt_trainer *t, int n, const char *const *names, const double *values);
 
+/* A logger of one's own beside those of the option `loggers`: rows come in order on a thread of the log engine, rank 0 only. An error ends the logger, not
+ * the training. */
+typedef struct xt_log_row { /* valid during the call */
+    const char *stage;                   /* "train", "validate", "test" */
+    bool epoch_level;                    /* values accumulated over the epoch; else of the last window */
+    int64_t step, epoch, batch, samples; /* step: optimizer steps */
+    double wall;                         /* seconds since 1970 */
+    int64_t n;
+    const char *const *names;
+    const double *values;
+} xt_log_row;
+typedef struct xt_logger_desc {
+    size_t struct_size;
+    const char *name;                                                      /* for messages */
+    xt_status (*open)(const char *run_dir, void *user);                    /* may be NULL */
+    xt_status (*row)(const xt_log_row *row, void *user);                   /* needed */
+    xt_status (*text)(const char *name, const char *text, int64_t step, void *user); /* xt_log_text; may be NULL */
+    void (*close)(void *user);                                             /* at the end of the run; may be NULL */
+} xt_logger_desc;
+XT_API void xt_trainer_add_logger(xt_trainer *t, const xt_logger_desc *d, void *user); /* before the fit; up to 4; d is copied */
+
 typedef struct xt_model_checkpoint_opts {
     size_t struct_size;
     const char *monitor;   /* NULL = keep the newest */

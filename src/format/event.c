@@ -32,7 +32,7 @@ static void little(unsigned char *out, uint64_t v, int bytes) {
     for (int i = 0; i < bytes; i++) out[i] = (unsigned char)(v >> (8 * i));
 }
 
-static void append_record(str *out, const str *message) {
+void event_append_record(str *out, const str *message) {
     unsigned char head[12], tail[4];
     little(head, message->len, 8);
     little(head + 8, event_mask(event_crc32c(head, 8)), 4);
@@ -48,7 +48,7 @@ void event_append_version(str *out, double wall) {
     static const char version[] = "brain.Event:2";
     proto_double(&m, 1, wall);
     proto_bytes(&m, 3, version, sizeof version - 1);
-    append_record(out, &m);
+    event_append_record(out, &m);
     str_free(&m);
 }
 
@@ -64,7 +64,7 @@ void event_append_scalars(str *out, double wall, int64_t step, size_t n, const e
     proto_double(&m, 1, wall);
     proto_int(&m, 2, step);
     proto_message(&m, 5, &summary);
-    append_record(out, &m);
+    event_append_record(out, &m);
     str_free(&summary);
     str_free(&m);
 }

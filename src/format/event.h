@@ -15,9 +15,26 @@ typedef struct event_scalar {
     const char *tag;
     double value; /* stored as float, as the format wants it */
 } event_scalar;
+void event_append_record(str *out, const str *message); /* a serialised Event */
 /* Append one whole record to `out`. */
 void event_append_version(str *out, double wall);
 void event_append_scalars(str *out, double wall, int64_t step, size_t n, const event_scalar *scalars);
+
+/* Histogram: equal bins of [min, max]. Image: encoded PNG. Text: shown by the text plugin as Markdown. */
+typedef struct event_histogram {
+    double min, max, count, sum, sum_squares;
+    const double *bins;
+    size_t n_bins;
+} event_histogram;
+void event_append_histogram(str *out, double wall, int64_t step, const char *tag, const event_histogram *h);
+void event_append_image(str *out, double wall, int64_t step, const char *tag, int width, int height, const void *png, size_t n);
+void event_append_text(str *out, double wall, int64_t step, const char *tag, const char *text);
+/* The table of runs (hparams plugin): the settings of this run and the names of the values it is judged by; and how it ended. */
+typedef struct event_setting {
+    const char *name, *text; /* a text that is a number is stored as one */
+} event_setting;
+void event_append_run(str *out, double wall, size_t n, const event_setting *settings, size_t n_metrics, const char *const *metrics);
+void event_append_run_end(str *out, double wall, bool ok);
 
 /* Reading, for tests and tools: walks records of a file in memory. */
 typedef struct event_reader {

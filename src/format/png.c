@@ -32,21 +32,24 @@ static bool encode(png_structp p, png_infop info, int width, int height, const u
     return true;
 }
 
-xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *rgb) {
+xt_status png_encode_rgb(int width, int height, const uint8_t *rgb, str *out) {
     char why[128] = "";
-    if (width < 1 || height < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "%s: a picture of %d x %d", path, width, height);
+    if (width < 1 || height < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "a picture of %d x %d", width, height);
     png_structp p = png_create_write_struct(PNG_LIBPNG_VER_STRING, why, fail, ignore);
     png_infop info = p ? png_create_info_struct(p) : NULL;
     if (!info) {
         png_destroy_write_struct(&p, NULL);
-        return status_oom(1 << 16, path);
+        return status_oom(1 << 16, "a picture");
     }
-    str out = STR_INIT;
-    bool ok = encode(p, info, width, height, rgb, &out);
+    bool ok = encode(p, info, width, height, rgb, out);
     png_destroy_write_struct(&p, &info);
-    xt_status s = !ok          ? status_new(XT_INTERNAL, NULL, "%s: %s", path, why)
-                  : out.failed ? status_oom(out.len, path)
-                               : file_write_all(path, out.data, out.len);
+    return !ok ? status_new(XT_INTERNAL, NULL, "%s", why) : out->failed ? status_oom(out->len, "a picture") : NULL;
+}
+
+xt_status png_write_rgb(const char *path, int width, int height, const uint8_t *rgb) {
+    str out = STR_INIT;
+    xt_status s = status_context(png_encode_rgb(width, height, rgb, &out), "%s", path);
+    if (!s) s = file_write_all(path, out.data, out.len);
     str_free(&out);
     return s;
 }

@@ -30,9 +30,22 @@ typedef struct log_row { /* valid during the call */
     size_t n;
     const log_value *values;
 } log_row;
+typedef enum log_artifact_kind { LOG_HISTOGRAM, LOG_IMAGE, LOG_TEXT } log_artifact_kind;
+enum { LOG_BINS = 30 };
+typedef struct log_artifact { /* what is no number; valid during the call */
+    log_artifact_kind kind;
+    log_stage stage;
+    const char *name, *text;
+    int64_t step;
+    double wall;
+    double min, max, count, sum, sum_squares, bins[LOG_BINS]; /* histogram: equal bins of [min, max] */
+    int width, height;
+    const uint8_t *rgb; /* image: rows from the top */
+} log_artifact;
 /* Called on the logger thread, rank 0 only, rows in order. */
 typedef struct log_sink {
     void (*row)(void *user, const log_row *row);
+    void (*artifact)(void *user, const log_artifact *a); /* NULL: not shown here */
     void (*close)(void *user); /* at log_close or when removed */
     void *user;
 } log_sink;
@@ -44,6 +57,8 @@ void log_remove_sink(const log_sink *s); /* waits for rows under way, then close
 void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 /* The trainer drives rows itself: switches the automatic rows of plain loops off. */
 void log_set_manual(bool on);
+/* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images are read in no other. */
+void log_row_next(bool due, int64_t step);
 void log_window_begin(void); /* the current stage's next step begins a new window (plain loops: every optimizer step) */
 void log_epoch_begin(log_stage s); /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */

@@ -32,9 +32,16 @@ typedef struct log_set { /* one stage */
 typedef struct log_engine { /* of a thread */
     log_set sets[LOG_STAGE_COUNT];
     log_stage stage;
-    bool manual;
+    bool manual, row_next; /* row_next, next_step: see log_row_next */
+    int64_t next_step;
     int64_t every, seen_steps;
 } log_engine;
+
+/* log_rows.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the other two, from any thread. */
+void log_work_begin(void);
+void log_work_queue(void (*fn)(void *user), void *user);
+void log_work_lost(void);
+void log_give_artifact(const log_artifact *a); /* to all sinks; on the logger thread */
 
 log_engine *log_engine_get(void);
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */

@@ -23,6 +23,8 @@ typedef struct job {
     size_t n;
     float *data; /* [rows, LOG_COLUMNS] */
     log_value *values;
+    void (*work)(void *user); /* instead of a row */
+    void *work_user;
     struct job *next;
 } job;
 
@@ -249,7 +251,10 @@ static void *serve(void *unused) {
         lg.head = j->next;
         if (!lg.head) lg.tail = NULL;
         pthread_mutex_unlock(&lg.lock);
-        write_row(j);
+        if (j->work)
+            j->work(j->work_user);
+        else
+            write_row(j);
         job_free(j);
         pthread_mutex_lock(&lg.lock);
         lg.under_way--;
@@ -279,12 +284,45 @@ static void enqueue(job *j) {
     pthread_mutex_unlock(&lg.lock);
 }
 
-static void dropped(void *user) {
-    job_free(user);
+void log_work_begin(void) {
+    pthread_mutex_lock(&lg.lock);
+    lg.under_way++;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_work_lost(void) {
     pthread_mutex_lock(&lg.lock);
     lg.under_way--;
     pthread_cond_broadcast(&lg.changed);
     pthread_mutex_unlock(&lg.lock);
+}
+
+void log_work_queue(void (*fn)(void *user), void *user) {
+    job *j = base_calloc(1, sizeof *j);
+    if (!j) { /* no memory for a note about it: done here */
+        fn(user);
+        log_work_lost();
+        return;
+    }
+    j->work = fn;
+    j->work_user = user;
+    enqueue(j);
+}
+
+void log_give_artifact(const log_artifact *a) {
+    if (world_get()->rank != 0) return;
+    pthread_mutex_lock(&lg.lock);
+    log_sink sinks[16];
+    size_t n = lg.n_sinks;
+    memcpy(sinks, lg.sinks, n * sizeof *sinks);
+    pthread_mutex_unlock(&lg.lock);
+    for (size_t i = 0; i < n; i++)
+        if (sinks[i].artifact) sinks[i].artifact(sinks[i].user, a);
+}
+
+static void dropped(void *user) {
+    job_free(user);
+    log_work_lost();
 }
 
 static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
@@ -314,9 +352,7 @@ static void begin_row(job *j, log_stage s, bool epoch_level, int64_t step) {
                        .batch = p->batch,
                        .samples = p->samples * world_get()->size,
                        .wall = now()};
-    pthread_mutex_lock(&lg.lock);
-    lg.under_way++;
-    pthread_mutex_unlock(&lg.lock);
+    log_work_begin();
 }
 
 static _Atomic(int64_t) epoch_rows[LOG_STAGE_COUNT];

@@ -69,6 +69,7 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     int64_t steps_before = counter_get(COUNTER_optimizer_steps);
     TRAIN_CALL(t, batch_start, t, b);
     if (w->begins) log_window_begin();
+    log_row_next(w->ends && (t->global_step + 1) % t->every.steps == 0, t->global_step + 1);
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
     lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);

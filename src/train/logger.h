@@ -10,13 +10,19 @@ typedef struct logger_kind {
     xt_status (*open)(void *state, const char *dir); /* the run's folder exists */
     xt_status (*row)(void *state, const log_row *row); /* an error is reported once and ends this logger */
     void (*close)(void *state);
+    xt_status (*artifact)(void *state, const log_artifact *a); /* NULL: not shown */
+    xt_status (*settings)(void *state, size_t n, const char *const *names, const char *const *texts); /* of the run, once, before the first row; may be NULL */
 } logger_kind;
 extern const logger_kind logger_csv, logger_tensorboard, logger_jsonl;
 extern const logger_kind *const logger_kinds[];
 extern const size_t logger_kind_count;
 
 /* Opens the loggers of a comma list and gives each to the log engine; log_close, or removing the sink, closes it. `out_sinks` takes up to `max`. */
-xt_status loggers_open(const char *list, const char *dir, log_sink *out_sinks, size_t max, size_t *out_n);
+typedef struct logger_settings {
+    size_t n;
+    const char *const *names, *const *texts;
+} logger_settings;
+xt_status loggers_open(const char *list, const char *dir, logger_settings settings, log_sink *out_sinks, size_t max, size_t *out_n);
 
 const char *logger_stage_name(log_stage s); /* "train", "validate", "test" */
 

@@ -40,12 +40,11 @@ static cJSON *object_of(const log_row *row) {
     return NULL;
 }
 
-static xt_status row_jsonl(void *state, const log_row *row) {
-    jsonl *j = state;
-    cJSON *o = object_of(row);
+/* Takes the object over; NULL: there was no memory for it. */
+static xt_status append_object(jsonl *j, cJSON *o) {
     char *text = o ? cJSON_PrintUnformatted(o) : NULL;
     cJSON_Delete(o);
-    if (!text) return status_oom(64 * row->n, j->path);
+    if (!text) return status_oom(64, j->path);
     str line = STR_INIT;
     str_append(&line, text);
     str_putc(&line, '\n');
@@ -55,4 +54,19 @@ static xt_status row_jsonl(void *state, const log_row *row) {
     return s;
 }
 
-const logger_kind logger_jsonl = {"jsonl", "metrics.jsonl, one JSON object a row", sizeof(jsonl), open_jsonl, row_jsonl, close_jsonl};
+static xt_status row_jsonl(void *state, const log_row *row) {
+    return append_object(state, object_of(row));
+}
+
+/* Texts are lines here too; pictures and distributions are TensorBoard's. */
+static xt_status artifact_jsonl(void *state, const log_artifact *a) {
+    if (a->kind != LOG_TEXT) return NULL;
+    cJSON *o = cJSON_CreateObject();
+    bool ok = cJSON_AddNumberToObject(o, "step", (double)a->step) && cJSON_AddNumberToObject(o, "wall", a->wall) && cJSON_AddStringToObject(o, "stage", logger_stage_name(a->stage)) &&
+              cJSON_AddStringToObject(o, "name", a->name) && cJSON_AddStringToObject(o, "text", a->text);
+    if (ok) return append_object(state, o);
+    cJSON_Delete(o);
+    return append_object(state, NULL);
+}
+
+const logger_kind logger_jsonl = {"jsonl", "metrics.jsonl, one JSON object a row", sizeof(jsonl), open_jsonl, row_jsonl, close_jsonl, artifact_jsonl, NULL};

@@ -35,14 +35,21 @@ typedef struct logger {
     max_align_t state[];
 } logger;
 
-static void give_row(void *user, const log_row *row) {
-    logger *l = user;
-    if (l->failed) return;
-    xt_status s = l->kind->row(l->state, row);
+/* A logger that failed is said once, and writes nothing from there on. */
+static void settle(logger *l, xt_status s) {
     if (!s) return;
     l->failed = true;
     log_msg(XT_SEV_ERROR, "logger %s: %s; it writes nothing from here on", l->kind->name, xt_status_message(s));
     xt_status_free(s);
+}
+
+static void give_row(void *user, const log_row *row) {
+    logger *l = user;
+    if (!l->failed) settle(l, l->kind->row(l->state, row));
+}
+static void give_artifact(void *user, const log_artifact *a) {
+    logger *l = user;
+    if (!l->failed) settle(l, l->kind->artifact(l->state, a));
 }
 
 static void close_logger(void *user) {
@@ -58,17 +65,18 @@ static const logger_kind *find_kind(const char *name, size_t n) {
     return NULL;
 }
 
-static xt_status open_one(const logger_kind *k, const char *dir, log_sink *out) {
+static xt_status open_one(const logger_kind *k, const char *dir, logger_settings settings, log_sink *out) {
     logger *l = base_calloc(1, sizeof *l + k->state_size);
     if (!l) return status_oom(k->state_size, k->name);
     l->kind = k;
     xt_status s = k->open(l->state, dir);
+    if (!s && k->settings && settings.n && (s = k->settings(l->state, settings.n, settings.names, settings.texts))) k->close(l->state);
     if (s) {
         base_free(l);
         return status_context(s, "logger %s", k->name);
     }
     live_add(LIVE_logger, 1);
-    *out = (log_sink){.row = give_row, .close = close_logger, .user = l};
+    *out = (log_sink){.row = give_row, .artifact = k->artifact ? give_artifact : NULL, .close = close_logger, .user = l};
     log_add_sink(out);
     return NULL;
 }
@@ -81,7 +89,7 @@ static xt_status unknown(const char *name, size_t n) {
     return s;
 }
 
-xt_status loggers_open(const char *list, const char *dir, log_sink *out_sinks, size_t max, size_t *out_n) {
+xt_status loggers_open(const char *list, const char *dir, logger_settings settings, log_sink *out_sinks, size_t max, size_t *out_n) {
     xt_status s = NULL;
     *out_n = 0;
     for (const char *p = list; *p && !s;) {
@@ -93,7 +101,7 @@ xt_status loggers_open(const char *list, const char *dir, log_sink *out_sinks, s
             s = unknown(p, n);
         else if (*out_n == max)
             s = status_new(XT_INVALID_ARGUMENT, NULL, "loggers = %s: at most %zu fit", list, max);
-        else if (!(s = open_one(k, dir, &out_sinks[*out_n])))
+        else if (!(s = open_one(k, dir, settings, &out_sinks[*out_n])))
             ++*out_n;
         p += n;
     }

@@ -59,13 +59,32 @@ static bool keeps_checkpoints(const xt_trainer *t) {
     return t->o.checkpointing != XT_OFF;
 }
 
+static xt_status open_loggers(xt_trainer *t) {
+    size_t n = config_count(t);
+    const char **names = base_calloc(n + 1, sizeof *names), **texts = base_calloc(n + 1, sizeof *texts);
+    xt_status s = names && texts ? NULL : status_oom(n, "loggers");
+    logger_settings settings = {0, names, texts};
+    for (size_t i = 0; i < n && !s; i++) {
+        names[settings.n] = config_at(t, i, &texts[settings.n]);
+        settings.n += texts[settings.n] != NULL;
+    }
+    if (!s) s = loggers_open(t->o.loggers ? t->o.loggers : "csv,tensorboard", t->run_dir, settings, t->sinks, BASE_COUNT(t->sinks) - 1 - TRAIN_MAX_LOGGERS, &t->n_sinks);
+    base_free(names);
+    base_free(texts);
+    for (size_t i = 0; i < t->n_loggers && !s; i++) {
+        s = logger_open_own(&t->loggers[i], t->run_dir, &t->sinks[t->n_sinks]);
+        t->n_sinks += !s;
+    }
+    return s;
+}
+
 static xt_status open_run(xt_trainer *t) {
     bool logs = t->o.logger != XT_OFF;
     if (world_get()->rank != 0 || t->n_sinks) return NULL;
     if (!t->run_dir && (logs || keeps_checkpoints(t))) XT_TRY(run_dir_make(train_runs_dir(t), train_run_name(t), &t->run_dir));
     if (t->run_dir) XT_TRY(config_save(t, t->run_dir));
     if (!logs) return NULL;
-    XT_TRY(loggers_open(t->o.loggers ? t->o.loggers : "csv,tensorboard", t->run_dir, t->sinks, BASE_COUNT(t->sinks) - 1, &t->n_sinks));
+    XT_TRY(open_loggers(t));
     t->history = history_new();
     if (!t->history) return status_oom(64, "the loss curve");
     t->sinks[t->n_sinks] = history_sink(t->history);

@@ -15,7 +15,13 @@
 #include "train/limits.h"
 #include "train/period.h"
 
-enum { TRAIN_MAX_OPTIMIZERS = 8 };
+enum { TRAIN_MAX_OPTIMIZERS = 8, TRAIN_MAX_LOGGERS = 4 };
+
+struct own_logger { /* xt_trainer_add_logger's */
+    xt_logger_desc d;
+    void *user;
+};
+xt_status logger_open_own(const struct own_logger *l, const char *dir, log_sink *out); /* logger_own.c */
 
 typedef struct callback_tensors { /* tensors of a callback in checkpoints, as "callback:CALLBACK:NAME" */
     xt_tensor (*at)(int i, char *name, size_t n, void *user); /* none: there are no more */
@@ -83,7 +89,9 @@ struct xt_trainer {
     char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
     checkpoint_log log_sums;
     struct checkpoint_writer *writer; /* of the background; made at its first file */
-    log_sink sinks[8];
+    log_sink sinks[16];
+    struct own_logger loggers[TRAIN_MAX_LOGGERS]; /* of the program */
+    size_t n_loggers;
     size_t n_sinks;
     struct history *history; /* points of the loss curve */
     xt_loader *train, *val; /* while fitting */

@@ -187,7 +187,7 @@ static void loggers_write_rows(void **state) {
     (void)state;
     log_sink sinks[4];
     size_t n;
-    assert_null(loggers_open("csv, tensorboard,jsonl", dir, sinks, 4, &n));
+    assert_null(loggers_open("csv, tensorboard,jsonl", dir, (logger_settings){0}, sinks, 4, &n));
     assert_int_equal(n, 3);
     const log_value values[] = {{"train/loss", 0.25, true}, {"odd,\"name\"", NAN, false}};
     for (int step = 1; step <= 2; step++) {
@@ -222,7 +222,7 @@ static void loggers_write_rows(void **state) {
     base_free(events);
     for (size_t i = 0; i < n; i++) log_remove_sink(&sinks[i]);
     assert_int_equal(live_get(LIVE_logger), 0);
-    xt_status s = loggers_open("csv,tensorbord", dir, sinks, 4, &n);
+    xt_status s = loggers_open("csv,tensorbord", dir, (logger_settings){0}, sinks, 4, &n);
     assert_non_null(strstr(xt_status_message(s), "csv, tensorboard, jsonl"));
     assert_int_equal(live_get(LIVE_logger), 0);
     xt_status_free(s);

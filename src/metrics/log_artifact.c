@@ -1,0 +1,186 @@
+/* Histograms, images and texts: a tensor's values come to the reader thread, are turned into what loggers show on the logger thread, and are handed to the
+ * sinks that take them, in the order of the rows around them. */
+#include <math.h>
+#include <time.h>
+
+#include "metrics/log_int.h"
+
+typedef struct artifact {
+    log_artifact a;
+    char *name, *text;
+    xt_dtype dtype;
+    int64_t channels;
+    size_t count; /* elements */
+    void *data;
+    uint8_t *rgb;
+} artifact;
+
+static void artifact_free(artifact *x) {
+    base_free(x->name);
+    base_free(x->text);
+    base_free(x->data);
+    base_free(x->rgb);
+    base_free(x);
+}
+
+void log_row_next(bool due, int64_t step) {
+    log_engine *e = log_engine_get();
+    if (!e) return;
+    e->row_next = due;
+    e->next_step = step;
+}
+
+/* A trainer's training steps read only what belongs to a row; everything else is given always. */
+static bool wanted(const log_engine *e, log_artifact_kind kind) {
+    return kind == LOG_TEXT || !e->manual || e->stage != LOG_TRAIN || e->row_next;
+}
+
+static artifact *begin(const xt_src *src, const char *what, const char *name, log_artifact_kind kind) {
+    log_engine *e = log_engine_get();
+    if (!e || !wanted(e, kind)) return NULL;
+    if (!name || !*name) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the name is empty", what));
+        return NULL;
+    }
+    artifact *x = base_calloc(1, sizeof *x);
+    if (x) x->name = base_strdup(name);
+    if (!x || !x->name) {
+        base_free(x);
+        lazy_fail(status_oom(sizeof *x, what));
+        return NULL;
+    }
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    x->a = (log_artifact){.kind = kind, .stage = e->stage, .name = x->name, .step = e->manual ? e->next_step : counter_get(COUNTER_optimizer_steps), .wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9};
+    return x;
+}
+
+/* --- on the logger thread ------------------------------------------------------------------------------------------------------------------------- */
+static void make_histogram(artifact *x) {
+    log_artifact *a = &x->a;
+    size_t size = xt_dtype_size(x->dtype);
+    a->min = INFINITY, a->max = -INFINITY;
+    for (size_t i = 0; i < x->count; i++) {
+        double v = lazy_as_double((const char *)x->data + i * size, x->dtype);
+        if (!isfinite(v)) continue;
+        a->min = fmin(a->min, v), a->max = fmax(a->max, v);
+        a->count++, a->sum += v, a->sum_squares += v * v;
+    }
+    if (a->count == 0) a->min = a->max = 0;
+    double width = a->max > a->min ? (a->max - a->min) / LOG_BINS : 1;
+    for (size_t i = 0; i < x->count; i++) {
+        double v = lazy_as_double((const char *)x->data + i * size, x->dtype);
+        int bin = isfinite(v) ? (int)((v - a->min) / width) : -1;
+        if (bin >= 0) a->bins[bin < LOG_BINS ? bin : LOG_BINS - 1]++;
+    }
+}
+
+static bool make_image(artifact *x) {
+    log_artifact *a = &x->a;
+    size_t size = xt_dtype_size(x->dtype), pixels = (size_t)a->width * (size_t)a->height;
+    x->rgb = base_malloc(3 * pixels + 1);
+    if (!x->rgb) return false;
+    double scale = x->dtype == XT_U8 ? 1 : 255;
+    for (size_t i = 0; i < pixels; i++)
+        for (size_t c = 0; c < 3; c++) {
+            size_t from = (x->channels == 3 ? c * pixels : 0) + i;
+            double v = lazy_as_double((const char *)x->data + from * size, x->dtype) * scale;
+            x->rgb[3 * i + c] = (uint8_t)(v > 0 ? (v < 255 ? v + 0.5 : 255) : 0); /* NaN is black */
+        }
+    a->rgb = x->rgb;
+    return true;
+}
+
+static void give(void *user) {
+    artifact *x = user;
+    bool good = true;
+    if (x->a.kind == LOG_HISTOGRAM) make_histogram(x);
+    if (x->a.kind == LOG_IMAGE) good = make_image(x);
+    if (good) log_give_artifact(&x->a);
+    artifact_free(x);
+}
+
+/* --- asking for the values ------------------------------------------------------------------------------------------------------------------------- */
+static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    artifact *x = user;
+    x->dtype = dtype;
+    x->data = base_malloc(bytes + 1);
+    if (!x->data || bytes < x->count * xt_dtype_size(dtype)) {
+        artifact_free(x);
+        log_work_lost();
+        return;
+    }
+    memcpy(x->data, data, bytes);
+    log_work_queue(give, x);
+}
+
+static void never(void *user) {
+    artifact_free(user);
+    log_work_lost();
+}
+
+static bool readable(const ir_type *t) {
+    return t && t->count > 0 && (ir_dtype_is_float(t->dtype) || ir_dtype_is_int(t->dtype) || t->dtype == XT_BOOL);
+}
+
+static void refuse(const xt_src *src, const char *what, const char *name, const ir_type *t, const char *expected) {
+    str text = STR_INIT;
+    ir_type_print(t, &text);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s \"%s\": the tensor is %s; expected %s", what, name ? name : "", str_cstr(&text), expected));
+    str_free(&text);
+}
+
+void xt_log_histogram_at(const xt_src *src, const char *name, xt_tensor t) {
+    const ir_type *type = lazy_type(t);
+    lazy_begin(src);
+    if (!type) {
+        lazy_value(t);
+        return;
+    }
+    if (!readable(type)) {
+        refuse(src, "xt_log_histogram", name, type, "real numbers, at least one");
+        return;
+    }
+    artifact *x = begin(src, "xt_log_histogram", name, LOG_HISTOGRAM);
+    if (!x) return;
+    x->count = (size_t)type->count;
+    log_work_begin();
+    lazy_request_value(src, "xt_log_histogram", t, arrived, never, x);
+}
+
+void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t) {
+    const ir_type *type = lazy_type(t);
+    lazy_begin(src);
+    if (!type) {
+        lazy_value(t);
+        return;
+    }
+    int64_t channels = type->rank == 3 ? type->dims[0] : 1;
+    bool fits = (type->rank == 2 || type->rank == 3) && (channels == 1 || channels == 3) && readable(type) && type->dims[type->rank - 1] <= 1 << 15 && type->dims[type->rank - 2] <= 1 << 15;
+    if (!fits) {
+        refuse(src, "xt_log_image", name, type, "[H,W], [1,H,W] or [3,H,W] of real numbers");
+        return;
+    }
+    artifact *x = begin(src, "xt_log_image", name, LOG_IMAGE);
+    if (!x) return;
+    x->count = (size_t)type->count;
+    x->channels = channels;
+    x->a.height = (int)type->dims[type->rank - 2];
+    x->a.width = (int)type->dims[type->rank - 1];
+    log_work_begin();
+    lazy_request_value(src, "xt_log_image", t, arrived, never, x);
+}
+
+void xt_log_text_at(const xt_src *src, const char *name, const char *text) {
+    artifact *x = begin(src, "xt_log_text", name, LOG_TEXT);
+    if (!x) return;
+    x->text = base_strdup(text ? text : "");
+    if (!x->text) {
+        artifact_free(x);
+        lazy_fail(status_at(status_oom(1, "xt_log_text"), src));
+        return;
+    }
+    x->a.text = x->text;
+    log_work_begin();
+    log_work_queue(give, x);
+}
