@@ -169,6 +169,7 @@ typedef struct xt_rnn_opts {
     double dropout;          /* between layers, in training mode */
     xt_switch relu;          /* plain RNN: default off (tanh) */
     xt_tensor h0, c0;        /* [layers*directions,B,hidden]; none = zeros */
+    int64_t proj_size;       /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
 } xt_rnn_opts;
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */

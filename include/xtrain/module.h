@@ -25,6 +25,9 @@ XT_API void xt_train(xt_module *m);                  /* the mode at birth; affec
 XT_API void xt_eval(xt_module *m);
 XT_API bool xt_is_training(const xt_module *m);
 
+/* There are no hooks: a module's function is C code of yours, so what a forward hook would do stands before or after the layer's call, a gradient hook's
+ * work after xt_backward on xt_grad (of results in between: xt_retain_grad), and what happens around steps in callbacks (train.h). */
+
 /* Activation checkpointing: the same value as fn(m, x, user), but the backward pass computes what happens inside again, from x and the parameters,
  * instead of keeping it: less memory for one more forward computation. Random draws inside are the same both times, batch-norm statistics are
  * updated once, blocks nest, and gradients are the same bit for bit on a device that computes the same ops alike. Whatever else fn reads (through
@@ -67,10 +70,17 @@ XT_API xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o);
  *     for (int i = -1; (i = xt_module_next(m, "*.bias", i + 1)) >= 0;) ... xt_module_tensor(m, i) ... */
 XT_API int xt_module_next(const xt_module *m, const char *pattern, int from);
 /* No gradient for parameters that fit, those to come included (requires_grad off); the optimizer leaves them alone. The last call that fits a name counts.
- * Gives the number of parameters there are now that fit; -1 after an error. */
+ * Gives the number of parameters there are now that fit (none, in a module that has parameters, is warned of); -1 after an error. */
 #define xt_freeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, true)
 #define xt_unfreeze(m, pattern) xt_freeze_at(XT_HERE, m, pattern, false)
 XT_API int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen);
+/* torch.nn.utils.parametrizations.weight_norm (Salimans and Kingma 2016) for the parameters that fit, which must be made later (call it before the
+ * first pass and xt_module_build): W = g v / |v|, with a norm for each index of dim 0. A weight's place in names is taken by
+ * parametrizations.weight.original0 (g, begins as |v|) and .original1 (v, begins as the weight would). False after an error.
+ *     xt_module *m = xt_module_new(net, NULL);
+ *     xt_weight_norm(m, "conv*.weight");     */
+#define xt_weight_norm(m, pattern) xt_weight_norm_at(XT_HERE, m, pattern)
+XT_API bool xt_weight_norm_at(const xt_src *src, xt_module *m, const char *pattern);
 /* How parameters that fit begin, those to come included; ones that exist are drawn anew at once, unless this is called inside the module's own function.
  * The numbers depend on the seed, the name and the index only. The last call that fits a name counts; formulas and defaults are torch.nn.init's. Gives
  * the number of parameters drawn; -1 after an error (a used parameter in a step not ended, a vector where inputs and outputs are counted). */

@@ -249,7 +249,7 @@ typedef struct xt_grad_of_opts {
 XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads, xt_grad_of_opts o);
 XT_API void xt_no_grad_begin(void);
 XT_API void xt_no_grad_end(void);
-XT_API void xt_autocast_begin(xt_dtype dtype);                   /* XT_BF16: matmul and convolution inputs are cast; sums stay f32 */
+XT_API void xt_autocast_begin(xt_dtype dtype);                   /* XT_BF16: matmul and convolution inputs are cast; sums stay f32; XT_F32: off. Begins and ends nest */
 XT_API void xt_autocast_end(void);
 
 /* --- Values on the host --------------------------------------------------------------------------------------------------------------------------------------------- */

@@ -145,7 +145,8 @@ typedef struct lazy_ctx {
     uint32_t *path_stack;
     size_t n_path, cap_path;
     int no_grad;
-    xt_dtype autocast;
+    xt_dtype autocast, *autocasts; /* and those around it */
+    size_t n_autocasts, cap_autocasts;
     int64_t step, draws, seeded_step; /* draws: of this step, since xt_seed; seeded_step: the step of xt_seed */
     int64_t step_began_ns;
     bool in_boundary;

@@ -30,6 +30,7 @@ static void ctx_free(void *p) {
     base_free(c->requests);
     base_free(c->askers);
     base_free(c->path_stack);
+    base_free(c->autocasts);
     base_free(c->regions);
     base_free(c->pasts);
     base_free(c->done_fns);

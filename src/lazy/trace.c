@@ -57,13 +57,19 @@ static void explain_memory(lazy_ctx *c) {
     c->error = more;
 }
 
+/* Calls that take no line (options of optimizers, schedules, datasets and loaders, switches) get the one that made them. */
+static xt_status with_line(xt_status s) {
+    const xt_src *caller = status_where(s) ? NULL : src_get(src_from_caller());
+    return caller && caller->line > 0 ? status_at(s, caller) : s;
+}
+
 void lazy_fail(xt_status s) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) {
         xt_status_free(s);
         return;
     }
-    c->error = s;
+    c->error = s = with_line(s);
     if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE)) explain_memory(c);
 }
 
@@ -411,13 +417,17 @@ void xt_autocast_begin(xt_dtype dtype) {
     if (!c) return;
     if (dtype != XT_BF16 && dtype != XT_F16 && dtype != XT_F32)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_autocast_begin: %s; XT_BF16, XT_F16 or XT_F32 is needed", xt_dtype_name(dtype)));
+    else if (!VEC_PUSH(c->autocasts, c->n_autocasts, c->cap_autocasts, c->autocast))
+        lazy_fail(status_oom(sizeof c->autocast, "xt_autocast_begin"));
     else
         c->autocast = dtype == XT_F32 ? XT_DTYPE_NONE : dtype;
 }
 
 void xt_autocast_end(void) {
     lazy_ctx *c = lazy_ctx_get();
-    if (c) c->autocast = XT_DTYPE_NONE;
+    if (!c) return;
+    if (c->n_autocasts) c->autocast = c->autocasts[--c->n_autocasts];
+    else lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_autocast_end without xt_autocast_begin"));
 }
 
 xt_dtype lazy_autocast(void) {

@@ -181,7 +181,7 @@ xt_status nn_wished(const nn_root *r, const char *name, const ir_type *type, nn_
         if (!nn_matches(w->pattern, name)) continue;
         if (w->what == NN_WISH_INIT)
             XT_TRY(status_at(recipe_of(w, name, type, recipe), src_get(w->src)));
-        else
+        else if (w->what != NN_WISH_WEIGHT_NORM)
             *frozen = w->what == NN_WISH_FREEZE;
     }
     return NULL;
@@ -199,7 +199,7 @@ static bool same_opts(const xt_init_opts *a, const xt_init_opts *b) {
 }
 
 /* Keeps a wish for parameters to come; one that a module function repeats in every pass is kept once. */
-static bool keep(nn_root *r, const nn_wish *w) {
+bool nn_keep_wish(nn_root *r, const nn_wish *w) {
     for (size_t i = 0; i < r->n_wishes; i++) {
         const nn_wish *o = &r->wishes[i];
         if (o->what == w->what && o->kind == w->kind && same_opts(&o->opts, &w->opts) && strcmp(o->pattern, w->pattern) == 0) return true;
@@ -245,7 +245,7 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
     nn_root *r = m->root;
     nn_wish w = {.pattern = full_pattern(m, pattern), .src = src_intern(src), .what = NN_WISH_INIT, .kind = kind, .opts = o};
     int n = 0;
-    bool ok = w.pattern && keep(r, &w);
+    bool ok = w.pattern && nn_keep_wish(r, &w);
     for (size_t i = 0; ok && !r->depth && i < r->n; i++) {
         const nn_entry *e = &r->entries[i];
         if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
@@ -258,6 +258,21 @@ int xt_init_at(const xt_src *src, xt_init_kind kind, xt_module *m, const char *p
     return ok ? n : -1;
 }
 
+enum { NAMES_TOLD = 6 };
+
+static void say_no_match(const nn_root *r, const char *what, const char *pattern, const xt_src *src) {
+    str names = STR_INIT;
+    char at[256];
+    for (size_t i = 0, told = 0; i < r->n && told <= NAMES_TOLD; i++)
+        if (r->entries[i].is_param) {
+            str_printf(&names, "%s%s", told ? ", " : "", told == NAMES_TOLD ? "..." : r->entries[i].name);
+            told++;
+        }
+    log_msg(XT_SEV_WARNING, "%s at %s: no parameter's name fits \"%s\"; there are %s. It counts for parameters that are made later", what,
+            src_text(src_intern(src), at, sizeof at), pattern, str_cstr(&names));
+    str_free(&names);
+}
+
 int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool frozen) {
     if (!m || !pattern) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_freeze: a module and a pattern are needed"));
@@ -266,13 +281,14 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
     nn_root *r = m->root;
     nn_wish w = {.pattern = full_pattern(m, pattern), .src = src_intern(src), .what = frozen ? NN_WISH_FREEZE : NN_WISH_THAW};
     int n = 0;
-    bool ok = w.pattern && keep(r, &w);
+    bool ok = w.pattern && nn_keep_wish(r, &w);
     for (size_t i = 0; ok && i < r->n; i++) {
         const nn_entry *e = &r->entries[i];
         if (!e->is_param || !nn_matches(w.pattern, e->name)) continue;
         xt_requires_grad_at(src, e->t, !frozen);
         n++;
     }
+    if (ok && !n && r->n && !r->depth) say_no_match(r, frozen ? "xt_freeze" : "xt_unfreeze", pattern, src);
     base_free(w.pattern);
     return ok ? n : -1;
 }

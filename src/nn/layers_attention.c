@@ -38,8 +38,9 @@ static xt_tensor scaled_scores(const xt_src *src, xt_tensor q, xt_tensor k) {
 xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_attention_opts o) {
     const ir_type *t = lazy_type(x);
     int64_t heads = o.heads ? o.heads : 1;
-    if (!t || t->rank != 3 || !ir_dtype_is_float(t->dtype) || heads < 1 || t->dims[2] % heads)
-        return nn_bad_input(src, "xt_self_attention", name, x, "floats [B,T,C] with C divisible by .heads are needed");
+    if (!t || t->rank != 3 || !ir_dtype_is_float(t->dtype)) return nn_bad_input(src, "xt_self_attention", name, x, "floats [B,T,C] are needed");
+    if (heads < 1 || t->dims[2] % heads)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_self_attention %s: .heads = %lld does not divide the width C = %lld of x", name, (long long)heads, (long long)t->dims[2]);
     int64_t C = t->dims[2];
     xt_module *sub = xt_sub(m, name, -1);
     xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, (xt_linear_opts){0}), part[3];
@@ -135,15 +136,19 @@ static bool inputs_fit(const mha *a, const ir_type *q, const ir_type *k, const i
     int length = a->batched && a->o->batch_first == XT_ON ? 1 : 0;
     fits = fits && k->dims[length] == v->dims[length];
     if (fits && a->batched) fits = q->dims[1 - length] == k->dims[1 - length] && k->dims[1 - length] == v->dims[1 - length];
-    fits = fits && a->heads >= 1 && a->E % a->heads == 0;
+    if (fits && (a->heads < 1 || a->E % a->heads != 0)) {
+        *out = lazy_error(a->src, XT_INVALID_ARGUMENT, "xt_multihead_attention %s: .heads = %lld does not divide the query's width E = %lld", a->name, (long long)a->heads,
+                          (long long)a->E);
+        return false;
+    }
     if (fits) return true;
     for (size_t i = 0; i < 3; i++) {
         if (i) str_append(&s, ", ");
         ir_type_print(all[i], &s);
     }
     *out = lazy_error(
-        a->src, XT_INVALID_ARGUMENT, "xt_multihead_attention %s: query, key and value are %s with %lld heads; %s with heads dividing E are needed",
-        a->name, str_cstr(&s), (long long)a->heads, a->o->batch_first == XT_ON ? "[B,T,E], [B,S,K] and [B,S,V]" : "[T,B,E], [S,B,K] and [S,B,V]");
+        a->src, XT_INVALID_ARGUMENT, "xt_multihead_attention %s: query, key and value are %s; floats %s are needed",
+        a->name, str_cstr(&s), a->o->batch_first == XT_ON ? "[B,T,E], [B,S,K] and [B,S,V]" : "[T,B,E], [S,B,K] and [S,B,V]");
     str_free(&s);
     return false;
 }

@@ -1,6 +1,8 @@
 /* Recurrent layers and cells: plain, LSTM (Hochreiter and Schmidhuber 1997, gates in the order i, f, g, o) and GRU (Cho et al. 2014, gates r, z, n, the
  * reset gate applied after the product, as cuDNN and PyTorch do).
  *
+ * An LSTM's state may be projected to fewer numbers after each step (Sak, Senior and Beaufays 2014): h = W_hr h'.
+ *
  * Time is unrolled: the program grows with the sequence, and the backward pass is that of its ops. What the input adds to the gates is one product for
  * all steps; a step adds the product with the state. */
 #include <math.h>
@@ -20,7 +22,7 @@ typedef struct cell { /* one layer in one direction */
     xt_rnn_kind kind;
     int64_t hidden;
     bool relu;
-    xt_tensor w_ih, w_hh, b_ih, b_hh; /* biases: none when off */
+    xt_tensor w_ih, w_hh, b_ih, b_hh, w_hr; /* biases and projection: none when off */
 } cell;
 
 typedef struct state {
@@ -37,12 +39,16 @@ static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const c
     snprintf(leaf, sizeof leaf, "weight_ih%s", suffix);
     c.w_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, in});
     snprintf(leaf, sizeof leaf, "weight_hh%s", suffix);
-    c.w_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, hidden});
-    if (o->bias == XT_OFF) return c;
-    snprintf(leaf, sizeof leaf, "bias_ih%s", suffix);
-    c.b_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
-    snprintf(leaf, sizeof leaf, "bias_hh%s", suffix);
-    c.b_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
+    c.w_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, o->proj_size ? o->proj_size : hidden});
+    if (o->bias != XT_OFF) {
+        snprintf(leaf, sizeof leaf, "bias_ih%s", suffix);
+        c.b_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
+        snprintf(leaf, sizeof leaf, "bias_hh%s", suffix);
+        c.b_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
+    }
+    if (!o->proj_size) return c;
+    snprintf(leaf, sizeof leaf, "weight_hr%s", suffix);
+    c.w_hr = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){o->proj_size, hidden});
     return c;
 }
 
@@ -70,7 +76,8 @@ static state step(const cell *c, xt_tensor from_x, state s) {
     xt_tensor i = xt_sigmoid_at(src, gate(c, sum, 0)), f = xt_sigmoid_at(src, gate(c, sum, 1)), g = xt_tanh_at(src, gate(c, sum, 2));
     xt_tensor o = xt_sigmoid_at(src, gate(c, sum, 3));
     xt_tensor carried = xt_add_at(src, xt_mul_at(src, f, s.c), xt_mul_at(src, i, g));
-    return (state){.h = xt_mul_at(src, o, xt_tanh_at(src, carried)), .c = carried};
+    xt_tensor h = xt_mul_at(src, o, xt_tanh_at(src, carried));
+    return (state){.h = xt_is_none(c->w_hr) ? h : affine(src, h, c->w_hr, (xt_tensor){0}), .c = carried};
 }
 
 /* The n rows of x one by one, by halving: a slice's derivative is as large as what it is cut from, so n slices of the whole would cost n times the whole
@@ -136,6 +143,11 @@ static bool options_fit(const xt_src *src, const char *what, const char *name, x
                           name, (long long)hidden, o->layers, o->dropout);
     else if (kind != XT_RNN_LSTM && !xt_is_none(o->c0))
         *out = nn_bad_input(src, what, name, o->c0, "only an LSTM has .c0");
+    else if (o->proj_size < 0 || o->proj_size >= hidden)
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s %s: .proj_size = %lld is out of range: expected 1 to %lld, less than the hidden size (0 = no projection)", what, name,
+                          (long long)o->proj_size, (long long)hidden - 1);
+    else if (o->proj_size && (kind != XT_RNN_LSTM || what == kinds[kind].cell))
+        *out = nn_bad_input(src, what, name, x, "only a whole LSTM has .proj_size");
     else if (kind != XT_RNN_PLAIN && o->relu == XT_ON)
         *out = nn_bad_input(src, what, name, x, "only the plain recurrence has .relu");
     return !out->slot;
@@ -152,10 +164,10 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
     bool lone = t->rank == 2, turn = !lone && o.batch_first == XT_ON;
     int64_t B = lone ? 1 : t->dims[turn ? 0 : 1];
     int layers = o.layers ? o.layers : 1, ways = o.bidirectional == XT_ON ? 2 : 1, n = layers * ways;
-    int64_t lone_dims[2] = {n, hidden}, dims[3] = {n, B, hidden};
+    int64_t width_h = o.proj_size ? o.proj_size : hidden, lone_dims[2] = {n, width_h}, dims[3] = {n, B, width_h};
     const char *const names[2] = {"h0", "c0"};
     const xt_tensor given[2] = {o.h0, o.c0};
-    for (int i = 0; i < 2; i++)
+    for (int i = 0; i < 2; i++, lone_dims[1] = dims[2] = hidden)
         if (!state_fits(src, what, name, names[i], given[i], lone ? 2 : 3, lone ? lone_dims : dims, &failed)) return all_failed(failed);
     xt_tensor *last = base_calloc((size_t)n * 2, sizeof *last);
     if (!last) return all_failed(lazy_error(src, XT_RESOURCE_EXHAUSTED, "%s %s: no memory for %d layers", what, name, n));
@@ -173,7 +185,7 @@ xt_rnn_out xt_rnn_at(const xt_src *src, xt_rnn_kind kind, xt_module *m, const ch
             int i = l * ways + w;
             snprintf(suffix, sizeof suffix, "_l%d%s", l, w ? "_reverse" : "");
             cell c = make_cell(src, kind, m, name, suffix, width, hidden, d, &o);
-            state s = {first_state(src, o.h0, i, B, hidden, d), kind == XT_RNN_LSTM ? first_state(src, o.c0, i, B, hidden, d) : (xt_tensor){0}};
+            state s = {first_state(src, o.h0, i, B, width_h, d), kind == XT_RNN_LSTM ? first_state(src, o.c0, i, B, hidden, d) : (xt_tensor){0}};
             out[w] = sequence(&c, y, w == 1, &s);
             last[i] = xt_unsqueeze_at(src, s.h, 0);
             if (kind == XT_RNN_LSTM) last[n + i] = xt_unsqueeze_at(src, s.c, 0);

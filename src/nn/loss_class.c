@@ -1,6 +1,8 @@
 /* Losses over classes: negative log likelihood, cross entropy (integer labels or probabilities), margins between classes.
  * Labels become a mask by comparison with an iota along the class axis, so the gradient needs no scatter. With V the labels that are not ignored,
  *   nll = sum_V w[y] (-x[y]) / sum_V w[y];   cross entropy = (1 - s) nll + s / C * sum_V sum_c w[c] (-x[c]) / sum_V w[y]   for smoothing s. */
+#include <math.h>
+
 #include "nn/loss.h"
 
 typedef struct classes {
@@ -108,6 +110,16 @@ static ir_value *counted(const classes *c, int64_t ignore) {
     return ir_convert(c->l.b, is, c->x->type->dtype);
 }
 
+/* Labels that name no class give NaN. PyTorch raises an error there, which a recorded op cannot: the number says it without a read. */
+static ir_value *refuse_unknown(const classes *c, ir_value *each, ir_value *keep) {
+    ir_builder *b = c->l.b;
+    const ir_type *t = c->labels->type;
+    ir_value *wrong = ir_compare(b, IR_GE, c->labels, ir_splat(b, t, (double)c->count));
+    if (ir_dtype_is_signed(t->dtype)) wrong = ir_or(b, wrong, ir_compare(b, IR_LT, c->labels, ir_splat(b, t, 0)));
+    if (keep) wrong = ir_and(b, wrong, ir_compare(b, IR_NE, keep, loss_splat(b, keep, 0)));
+    return ir_select(b, wrong, loss_splat(b, each, NAN), each);
+}
+
 /* The end for integer labels: log_probs are given; see the top. */
 static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_loss_opts *o) {
     ir_builder *b = c->l.b;
@@ -124,6 +136,7 @@ static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_los
         if (keep) all = loss_where(b, IR_NE, keep, 0, all, loss_splat(b, all, 0));
         each = ir_add(b, loss_times(b, each, 1 - s), loss_times(b, all, s / (double)c->count));
     }
+    each = refuse_unknown(c, each, keep);
     if (o->reduction == XT_NONE || o->reduction == XT_SUM || (!own && !keep)) return loss_close(&c->l, each, o->reduction);
     return lazy_wrap(ir_divide(b, loss_sum_all(b, each), loss_sum_all(b, own ? own : keep)), c->l.what);
 }

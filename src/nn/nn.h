@@ -64,12 +64,16 @@ xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *ty
 typedef struct nn_wish {
     char *pattern; /* on full names */
     src_id src;
-    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW } what;
+    enum { NN_WISH_INIT, NN_WISH_FREEZE, NN_WISH_THAW, NN_WISH_WEIGHT_NORM } what;
     xt_init_kind kind;
     xt_init_opts opts;
 } nn_wish;
 xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
 void nn_wishes_free(struct nn_root *r);
+bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */
+/* weight_norm.c: whether the tensor `name` (full) is made of a direction and a size, and that tensor. */
+bool nn_is_weight_normed(const struct nn_root *r, const char *name);
+xt_tensor nn_weight_normed(const xt_src *src, xt_module *m, const char *layer, const char *leaf, nn_init init, double a, xt_dtype dtype, int rank, const int64_t *dims);
 bool nn_matches(const char *pattern, const char *name); /* '*' and '?' */
 void nn_loaded_left(struct nn_root *r);                 /* after a pass: says what a loaded file holds that no layer took */
 /* The tensor `layer`.`leaf` of m (leaf "" = layer itself), made at the first call. An error tensor when the shape differs from the first call's. */

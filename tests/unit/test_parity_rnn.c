@@ -14,6 +14,8 @@ CASE(rnn_relu, xt_rnn(m, "", *x, 4, .layers = 2, .bias = XT_OFF, .relu = XT_ON))
 CASE(lstm, xt_lstm(m, "", *x, 4))
 CASE(lstm_all, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .batch_first = XT_ON, .h0 = x[1], .c0 = x[2]))
 CASE(lstm_eval, xt_lstm(m, "", *x, 4, .layers = 2, .dropout = 0.5))
+CASE(lstm_proj, xt_lstm(m, "", *x, 4, .proj_size = 2))
+CASE(lstm_proj_all, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .proj_size = 3, .h0 = x[1], .c0 = x[2]))
 CASE(gru, xt_gru(m, "", *x, 4))
 CASE(gru_all, xt_gru(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .h0 = x[1]))
 CASE(gru_nobias, xt_gru(m, "", *x, 4, .bias = XT_OFF))
@@ -55,6 +57,8 @@ static const struct {
     {"lstm_cell", c_lstm_cell},
     {"gru_cell", c_gru_cell},
     {"lstm_cell_lone", c_lstm_cell},
+    {"lstm_proj", c_lstm_proj},
+    {"lstm_proj_all", c_lstm_proj_all},
 };
 
 static void cases(void **state) {

@@ -1,0 +1,144 @@
+/* What used to be silent, or said without a line: labels that name no class, switches without their begin, patterns that fit nothing, numbers of heads,
+ * options of optimizers, schedules and loaders. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#include "lazy/lazy.h"
+#include <xtrain/xtrain.h>
+
+static char notices[4000];
+static void sink(xt_severity sev, const char *text, size_t n, void *user) {
+    (void)sev;
+    (void)user;
+    size_t have = strlen(notices);
+    if (n > sizeof notices - 1 - have) n = sizeof notices - 1 - have;
+    memcpy(notices + have, text, n);
+    notices[have + n] = 0;
+}
+
+static void refused(const char *part, int line) {
+    const char *text = xt_error() ? xt_status_message(xt_error()) : "no error";
+    char here[64];
+    snprintf(here, sizeof here, "test_nn_messages.c:%d", line);
+    if (!strstr(text, part)) fail_msg("no \"%s\" in: %s", part, text);
+    if (line && !strstr(text, here)) fail_msg("no %s in: %s", here, text);
+    xt_clear_error();
+}
+
+static void labels_without_a_class(void **state) {
+    (void)state;
+    float logits[12] = {0.1f, 0.2f, 0.3f, 1, 2, 3, -1, 0, 1, 2, 0, 0};
+    int64_t labels[4] = {0, 3, -100, -1}; /* the second and the fourth name none; the third is ignored */
+    float each[4];
+    xt_tensor x = xt_requires_grad(xt_from_array(logits, XT_F32, 4, 3), true), y = xt_from_array(labels, XT_I64, 4);
+    xt_tensor loss = xt_cross_entropy(x, y, .reduction = XT_NONE);
+    assert_true(xt_read(loss, each, sizeof each));
+    assert_true(isfinite(each[0]) && isnan(each[1]) && each[2] == 0 && isnan(each[3]));
+    xt_tensor mean = xt_cross_entropy(x, y);
+    assert_true(isnan(xt_item(mean)));
+    xt_backward(mean);
+    float g[12];
+    assert_true(xt_read(xt_grad(x), g, sizeof g));
+    for (int i = 0; i < 12; i++) assert_true(isfinite(g[i]));
+    uint8_t small[4] = {0, 2, 3, 1};
+    assert_true(xt_read(xt_nll_loss(xt_log_softmax(x, 1), xt_from_array(small, XT_U8, 4), .reduction = XT_NONE), each, sizeof each));
+    assert_true(isfinite(each[0]) && isfinite(each[1]) && isnan(each[2]) && isfinite(each[3]));
+    assert_int_equal(xt_finish(), 0);
+}
+
+static void switches(void **state) {
+    (void)state;
+    xt_autocast_begin(XT_BF16);
+    xt_autocast_begin(XT_F32);
+    assert_int_equal(lazy_autocast(), XT_DTYPE_NONE);
+    xt_autocast_end();
+    assert_int_equal(lazy_autocast(), XT_BF16);
+    xt_autocast_end();
+    assert_int_equal(lazy_autocast(), XT_DTYPE_NONE);
+    int line = __LINE__ + 1;
+    xt_autocast_end();
+    refused("xt_autocast_end without xt_autocast_begin", line);
+    line = __LINE__ + 1;
+    xt_no_grad_end();
+    refused("xt_no_grad_end without xt_no_grad_begin", line);
+    assert_int_equal(xt_finish(), 0);
+}
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc2", xt_linear(m, "fc1", x, 3), 2);
+}
+
+static void patterns(void **state) {
+    (void)state;
+    float a[4] = {1, 2, 3, 4};
+    xt_module *m = xt_module_new(net, NULL);
+    notices[0] = 0;
+    xt_set_sink(sink, NULL);
+    assert_int_equal(xt_freeze(m, "encoder.*"), 0); /* before there are any: they may come */
+    assert_string_equal(notices, "");
+    xt_forward(m, xt_from_array(a, XT_F32, 1, 4));
+    int line = __LINE__ + 1;
+    assert_int_equal(xt_freeze(m, "encoder.*"), 0);
+    xt_set_sink(NULL, NULL);
+    char here[64];
+    snprintf(here, sizeof here, "xt_freeze at ../tests/unit/test_nn_messages.c:%d", line);
+    assert_non_null(strstr(notices, "test_nn_messages.c"));
+    assert_non_null(strstr(notices, strchr(here, ':')));
+    assert_non_null(strstr(notices, "no parameter's name fits \"encoder.*\"; there are fc1.weight, fc1.bias, fc2.weight, fc2.bias"));
+    assert_int_equal(xt_finish(), 0);
+}
+
+static xt_tensor heads(xt_module *m, xt_tensor x, void *user) {
+    return *(bool *)user ? xt_self_attention(m, "a", x, .heads = 3) : xt_multihead_attention(m, "a", x, x, x, .heads = 3);
+}
+
+static void numbers_of_heads(void **state) {
+    (void)state;
+    for (int own = 0; own < 2; own++) {
+        bool which = own;
+        xt_forward(xt_module_new(heads, &which), xt_zeros(XT_F32, 2, 5, 8));
+        refused(own ? ".heads = 3 does not divide the width C = 8" : ".heads = 3 does not divide the query's width E = 8", __LINE__ - 8);
+    }
+    assert_int_equal(xt_finish(), 0);
+}
+
+static void projections(void **state) {
+    (void)state;
+    xt_tensor x = xt_zeros(XT_F32, 3, 2, 4);
+    xt_module *m = xt_module_new(net, NULL);
+    xt_lstm(m, "l", x, 4, .proj_size = 4);
+    refused(".proj_size = 4 is out of range: expected 1 to 3", __LINE__ - 1);
+    xt_gru(m, "g", x, 4, .proj_size = 2);
+    refused("only a whole LSTM has .proj_size", __LINE__ - 1);
+    assert_int_equal(xt_finish(), 0);
+}
+
+/* These calls take no line: it is found from the return address. */
+static void lines_of_options(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    int line = __LINE__ + 1;
+    assert_null(xt_sgd(m, .lr = -1));
+    refused("lr", line);
+    xt_optimizer *opt = xt_adam(m);
+    line = __LINE__ + 1;
+    assert_null(xt_step_schedule(opt, .step_size = -2));
+    refused("step_size", line);
+    line = __LINE__ + 1;
+    assert_null(xt_loader_new(NULL, .batch = 4));
+    refused("", line);
+    assert_int_equal(xt_finish(), 0);
+}
+
+int main(void) {
+    setenv("XT_CACHE", "off", 1);
+    setenv("XT_SUMMARY", "off", 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(labels_without_a_class), cmocka_unit_test(switches),    cmocka_unit_test(patterns),
+                                       cmocka_unit_test(numbers_of_heads),       cmocka_unit_test(projections), cmocka_unit_test(lines_of_options)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
