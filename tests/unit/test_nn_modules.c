@@ -363,7 +363,7 @@ static const wrong wrongs[] = {
     {"xt_embedding l", "integer indices", w_embedding},
     {"padding_idx is 3", "3 rows", w_embedding_pad},
     {"xt_prelu l", "as many as dim 1", w_prelu},
-    {"query, key and value are tensor<2x1x4xf32>", "heads dividing E", w_mha_heads},
+    {"xt_multihead_attention l: .heads = 3 does not divide", "E = 4", w_mha_heads},
     {"attn_mask must be [T,S]", "tensor<3x2xf32>", w_mha_mask},
     {"xt_lstm l: the input is tensor<1x2x4xf32>", ".h0 must be of the shape of tensor<1x2x5xf32>", w_lstm_state},
     {"only an LSTM has .c0", "xt_gru l", w_gru_c},
