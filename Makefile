@@ -3,6 +3,8 @@ BUILD ?= build
 DATA ?=
 EPOCHS ?= 3
 DEVICE ?=
+PEERS ?=
+BENCH ?=
 export YES
 
 .DEFAULT_GOAL := all
@@ -44,9 +46,9 @@ asan: deps
 tsan: deps
 	@tests/run.sh $(BUILD) tsan
 
-## make bench        the benchmarks
+## make bench        all benchmarks in one run; PEERS=DIR runs PyTorch and JAX beside it (bench/peers/setup.sh DIR installs them), BENCH="--quick ..."
 bench: deps all
-	@for b in mnist; do $(BUILD)/xtrain bench $$b; done
+	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(PEERS)) $(BENCH)
 
 ## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by `meson configure`, DESTDIR works)
 install: all

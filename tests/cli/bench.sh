@@ -26,7 +26,7 @@ keys() {
     shift
     line=$(tail -n 1 "$file")
     for key in "$@"; do
-        if [[ $line == "{"*"\"$key\": "*"}" ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL no key $key in: $line"; fi
+        if [[ $line == "{"*"\"$key\":"*"}" ]]; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL no key $key in: $line"; fi
     done
 }
 
@@ -38,10 +38,17 @@ expect three 0 '^3$' grep -o '"roofline_percent"' -c <(grep -o '"roofline_percen
 expect loader 0 '"loader": true' "$xtrain" bench mnist --batch 8 --steps 5 --loader --json
 expect table 0 'GB/s over .* MiB$' "$xtrain" bench mnist --batch 8 --steps 2 --roofline
 expect dearest 0 'the dearest:' "$xtrain" bench mnist --batch 8 --steps 2 --hottest 2
-expect side 0 'resnet18, batch 2' "$xtrain" bench resnet18 --side 32 --batch 2 --steps 1
+expect side 0 'resnet18, batch 4' "$xtrain" bench resnet18 --side 32 --batch 4 --steps 1
 expect help 0 'xtrain bench gpt2 --hottest 10' "$xtrain" bench --help
 expect model 2 'a model .* needed' "$xtrain" bench gpt5
 expect option 2 'mnist has no option layers' "$xtrain" bench mnist --layers 2
+
+# The program that runs them all.
+all=$(dirname "$xtrain")/xtrain_bench
+"$all" --only start,dispatch --rows mnist-128 --quick --json - >"$tmp/all" 2>&1
+keys "$tmp/all" processor processors xtrain start row empty_ms second_ms second_compile_ms dispatch what median_us p99_us
+expect no-peers 0 '"eager":null.*"ratio":null' "$all" --only steps --rows mnist-32 --rounds 1 --peers "$tmp" --json -
+expect usage 2 'usage: xtrain_bench' "$all" --nothing
 
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
