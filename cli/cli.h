@@ -33,7 +33,7 @@ int cli_fail_status(const char *command, xt_status s); /* takes s over */
 /* Rows for the options of a model (models/models.h), settled with model_settle. */
 #define CLI_MODEL_OPTIONS(o)                                                                                                                         \
     {"--seq", CLI_INT, &(o).seq, "N", "text: tokens a sample (64; gpt2-mini 128)"},                                                                  \
-        {"--context", CLI_INT, &(o).context, "N", "text: the most positions the model can see (gpt2 1024, gpt2-mini 256, gpt2-tiny 128)"},           \
+        {"--context", CLI_INT, &(o).context, "N", "text: the most positions the model can see (gpt2 1024, gpt2-mini 128, gpt2-tiny 128)"},           \
         {"--layers", CLI_INT, &(o).layers, "N", "text: blocks (12, 6, 4)"},                                                                          \
         {"--width", CLI_INT, &(o).width, "N", "text: numbers a position (768, 384, 128)"},                                                           \
         {"--heads", CLI_INT, &(o).heads, "N", "text: attention heads, which divide the width (12, 6, 4)"},                                           \

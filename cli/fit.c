@@ -115,6 +115,7 @@ static int train(int rank, void *arg) {
         return 1;
     }
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return cli_fail("fit", "%s", why);
+    o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, &data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
                                    .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .run_name = chosen->name,

@@ -16,7 +16,7 @@ struct generator {
     xt_tensor *keys, *values; /* states, of each layer */
     float *logits;
     int32_t *text; /* what the cache holds, `context` at most */
-    int64_t n;
+    int64_t n, most; /* most: positions that are used before the text moves on */
 };
 
 static xt_status out_of_memory(void) { return xt_status_new(XT_RESOURCE_EXHAUSTED, "no memory for generation"); }
@@ -55,6 +55,7 @@ xt_status generator_new(xt_module *net, model_options *o, generator **out) {
     if (!g) return out_of_memory();
     g->net = net;
     g->o = o;
+    g->most = o->window && o->window < o->context ? o->window : o->context;
     g->keys = calloc((size_t)o->layers, sizeof *g->keys);
     g->values = calloc((size_t)o->layers, sizeof *g->values);
     g->logits = malloc((size_t)o->vocab * sizeof *g->logits);
@@ -158,8 +159,8 @@ static xt_status read_all(generator *g, int64_t n) {
 }
 
 static xt_status add(generator *g, int32_t token) {
-    if (g->n == g->o->context) {
-        int64_t keep = g->o->context / 2;
+    if (g->n == g->most) {
+        int64_t keep = (g->most + 1) / 2;
         memmove(g->text, g->text + (g->n - keep), (size_t)keep * sizeof *g->text);
         XT_TRY(read_all(g, keep));
     }
@@ -179,7 +180,7 @@ xt_status generate(generator *g, const generate_opts *o, generate_stats *out_sta
     for (size_t i = 0; i < o->n_prompt; i++)
         if (o->prompt[i] < 0 || o->prompt[i] >= g->o->vocab)
             return xt_status_new(XT_INVALID_ARGUMENT, "generate: token %d of the prompt; the model's are 0 to %lld", o->prompt[i], (long long)g->o->vocab - 1);
-    size_t most = (size_t)g->o->context, n = o->n_prompt < most ? o->n_prompt : most;
+    size_t most = (size_t)g->most, n = o->n_prompt < most ? o->n_prompt : most;
     memcpy(g->text, o->prompt + (o->n_prompt - n), n * sizeof *g->text);
     double began = now();
     XT_TRY(read_all(g, (int64_t)n));

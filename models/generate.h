@@ -1,7 +1,7 @@
 /* Text from a trained GPT-2, token by token.
  *
  * Keys and values of the tokens seen so far stay on the device in states of a fixed shape, so that all tokens are one compiled program, and a prompt is a
- * few runs of a second one that takes GENERATE_CHUNK tokens at a time. When the model's context is full, its second half is read again from position 0 and
+ * few runs of a second one that takes GENERATE_CHUNK tokens at a time. When the model's context (or the window it was trained on) is full, its second half is read again from position 0 and
  * generation goes on.
  *
  *     generator *g;

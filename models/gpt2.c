@@ -74,7 +74,7 @@ static xt_optimizer *small_optimizer(xt_module *net, double lr) { return xt_adam
                               .batch = batch_, .epochs = epochs_, .clip = 1, .cosine = true, .own = {__VA_ARGS__}, .config = &model_##id.own,         \
                               .checkpointed = &id##_checkpointed, .tokens = true}
 GPT2(gpt2, "gpt2", "text: GPT-2 small (124 M parameters)", 4, 1, optimizer, .seq = 64, .context = 1024, .vocab = 50257, .layers = 12, .width = 768, .heads = 12);
-GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer, .seq = 128, .context = 256, .vocab = 256, .layers = 6,
+GPT2(gpt2_mini, "gpt2-mini", "text as bytes: GPT-2's shape, 6 layers of 384 (10.8 M parameters)", 8, 4, small_optimizer, .seq = 128, .context = 128, .vocab = 256, .layers = 6,
      .width = 384, .heads = 6);
 GPT2(gpt2_tiny, "gpt2-tiny", "text as bytes: GPT-2's shape, 4 layers of 128 (0.9 M parameters)", 16, 1, small_optimizer, .seq = 64, .context = 128, .vocab = 256, .layers = 4,
      .width = 128, .heads = 4);

@@ -36,6 +36,8 @@ xt_status gpt2_read_config(const char *dir, model_options *o) {
         if (!cJSON_IsNumber(e)) s = xt_status_new(XT_DATA_LOSS, "%s has no number \"%s\"; a GPT-2's configuration is expected", path, fields[i].name);
         else if (!*v) *v = e->valuedouble > 0 && e->valuedouble < 1e9 ? (int64_t)e->valuedouble : -1;
     }
+    const cJSON *window = cJSON_GetObjectItemCaseSensitive(json, "n_ctx"); /* positions that were trained; not in every file */
+    if (!s && !o->window && cJSON_IsNumber(window) && window->valuedouble >= 1 && window->valuedouble < 1e9) o->window = (int64_t)window->valuedouble;
     cJSON_Delete(json);
     return s;
 }
@@ -45,7 +47,7 @@ xt_status gpt2_write_config(const char *dir, const model_options *o) {
     snprintf(path, sizeof path, "%s/config.json", dir);
     FILE *f = fopen(path, "wb");
     if (!f) return xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));
-    fprintf(f, "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n  \"model_type\": \"gpt2\",\n  \"activation_function\": \"gelu_new\",\n  \"layer_norm_epsilon\": 1e-05,\n");
+    fprintf(f, "{\n  \"architectures\": [\"GPT2LMHeadModel\"],\n  \"model_type\": \"gpt2\",\n  \"activation_function\": \"gelu_new\",\n  \"layer_norm_epsilon\": 1e-05,\n  \"n_ctx\": %lld,\n", (long long)(o->seq ? o->seq : o->context));
     for (size_t i = 0; i < FIELDS; i++) fprintf(f, "  \"%s\": %lld%s\n", fields[i].name, (long long)*(const int64_t *)((const char *)o + fields[i].at), i + 1 < FIELDS ? "," : "");
     fprintf(f, "}\n");
     return fclose(f) == 0 ? NULL : xt_status_new(XT_UNAVAILABLE, "cannot write %s: %s", path, strerror(errno));

@@ -9,6 +9,7 @@ typedef struct model_options {
     int64_t side, classes;                        /* images */
     int64_t seq, context, vocab;                  /* text: tokens of a sample, most positions, tokens there are */
     int64_t layers, width, heads;
+    int64_t window;                               /* text: positions that were trained, which generation stays within; 0 = context */
     double dropout;                               /* in training; text models */
     bool checkpoint;                              /* activations of blocks are computed again in the backward pass */
     bool small_stem;                              /* resnet18: a 3x3 convolution and no pooling in front, for small pictures */

@@ -157,6 +157,32 @@ static void generates(void **state) {
     xt_module_free(net);
 }
 
+/* Positions behind the window are never used: the text is that of a model that has none. */
+static void window_is_kept(void **state) {
+    (void)state;
+    model_options o = small(), narrow = small();
+    o.window = narrow.context = 8;
+    xt_module *net = make(&o), *cut = make(&narrow);
+    generator *g, *h;
+    for (int i = 0; i < xt_module_tensors(net); i++) { /* the same weights, fewer positions */
+        xt_tensor from = xt_module_tensor(net, i), to = xt_module_tensor(cut, i);
+        xt_assign(to, xt_slice(from, 0, 0, xt_dim(to, 0)));
+    }
+    xt_mark_step();
+    assert_null(generator_new(net, &o, &g));
+    assert_null(generator_new(cut, &narrow, &h));
+    story a = {.n = 0}, b = {.n = 0};
+    generate_opts how = {.prompt = (int32_t[]){1, 2, 3}, .n_prompt = 3, .tokens = 30, .stop = -1, .take = take, .user = &a};
+    assert_null(generate(g, &how, NULL));
+    how.user = &b;
+    assert_null(generate(h, &how, NULL));
+    assert_memory_equal(a.tokens, b.tokens, 30 * sizeof *a.tokens);
+    generator_free(g);
+    generator_free(h);
+    xt_module_free(net);
+    xt_module_free(cut);
+}
+
 static void top_k_leaves_the_rest_out(void **state) {
     (void)state;
     model_options o = small();
@@ -261,6 +287,7 @@ static void configurations(void **state) {
     assert_int_equal(read.vocab, VOCAB);
     assert_int_equal(read.context, CONTEXT);
     assert_int_equal(read.layers, LAYERS);
+    assert_int_equal(read.window, 8); /* what it was trained on */
     FILE *f = fopen(in_dir("config.json"), "wb");
     fputs("{\"n_layer\": 2}", f);
     fclose(f);
@@ -306,6 +333,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(cache_gives_the_whole_pass, begin, end),
         cmocka_unit_test_setup_teardown(generates, begin, end),
+        cmocka_unit_test_setup_teardown(window_is_kept, begin, end),
         cmocka_unit_test_setup_teardown(top_k_leaves_the_rest_out, begin, end),
         cmocka_unit_test_setup_teardown(hugging_face_loads, begin, end),
         cmocka_unit_test_setup_teardown(configurations, begin, end),
