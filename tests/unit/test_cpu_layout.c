@@ -251,11 +251,62 @@ static void loops_and_edges_agree(void **state) {
     for (int threads = 1; threads <= 2; threads++) differ("loops and edges", text, 1e-4, threads, true);
 }
 
+/* Runs a program on so many threads; out[] are the caller's to free. */
+static size_t run_on(const char *text, int threads, array out[DIFF_MAX]) {
+    cpu_exec *e = NULL;
+    cpu_device *d = NULL;
+    array in[DIFF_MAX] = {0}, got[DIFF_MAX] = {0};
+    bool donated[DIFF_MAX] = {0};
+    int from[DIFF_MAX];
+    heap h = {0};
+    cpu_alloc a = {&h, heap_alloc, heap_free};
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = threads}, &e), "threads");
+    expect_ok(cpu_device_new(threads, NULL, &d), "threads");
+    for (size_t i = 0; i < cpu_exec_inputs(e); i++) {
+        expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), "threads");
+        fill_random(&in[i], 100 + i);
+    }
+    expect_ok(cpu_run(e, d, &a, in, donated, got, from), "threads");
+    size_t n = cpu_exec_outputs(e);
+    for (size_t j = 0; j < n; j++) {
+        expect_ok(array_new(got[j].type, &out[j]), "threads");
+        memcpy(out[j].data, got[j].data, ir_type_bytes(got[j].type));
+        heap_free(&h, got[j].data, ir_type_bytes(got[j].type));
+    }
+    for (size_t i = 0; i < cpu_exec_inputs(e); i++) array_free(&in[i]);
+    cpu_device_free(d);
+    cpu_exec_free(e);
+    return n;
+}
+
+static void bits_do_not_depend_on_threads(void **state) {
+    (void)state;
+    static const char *const named[] = {"wide forward", "wide data", "wide weights"};
+    char text[8192];
+    with("blocked", "always");
+    for (size_t k = 0; k <= BASE_COUNT(named); k++) {
+        if (k == BASE_COUNT(named)) in_type(block_text, "bf16", text, sizeof text);
+        for (size_t i = 0; i < BASE_COUNT(convs) && k < BASE_COUNT(named); i++)
+            if (strcmp(convs[i].name, named[k]) == 0) in_type(convs[i].text, "bf16", text, sizeof text);
+        array one[DIFF_MAX] = {0}, more[DIFF_MAX] = {0};
+        size_t n = run_on(text, 1, one);
+        for (int threads = 2; threads <= 3; threads++) {
+            run_on(text, threads, more);
+            for (size_t j = 0; j < n; j++) {
+                assert_memory_equal(one[j].data, more[j].data, ir_type_bytes(one[j].type));
+                array_free(&more[j]);
+            }
+        }
+        for (size_t j = 0; j < n; j++) array_free(&one[j]);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(convolutions_agree, back), cmocka_unit_test_teardown(winograd_is_switched, back),
         cmocka_unit_test_teardown(norms_agree, back),        cmocka_unit_test_teardown(norms_are_fused, back),
         cmocka_unit_test_teardown(pools_agree, back),        cmocka_unit_test_teardown(loops_and_edges_agree, back),
+        cmocka_unit_test_teardown(bits_do_not_depend_on_threads, back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
