@@ -2,7 +2,8 @@
  * loop that only makes results is moved up to the place right after its last operand exists. It stays behind every other reader of an
  * argument that one of its results may take over, so moving it never costs a copy of a donated array. Each slot has one writer at this
  * stage, so operands and those readers are all there is to wait for. What is small and computed from arguments alone (step sizes, bias
- * corrections) goes to the front, so that no such loop has to wait for it. */
+ * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients of convolution kernels that only the optimizer
+ * reads are moved up to where their operands are complete: what they read is in cache then, and needs no memory until the end. */
 #include "cpu/build_int.h"
 
 #include <stdlib.h>
@@ -56,6 +57,40 @@ static bool comes_first(const cpu_plan *p, uint32_t t, const uint32_t *writer, c
     return bytes <= SMALL_BYTES;
 }
 
+static void sort_thunks(cpu_plan *p, place *order, cpu_thunk *sorted) {
+    qsort(order, p->n_thunks, sizeof *order, by_place);
+    for (size_t t = 0; t < p->n_thunks; t++) sorted[t] = p->thunks[order[t].was];
+    memcpy(p->thunks, sorted, p->n_thunks * sizeof *sorted);
+}
+
+/* Moves gradients of convolution kernels up to the place where their operands are complete. */
+static void raise_kernel_gradients(cpu_plan *p, uint32_t *writer, place *order, cpu_thunk *sorted) {
+    for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){.was = t};
+    for (uint32_t t = 0; t < p->n_thunks; t++)
+        for (uint32_t i = 0; i < p->thunks[t].n_out; i++) writer[p->thunks[t].out[i].slot] = t;
+    for (uint32_t t = 0; t < p->n_thunks; t++) { /* `after` counts readers that are in the way */
+        bool last = only_makes_results(p, &p->thunks[t]);
+        for (uint32_t i = 0; i < p->thunks[t].n_in; i++) {
+            uint32_t w = writer[p->thunks[t].in[i].slot];
+            if (w != CPU_NONE && !last) order[w].after++;
+        }
+    }
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        bool raised = th->op->code == OP_convolution && th->n_out == 1 && p->slots[th->out[0].slot].kind == CPU_SLOT_TEMP && order[t].after == 0;
+        uint32_t after = CPU_NONE;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            uint32_t w = writer[th->in[i].slot];
+            if (w != CPU_NONE && (after == CPU_NONE || w > after)) after = w;
+        }
+        order[t].moved = raised && after != CPU_NONE;
+        order[t].after = after;
+    }
+    sort_thunks(p, order, sorted);
+    for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){0};
+    for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
+}
+
 xt_status cpu_plan_schedule(cpu_exec *e) {
     cpu_plan *p = &e->plan;
     uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer), *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
@@ -65,6 +100,7 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
     xt_status s = writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
     if (s) goto done;
     for (size_t i = 0; i < p->n_slots; i++) writer[i] = read[i].last = read[i].before = CPU_NONE;
+    raise_kernel_gradients(p, writer, order, sorted);
     for (size_t j = 0; j < e->main->n_results; j++) donor[j] = CPU_NONE;
     for (size_t i = 0; i < e->main->body->n_args; i++)
         if (e->alias[i] >= 0) donor[e->alias[i]] = (uint32_t)i;
@@ -99,9 +135,7 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
         order[t].moved = free_to_move && (after == CPU_NONE || after < t);
         order[t].after = after;
     }
-    qsort(order, p->n_thunks, sizeof *order, by_place);
-    for (size_t t = 0; t < p->n_thunks; t++) sorted[t] = p->thunks[order[t].was];
-    memcpy(p->thunks, sorted, p->n_thunks * sizeof *sorted);
+    sort_thunks(p, order, sorted);
 done:
     base_free(writer);
     base_free(read);
