@@ -23,6 +23,7 @@ typedef struct conv_state {
     cpu_move flip_move;
     size_t flip_at;
     bool winograd;
+    size_t zeros; /* bytes of a result that is only partly written */
 } conv_state;
 
 static void conv_free(void *state) {
@@ -32,12 +33,18 @@ static void conv_free(void *state) {
     base_free(s);
 }
 
+static void clear(void *p, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    memset((char *)p + begin, 0, (size_t)(end - begin));
+}
+
 static xt_status conv_run(const cpu_call *c) {
     const conv_state *s = c->thunk->state;
     char *scratch = c->scratch;
     void *user[3], *used[3];
     for (int i = 0; i < 2; i++) user[s->input[i]] = c->in[i];
     user[s->output] = c->out[0];
+    if (s->zeros) team_for(&c->device->team, (int64_t)s->zeros, 1 << 18, clear, c->out[0]);
     if (s->flip) {
         cpu_move_run(&c->device->team, &s->flip_move, scratch + s->flip_at, c->in[1]);
         user[s->input[1]] = scratch + s->flip_at;
@@ -137,11 +144,12 @@ static bool as_data(const conv *c, conv_desc *d) {
 }
 
 static bool as_weights(const conv *c, conv_desc *d) {
-    int64_t window = 1, result = 1;
+    int64_t window = 1, result = 1, image = 1;
     if (!all_ones(c->lhs_dil, c->n) || c->groups != 1) return false;
     for (int i = 0; i < c->n; i++) {
         window *= c->rhs->dims[c->rhs_s[i]];
         result *= c->out->dims[c->out_s[i]];
+        image *= c->lhs->dims[c->lhs_s[i]];
         d->strides[i] = c->rhs_dil[i];
         d->dilates[i] = c->stride[i] - 1;
         d->pad_l[i] = c->low[i];
@@ -151,14 +159,35 @@ static bool as_weights(const conv *c, conv_desc *d) {
             return false;
     }
     /* Any such convolution is a forward one as well. Programs that mean the gradient read the batch of an image tensor as features, so the
-     * feature dim comes first; otherwise only a window far larger than the result speaks for it. */
-    bool meant = c->lhs_f == 0 || c->batch_groups > 1 || window > 8 * result;
+     * feature dim comes first; otherwise only a window far larger than the result, and not larger than the image, speaks for it. */
+    bool meant = c->lhs_f == 0 || c->batch_groups > 1 || (window > 8 * result && window <= image);
     if (!meant) return false;
     d->form = CONV_WEIGHTS;
     d->input[0] = SRC, d->input[1] = DST, d->output = WEI;
     return tensor_desc(&d->md[SRC], c->lhs, &c->lv, c->lhs_f, c->lhs_b, c->lhs_s, c->n) &&
            tensor_desc(&d->md[DST], c->rhs, &c->rv, c->rhs_i, c->rhs_o, c->rhs_s, c->n) &&
            kernel_desc(&d->md[WEI], c->out, &c->ov, c->out_f, c->out_b, c->out_s, c->n, c->batch_groups, true);
+}
+
+/* Leaves out what of the kernel only ever meets padding: on small images that is most of it. False: nothing to leave out. */
+static bool crop_kernel(conv_desc *d) {
+    dnnl_memory_desc_t *w = &d->md[WEI], part;
+    int n = d->md[SRC].ndims - 2, first = w->ndims - n;
+    dnnl_dims_t dims, at = {0};
+    conv_desc cropped = *d;
+    memcpy(dims, w->dims, sizeof dims);
+    for (int i = 0; i < n; i++) {
+        int64_t in = d->md[SRC].dims[2 + i], out = d->md[DST].dims[2 + i], begin = d->pad_l[i] - (out - 1) * d->strides[i], end = in + d->pad_l[i];
+        if (d->dilates[i] != 0) continue;
+        at[first + i] = begin > 0 ? begin : 0;
+        dims[first + i] = (end < dims[first + i] ? end : dims[first + i]) - at[first + i];
+        cropped.pad_l[i] -= at[first + i];
+        if (dims[first + i] < 1 || !right_padding(in, out, dims[first + i], d->strides[i], 1, cropped.pad_l[i], &cropped.pad_r[i])) return false;
+    }
+    if (memcmp(dims, w->dims, sizeof dims) == 0 || dnnl_memory_desc_init_submemory(&part, w, dims, at) != dnnl_success) return false;
+    *d = cropped;
+    *w = part;
+    return true;
 }
 
 /* --- Winograd ------------------------------------------------------------------------------------------------------------------------ */
@@ -410,6 +439,7 @@ CPU_LOWER(convolution) {
     const ir_value *in[2] = {op->in[0], op->in[1]};
     int threads = cpu_build_threads(b);
     bool ok = find_form(&c, &in[1], s, &scratch, &d);
+    if (ok && crop_kernel(&d) && d.output == WEI) s->zeros = ir_type_bytes(c.out);
     uint64_t in_blocked = 0;
     for (int i = 0; i < 2 && ok; i++)
         if (lie_blocked(&d.md[d.input[i]], d.input[i], layout_feature(b, in[i]))) in_blocked |= 1u << i;
