@@ -59,6 +59,7 @@ xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
 
 /* group.c */
 bool group_can_take(const ir_op *op);
+int group_emit_op(tape_builder *tape, const ir_op *op, int x, int y, int z); /* one elementwise op on values that are on the tape */
 xt_status group_join(cpu_builder *b, const ir_op *op);
 xt_status group_emit(cpu_builder *b, uint32_t g);
 /* A thunk that fills a slot with v, a window on something dense (or an iota). */

@@ -189,6 +189,7 @@ CPU_LOWER(gather);
 CPU_LOWER(scatter);
 CPU_LOWER(collective);
 CPU_LOWER(rows);
+CPU_LOWER(fold);
 CPU_LOWER(control);
 CPU_LOWER(sort);
 CPU_LOWER(top_k);

@@ -264,39 +264,43 @@ static int operand(emission *e, const ir_value *v, uint32_t g) {
     return n;
 }
 
-static int emit_convert(emission *e, const ir_op *op, int x) {
+static int emit_convert(tape_builder *into, const ir_op *op, int x) {
     xt_dtype from = op->in[0]->type->dtype, to = op->out[0].type->dtype;
     tape_type t, r;
     tape_type_of(from, &t);
     tape_type_of(to, &r);
     if (t != r)
-        x = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + r), t, x, -1, -1);
+        x = tape_emit(into, (tape_op)(TAPE_CONVERT + r), t, x, -1, -1);
     else if (from == to || !is_half(to))
-        x = tape_emit(e->tape, TAPE_COPY, t, x, -1, -1);
+        x = tape_emit(into, TAPE_COPY, t, x, -1, -1);
     return x;
+}
+
+int group_emit_op(tape_builder *into, const ir_op *op, int x, int y, int z) {
+    xt_dtype d = op->out[0].type->dtype;
+    tape_type t;
+    tape_type_of(op->in[0]->type->dtype, &t);
+    int r;
+    switch ((int)op->code) {
+    case OP_select: tape_type_of(d, &t); return tape_emit(into, TAPE_SELECT, t, x, y, z);
+    case OP_clamp: /* least, operand, largest */ r = tape_emit(into, TAPE_MAX, t, y, x, -1); return tape_emit(into, TAPE_MIN, t, r, z, -1);
+    case OP_convert:
+        r = emit_convert(into, op, x);
+        if (is_half(d) && op->in[0]->type->dtype != d) r = tape_emit(into, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
+        return r;
+    default:
+        if (build_is_alias(op)) return x; /* a reshape inside the group: the same elements in the same order */
+        r = tape_emit(into, op_of(op), t, x, y, z);
+        if (is_half(d)) r = tape_emit(into, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
+        return r;
+    }
 }
 
 static int emit_op(emission *e, const ir_op *op, uint32_t g) {
     int x = operand(e, op->in[0], g);
     int y = op->n_in > 1 ? operand(e, op->in[1], g) : -1;
     int z = op->n_in > 2 ? operand(e, op->in[2], g) : -1;
-    xt_dtype d = op->out[0].type->dtype;
-    tape_type t;
-    tape_type_of(op->in[0]->type->dtype, &t);
-    int r;
-    switch ((int)op->code) {
-    case OP_select: tape_type_of(d, &t); return tape_emit(e->tape, TAPE_SELECT, t, x, y, z);
-    case OP_clamp: /* least, operand, largest */ r = tape_emit(e->tape, TAPE_MAX, t, y, x, -1); return tape_emit(e->tape, TAPE_MIN, t, r, z, -1);
-    case OP_convert:
-        r = emit_convert(e, op, x);
-        if (is_half(d) && op->in[0]->type->dtype != d) r = tape_emit(e->tape, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
-        return r;
-    default:
-        if (build_is_alias(op)) return x; /* a reshape inside the group: the same elements in the same order */
-        r = tape_emit(e->tape, op_of(op), t, x, y, z);
-        if (is_half(d)) r = tape_emit(e->tape, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
-        return r;
-    }
+    return group_emit_op(e->tape, op, x, y, z);
 }
 
 static xt_status tape_kernel_run(const cpu_call *c) {

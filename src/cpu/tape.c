@@ -622,3 +622,8 @@ xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *c
     team_for(team, t->count, t->grain, run_chunk, &c);
     return NULL;
 }
+
+void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch) {
+    run_ctx c = {t, in, out, scratch};
+    run_chunk(&c, 0, n, 0);
+}

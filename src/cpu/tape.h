@@ -40,6 +40,8 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
 void tape_free(tape *t);
 size_t tape_scratch_bytes(const tape *t, int threads);
 xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch);
+/* The first n <= count elements on the calling thread; scratch: of one thread. */
+void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch);
 
 bool tape_type_of(xt_dtype d, tape_type *out); /* bf16 and f16 give TAPE_F32; false for complex, f8 and sub-byte types */
 bool tape_type_of_size(size_t bytes, tape_type *out); /* for moving elements whatever they mean */

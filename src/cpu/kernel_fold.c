@@ -1,0 +1,290 @@
+/* reduce by any region, of any number of operands (argmax and its kin), and of the element types kernel_reduce.c leaves: the region is a tape over rows.
+ *
+ * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of results folds row after row. Where they are
+ * reduced, a row of partial results does, and is folded in halves at the end; short innermost dims are gathered, so that a row is many results' elements.
+ * Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
+#include "cpu/cpu_int.h"
+#include "cpu/region_tape.h"
+
+enum { MOST = 8, ROW = REGION_ROW };
+
+typedef struct fold_state {
+    tape *t;
+    size_t n, scratch, row_bytes; /* operands; of the tape; of one thread */
+    size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
+    bool widen; /* f16 operands are folded as f32 */
+    bool inner_reduced, gathered;
+    int n_keep, n_red; /* outer dims of each kind */
+    int64_t keep_dims[VIEW_MAX], keep_strides[VIEW_MAX], red_dims[VIEW_MAX], red_strides[VIEW_MAX];
+    int64_t run, keep, red, parts, outputs; /* innermost dim; products of the outer dims */
+    size_t partial_at[MOST]; /* [parts][outputs] in the scratch memory */
+} fold_state;
+typedef struct fold_run {
+    const fold_state *s;
+    void *const *in, *const *out;
+    char *scratch, *threads;
+} fold_run;
+
+static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_t *strides) {
+    int64_t at = 0;
+    for (int i = n - 1; i >= 0; i--) {
+        at += index % dims[i] * strides[i];
+        index /= dims[i];
+    }
+    return at;
+}
+
+typedef struct rows { /* one thread's */
+    char *acc[MOST], *next[MOST];
+    void *tape_scratch;
+    void *args[2 * MOST], *results[MOST];
+} rows;
+static void rows_begin(const fold_run *r, int thread, rows *w) {
+    char *p = r->threads + (size_t)thread * r->s->row_bytes;
+    for (size_t j = 0; j < r->s->n; j++) {
+        w->acc[j] = p;
+        w->next[j] = p + ROW * 8;
+        p += 2 * ROW * 8;
+    }
+    w->tape_scratch = p;
+}
+
+/* Elements at, at + step, ... of operand j as a row of accumulators' type: where they lie, or in `into`. */
+static const char *row_of(const fold_run *r, size_t j, int64_t at, int64_t step, int64_t n, char *into) {
+    const fold_state *s = r->s;
+    const char *src = (const char *)r->in[j] + (size_t)at * s->memory[j];
+    if (step != 1) {
+        view v = {.n = 1, .dims = {n}, .strides = {step}};
+        int c = s->memory[j] == 1 ? 0 : s->memory[j] == 2 ? 1 : s->memory[j] == 4 ? 2 : 3;
+        char *to = s->widen ? into + ROW * 4 : into; /* widened below, from the far end of the room */
+        simd_get()->gather[c](to, src, &v, 0, n);
+        src = to;
+    }
+    if (!s->widen) return src;
+    simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](into, src, NULL, NULL, n);
+    return into;
+}
+
+/* acc = region(acc, x) for n lanes. */
+static void join(const fold_state *s, rows *w, int64_t n, const char *const *x) {
+    for (size_t j = 0; j < s->n; j++) {
+        w->args[j] = w->results[j] = w->acc[j];
+        w->args[s->n + j] = (void *)(uintptr_t)x[j];
+    }
+    tape_run_rows(s->t, n, w->args, w->results, w->tape_scratch);
+}
+
+static void take_in(const fold_run *r, rows *w, int64_t at, int64_t step, int64_t n, bool first) {
+    const fold_state *s = r->s;
+    const char *x[MOST];
+    for (size_t j = 0; j < s->n; j++) {
+        x[j] = row_of(r, j, at, step, n, w->next[j]);
+        if (first) memcpy(w->acc[j], x[j], (size_t)n * s->elem[j]);
+    }
+    if (!first) join(s, w, n, x);
+}
+
+/* Folds lanes [0, n) into the first. */
+static void halve(const fold_state *s, rows *w, int64_t n) {
+    while (n > 1) {
+        int64_t h = n / 2;
+        const char *x[MOST];
+        for (size_t j = 0; j < s->n; j++) x[j] = w->acc[j] + (size_t)(n - h) * s->elem[j];
+        join(s, w, h, x);
+        n -= h;
+    }
+}
+
+static void give(const fold_run *r, rows *w, int64_t part, int64_t output, int64_t n) {
+    const fold_state *s = r->s;
+    for (size_t j = 0; j < s->n; j++)
+        memcpy(r->scratch + s->partial_at[j] + (size_t)(part * s->outputs + output) * s->elem[j], w->acc[j], (size_t)n * s->elem[j]);
+}
+
+/* One result of each task: runs of the innermost dim, ROW lanes at a time. */
+static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
+    const fold_run *r = ctx;
+    const fold_state *s = r->s;
+    rows w;
+    rows_begin(r, thread, &w);
+    for (int64_t t = begin; t < end; t++) {
+        int64_t k = t / s->parts, p = t % s->parts, base = offset_of(k, s->n_keep, s->keep_dims, s->keep_strides), lanes = 0;
+        int64_t total = s->red * s->run, from = total * p / s->parts, to = total * (p + 1) / s->parts;
+        while (from < to) {
+            int64_t within = from % s->run, n = s->run - within < ROW ? s->run - within : ROW;
+            if (n > to - from) n = to - from;
+            int64_t at = base + offset_of(from / s->run, s->n_red, s->red_dims, s->red_strides) + within;
+            if (n <= lanes || lanes == 0) {
+                take_in(r, &w, at, 1, n, lanes == 0);
+                if (lanes == 0) lanes = n;
+            } else { /* a longer row than those before: its lanes beyond them begin anew */
+                take_in(r, &w, at, 1, lanes, false);
+                n = lanes;
+            }
+            from += n;
+        }
+        halve(s, &w, lanes);
+        give(r, &w, p, k, 1);
+    }
+}
+
+/* A row of results of each task: `gathered` results lie apart in the operand, else side by side. */
+static void kept_rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    const fold_run *r = ctx;
+    const fold_state *s = r->s;
+    int64_t width = s->gathered ? s->keep_dims[s->n_keep - 1] : s->run, tiles = (width + ROW - 1) / ROW;
+    int64_t step = s->gathered ? s->keep_strides[s->n_keep - 1] : 1, outer_keep = s->outputs / width, reduced = s->gathered ? s->red * s->run : s->red;
+    int keeps = s->gathered ? s->n_keep - 1 : s->n_keep;
+    rows w;
+    rows_begin(r, thread, &w);
+    for (int64_t t = begin; t < end; t++) {
+        int64_t p = t / (outer_keep * tiles), k = t / tiles % outer_keep, col = t % tiles * ROW, n = width - col < ROW ? width - col : ROW;
+        int64_t base = offset_of(k, keeps, s->keep_dims, s->keep_strides) + col * step, from = reduced * p / s->parts, to = reduced * (p + 1) / s->parts;
+        for (int64_t i = from; i < to; i++) {
+            int64_t at = s->gathered ? offset_of(i / s->run, s->n_red, s->red_dims, s->red_strides) + i % s->run
+                                     : offset_of(i, s->n_red, s->red_dims, s->red_strides);
+            take_in(r, &w, base + at, step, n, i == from);
+        }
+        give(r, &w, p, k * width + col, n);
+    }
+}
+
+/* Initial values, then the parts in order. */
+static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
+    const fold_run *r = ctx;
+    const fold_state *s = r->s;
+    rows w;
+    rows_begin(r, thread, &w);
+    for (int64_t at = begin; at < end; at += ROW) {
+        int64_t n = end - at < ROW ? end - at : ROW;
+        const char *x[MOST];
+        for (size_t j = 0; j < s->n; j++) {
+            const void *init = r->in[s->n + j];
+            float wide;
+            if (s->widen) {
+                simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](&wide, init, NULL, NULL, 1);
+                init = &wide;
+            }
+            for (int64_t i = 0; i < n; i++) memcpy(w.acc[j] + (size_t)i * s->elem[j], init, s->elem[j]);
+        }
+        for (int64_t p = 0; p < s->parts; p++) {
+            for (size_t j = 0; j < s->n; j++) x[j] = r->scratch + s->partial_at[j] + (size_t)(p * s->outputs + at) * s->elem[j];
+            join(s, &w, n, x);
+        }
+        for (size_t j = 0; j < s->n; j++) {
+            char *to = (char *)r->out[j] + (size_t)at * s->memory[j];
+            if (s->widen)
+                simd_get()->tape[TAPE_STORE_F16][TAPE_F32](to, w.acc[j], NULL, NULL, n);
+            else
+                memcpy(to, w.acc[j], (size_t)n * s->elem[j]);
+        }
+    }
+}
+
+static xt_status fold_run_op(const cpu_call *c) {
+    const fold_state *s = c->thunk->state;
+    const cpu_team *team = &c->device->team;
+    size_t partial = s->partial_at[s->n - 1] + (size_t)(s->parts * s->outputs) * s->elem[s->n - 1];
+    fold_run r = {s, c->in, c->out, c->scratch, (char *)c->scratch + (partial + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN};
+    int64_t work = s->red * s->run / (s->inner_reduced ? s->parts : 1);
+    if (s->inner_reduced && !s->gathered) {
+        team_for(team, s->keep * s->parts, 16384 / (work + 1) + 1, reduced_runs, &r);
+    } else {
+        int64_t width = s->gathered ? s->keep_dims[s->n_keep - 1] : s->run, tiles = (width + ROW - 1) / ROW;
+        work = s->keep * s->run * s->red / (s->parts * (s->outputs / width) * tiles);
+        team_for(team, s->parts * (s->outputs / width) * tiles, 16384 / (work + 1) + 1, kept_rows, &r);
+    }
+    team_for(team, s->outputs, 16 * ROW, combine, &r);
+    return NULL;
+}
+static void fold_free(void *state) {
+    fold_state *s = state;
+    if (s) tape_free(s->t);
+    base_free(s);
+}
+static const cpu_kernel fold_kernel = {"fold", fold_run_op, fold_free, true};
+
+/* Merges dims and tells kept from reduced ones. */
+static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, fold_state *s) {
+    int64_t size[VIEW_MAX], stride[VIEW_MAX], step = 1;
+    bool red[VIEW_MAX];
+    int n = 0; /* merged dims, innermost first */
+    for (int i = (int)t->rank - 1; i >= 0; i--) {
+        bool is_red = false;
+        for (size_t k = 0; k < n_dims; k++) is_red = is_red || dims[k] == i;
+        if (t->dims[i] == 1) continue;
+        if (n > 0 && red[n - 1] == is_red) {
+            size[n - 1] *= t->dims[i];
+        } else {
+            size[n] = t->dims[i];
+            stride[n] = step;
+            red[n++] = is_red;
+        }
+        step *= t->dims[i];
+    }
+    s->run = n ? size[0] : 1;
+    s->inner_reduced = n == 0 || red[0];
+    s->keep = s->red = 1;
+    for (int i = n - 1; i > 0; i--) { /* outermost first */
+        if (red[i]) {
+            s->red_dims[s->n_red] = size[i], s->red_strides[s->n_red++] = stride[i], s->red *= size[i];
+        } else {
+            s->keep_dims[s->n_keep] = size[i], s->keep_strides[s->n_keep++] = stride[i], s->keep *= size[i];
+        }
+    }
+    s->gathered = s->inner_reduced && s->run < 64 && s->n_keep > 0 && s->keep_dims[s->n_keep - 1] >= 16;
+    s->outputs = s->keep * (s->inner_reduced ? 1 : s->run);
+}
+
+static xt_status make_tape(const ir_op *op, fold_state *s) {
+    const ir_block *b = op->regions[0].block;
+    const ir_op *o = b ? b->first : NULL;
+    bool simple = s->n == 1 && o && o->n_in == 2 && o->n_out == 1 && b->n_args == 2 && o->next && o->next->n_in == 1 && o->next->in[0] == &o->out[0] &&
+                  !o->in[0]->def && !o->in[1]->def && o->in[0] != o->in[1];
+    if (simple && op->in[0]->type->dtype == XT_F16) {
+        s->widen = true;
+        s->elem[0] = sizeof(float);
+        return region_tape_binary(o->code, XT_F32, &s->t);
+    }
+    return region_tape_make(b, &s->t);
+}
+
+CPU_LOWER(fold) {
+    const ir_type *t = op->in[0]->type;
+    size_t n_dims, n = op->n_in / 2, scratch = 0;
+    const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
+    if (n == 0 || n > MOST || t->count <= 0 || t->rank > VIEW_MAX || op->out[0].type->count <= 0) return NULL;
+    fold_state *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    s->n = n;
+    for (size_t j = 0; j < n; j++) {
+        s->memory[j] = s->elem[j] = xt_dtype_size(op->in[j]->type->dtype);
+        bool same = op->in[n + j]->type->dtype == op->in[j]->type->dtype && op->out[j].type->dtype == op->in[j]->type->dtype;
+        if (same && op->in[j]->type->count == t->count) continue;
+        base_free(s);
+        return NULL;
+    }
+    xt_status st = make_tape(op, s);
+    if (st || !s->t) {
+        fold_free(s);
+        return st;
+    }
+    classify(t, dims, n_dims, s);
+    int64_t tasks = s->inner_reduced && !s->gathered ? s->keep : s->outputs / ROW + 1;
+    s->parts = 1;
+    if (tasks < 16 && t->count > 65536) {
+        int64_t most = s->inner_reduced && !s->gathered ? s->red * s->run / (4 * ROW) : s->gathered ? s->red * s->run / 4 : s->red / 4;
+        s->parts = most < 1 ? 1 : most > 16 ? 16 : most;
+    }
+    for (size_t j = 0; j < n; j++) {
+        s->partial_at[j] = scratch;
+        scratch += (size_t)(s->parts * s->outputs) * s->elem[j];
+        if (j + 1 < n) scratch = (scratch + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    }
+    s->row_bytes = n * 2 * ROW * 8 + (tape_scratch_bytes(s->t, 1) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    scratch = (scratch + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN + s->row_bytes * (size_t)cpu_build_threads(b);
+    *out_done = true;
+    cpu_thunk_desc d = {
+        .kernel = &fold_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = scratch, .state = s, .flops = (double)t->count};
+    return cpu_build_thunk(b, &d);
+}
