@@ -101,7 +101,7 @@ static void evex(emitter *e, opcode op, int reg, int vvvv, operand rm, int mask,
 }
 
 #define OPCODE(name, map, prefix, byte) static const opcode name = {map, prefix, byte};
-OPCODE(vminps, 1, 0, 0x5d) OPCODE(vdivps, 1, 0, 0x5e) OPCODE(vmaxps, 1, 0, 0x5f) OPCODE(vsqrtps, 1, 0, 0x51) OPCODE(vmovups_load, 1, 0, 0x10)
+OPCODE(vdivps, 1, 0, 0x5e) OPCODE(vrangeps, 3, 1, 0x50) OPCODE(vaddps, 1, 0, 0x58) OPCODE(vsqrtps, 1, 0, 0x51) OPCODE(vmovups_load, 1, 0, 0x10)
 OPCODE(vmovups_store, 1, 0, 0x11) OPCODE(vrndscaleps, 3, 1, 0x08) OPCODE(vcmpps, 1, 0, 0xc2) OPCODE(vpcmpd, 3, 1, 0x1f) OPCODE(vpcmpud, 3, 1, 0x1e)
 OPCODE(vpmovm2d, 2, 2, 0x38) OPCODE(vpmovd2m, 2, 2, 0x39) OPCODE(vblendmps, 2, 1, 0x65) OPCODE(vpaddd, 1, 1, 0xfe) OPCODE(vpsubd, 1, 1, 0xfa)
 OPCODE(vpandd, 1, 1, 0xdb) OPCODE(vpord, 1, 1, 0xeb) OPCODE(vpxord, 1, 1, 0xef) OPCODE(vpshiftd, 1, 1, 0x72) OPCODE(vcvtdq2ps, 1, 0, 0x5b)
@@ -221,12 +221,13 @@ static void emit_binary(emitter *e, const jit_ins *i, int d) {
     evex(e, op, d, a, b, mask, true, -1);
 }
 
-/* The first NaN wins; of equal ones (two zeros) the second operand, as vmaxps has it. */
+/* The first NaN wins, as in a sum; -0 lies below +0. */
 static void emit_extreme(emitter *e, const jit_ins *i, int d) {
     int a = in_register(e, i->x, T0), b = in_register(e, i->y, T1);
-    op3r(e, i->op == TAPE_MAX ? vmaxps : vminps, T3, a, b);
-    evex(e, vcmpps, 2, a, reg_operand(a), 0, false, 3 /* unordered */);
-    blend(e, d, T3, a);
+    evex(e, vrangeps, T3, a, reg_operand(b), 0, false, i->op == TAPE_MAX ? 5 : 4); /* with the result's own sign */
+    evex(e, vcmpps, 2, a, reg_operand(b), 0, false, 3 /* unordered */);
+    evex(e, vaddps, T3, a, reg_operand(b), 2, false, -1);
+    op3r(e, vpord, d, T3, T3);
 }
 
 static void emit_compare(emitter *e, const jit_ins *i, int d) {

@@ -38,6 +38,7 @@ float cpu_fold_two(fold_op f, float a, float b) {
     if (f == FOLD_PROD) return a * b;
     if (a != a) return a;
     if (b != b) return b;
+    if (a == b) return (f == FOLD_MAX) == !__builtin_signbit(a) ? a : b; /* -0 lies below +0 */
     return f == FOLD_MAX ? (a > b ? a : b) : (a < b ? a : b);
 }
 float cpu_fold_neutral(fold_op f) {
