@@ -9,11 +9,12 @@ static void count_in(int64_t bytes) {
 }
 
 /* True for the one caller that finds the buffer gone first. */
-static void mark_gone(device_buffer *b) {
+void device_buffer_mark_gone(device_buffer *b) {
     if (!atomic_exchange(&b->gone, true)) counter_add(COUNTER_device_bytes, -b->device_bytes);
 }
 
 static void destroy_pjrt(const PJRT_Api *api, PJRT_Buffer *p) {
+    if (!p) return; /* of a rehearsal */
     PJRT_Buffer_Destroy_Args d = PJRT_INIT(Buffer_Destroy, .buffer = p);
     xt_status_free(DEVICE_CALL(api, Buffer_Destroy, &d, "releasing a buffer"));
 }
@@ -58,7 +59,7 @@ void device_buffer_retain(device_buffer *b) {
 void device_buffer_release(device_buffer *b) {
     if (!b || atomic_fetch_sub_explicit(&b->refs, 1, memory_order_acq_rel) != 1) return;
     device_client *c = b->client;
-    mark_gone(b);
+    device_buffer_mark_gone(b);
     destroy_pjrt(c->api, b->pjrt);
     base_free(b);
     live_add(LIVE_buffer, -1);
@@ -79,12 +80,12 @@ size_t device_buffer_bytes(const device_buffer *b) {
 }
 
 bool device_buffer_check_gone(device_buffer *b) {
-    if (atomic_load(&b->gone)) return true;
+    if (atomic_load(&b->gone) || b->client->dry) return atomic_load(&b->gone);
     PJRT_Buffer_IsDeleted_Args a = PJRT_INIT(Buffer_IsDeleted, .buffer = b->pjrt);
     xt_status s = DEVICE_CALL(b->client->api, Buffer_IsDeleted, &a, "asking whether a buffer is there");
     bool gone = !s && a.is_deleted;
     xt_status_free(s);
-    if (gone) mark_gone(b);
+    if (gone) device_buffer_mark_gone(b);
     return gone;
 }
 
@@ -109,6 +110,7 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     PJRT_Client_BufferFromHostBuffer_Args a =
         PJRT_INIT(Client_BufferFromHostBuffer, .client = c->pjrt, .data = data ? data : nothing, .type = (PJRT_Buffer_Type)t, .dims = dims,
                   .num_dims = rank, .host_buffer_semantics = semantics, .device = c->device);
+    if (c->dry) return device_buffer_wrap(c, NULL, t, rank, dims, (int64_t)bytes, out);
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
     XT_TRY(DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading"));
     xt_status s = device_buffer_wrap(c, a.buffer, t, rank, dims, -1, out);
@@ -192,6 +194,11 @@ static xt_status start_read(device_buffer *b, void *dst, size_t n, PJRT_Event **
     if (device_buffer_check_gone(b))
         return status_new(XT_FAILED_PRECONDITION, NULL, "the buffer %s was donated to a program or deleted; it has no value any more",
                           device_shape_text(b->dtype, b->rank, b->dims, shape, sizeof shape));
+    if (b->client->dry) {
+        memset(dst, 0, n);
+        *out_event = NULL;
+        return NULL;
+    }
     char nothing[1];
     PJRT_Buffer_MemoryLayout layout = {
         .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
@@ -262,6 +269,7 @@ xt_status device_read_async(device_buffer *b, void *dst, size_t n, device_read_f
 }
 
 xt_status device_buffer_wait(device_buffer *b) {
+    if (b->client->dry) return NULL;
     PJRT_Buffer_ReadyEvent_Args a = PJRT_INIT(Buffer_ReadyEvent, .buffer = b->pjrt);
     XT_TRY(DEVICE_CALL(b->client->api, Buffer_ReadyEvent, &a, "waiting for a buffer"));
     return device_event_finish(b->client->api, a.event, "waiting for a buffer");

@@ -184,10 +184,12 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     if (o->n_nodes > 1 && (!o->kv || o->node_id < 0 || o->node_id >= o->n_nodes))
         return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
                           o->n_nodes, o->n_nodes - 1, o->node_id);
+    const char *spec = device_spec(o->spec);
+    bool dry = strncmp(spec, "dry", 3) == 0 && (!spec[3] || spec[3] == ':');
     char *path = NULL;
-    const device_plugin *plugin;
-    XT_TRY(device_find_plugin(o->spec, &path));
-    xt_status s = device_plugin_load(path, &plugin);
+    const device_plugin *plugin = NULL;
+    xt_status s = dry ? NULL : device_find_plugin(o->spec, &path);
+    if (!s && !dry) s = device_plugin_load(path, &plugin);
     base_free(path);
     if (s) return s;
     device_client *c = base_calloc(1, sizeof *c);
@@ -197,11 +199,12 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     pthread_cond_init(&c->idle, NULL);
     live_add(LIVE_client, 1);
     c->plugin = plugin;
-    c->api = plugin->api;
+    c->api = plugin ? plugin->api : NULL;
+    c->dry = dry;
     c->node_id = o->node_id;
     c->n_nodes = o->n_nodes > 1 ? o->n_nodes : 1;
     if (o->kv) c->kv = *o->kv;
-    if ((s = open_client(c, o))) {
+    if ((s = dry ? device_dry_open(spec, c) : open_client(c, o))) {
         device_client_unref(c);
         return s;
     }

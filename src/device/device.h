@@ -16,6 +16,8 @@ typedef struct device_exec device_exec;
 /* Resolves "CPU", "TPU", "CUDA", a path, or NULL (XT_DEVICE, then PJRT_DEVICE, then CPU) to a plugin file. On failure the message lists
  * every place looked at and the command that installs the plugin. */
 xt_status device_find_plugin(const char *spec, char **out_path);
+/* xtrain's own folder of plugins, one folder a package: XT_PLUGINS_DIR, else below XDG_DATA_HOME or ~/.local/share. base_free; NULL = no home. */
+char *device_plugins_dir(void);
 /* How many devices `spec` offers on this host without opening it (R2.1): environment variable first, then the system's own files, then
  * (unknown plugin) a throw-away child process. `out_source` says where the number came from ("CPU_NUM_DEVICES", "/dev/accel*", "default"). */
 xt_status device_count(const char *spec, int *out_count, const char **out_source);
@@ -46,6 +48,20 @@ typedef struct device_info {
 const device_info *device_get_info(const device_client *c);
 /* True for XLA's older CPU compilers, which add thousands of f32 in one accumulator: pass lower_sums is for them. */
 bool device_sums_in_one_accumulator(const device_client *c);
+
+/* --- the rehearsal device (dry.c): the spec "dry" or "dry:N" ------------------------------------------------------------------------------
+ * Takes buffers without memory and programs without compiling them; a run is over at once and its results read as zeros. So a training program can be
+ * gone through to see what it would send to a device. N is how many devices the run pretends to have; there is one. */
+bool device_is_dry(const device_client *c);
+typedef struct device_dry_program { /* what a compiler would have found out */
+    size_t n_outputs;
+    const xt_dtype *dtypes;
+    const size_t *ranks;
+    const int64_t *const *dims;
+    size_t n_inputs;
+    const bool *donates; /* per input: an output takes its memory over */
+} device_dry_program;
+xt_status device_dry_compile(device_client *c, const device_dry_program *p, device_exec **out); /* copies all */
 
 /* --- programs (exec.c) ------------------------------------------------------------------------------------------------------------------- */
 typedef struct device_compile_opts {
@@ -92,6 +108,41 @@ xt_status device_read(device_buffer *b, void *dst, size_t n);
 typedef void (*device_read_fn)(void *user, xt_status error);
 xt_status device_read_async(device_buffer *b, void *dst, size_t n, device_read_fn fn, void *user);
 xt_status device_buffer_wait(device_buffer *b);         /* until the program that makes it has finished */
+
+/* --- compiling for hardware that need not be there (topology.c, chips.c) -------------------------------------------------------------------- */
+/* A set of devices that a plugin's compiler knows by name. Names: "cpu", "cpu:4" (our compiler), "v4:2x2x1", "v5e:2x2", "tpu7x:2x2x1" (libtpu),
+ * "cuda:h100", "cuda:a100:8" (the CUDA plugin with a description of the card). */
+typedef struct device_topology device_topology;
+typedef struct device_chip { /* what vendors publish, for one device of the topology: a TPU core where a chip has two */
+    const char *name, *title;
+    double flops_bf16, flops_f32; /* a second, dense */
+    double bytes_per_s;           /* device memory */
+    double link_bytes_per_s;      /* out of one device to its neighbours, all links together; 0 = unknown */
+    int64_t memory_bytes;
+} device_chip;
+typedef struct device_topology_info {
+    const char *name, *plugin_path, *platform, *platform_version, *kind;
+    int devices, processes; /* processes: hosts the devices stand in */
+    int64_t memory_bytes;   /* of one device; -1 unknown */
+    int api_major, api_minor;
+    int64_t stablehlo[3];
+    device_chip chip;
+} device_topology_info;
+xt_status device_topology_open(const char *name, device_topology **out);
+void device_topology_close(device_topology *t);
+const device_topology_info *device_topology_get_info(const device_topology *t);
+/* Appends the names that device_topology_open knows, for messages and help. */
+void device_topology_names(str *out);
+typedef struct device_plan_exec device_plan_exec; /* a compiled program that nobody can run here */
+typedef struct device_plan_opts {
+    int num_partitions;   /* 0 = 1; else over the first devices of the topology */
+    const char *dump_dir; /* the compiler's own files about the program: also when it does not fit; NULL = none */
+} device_plan_opts;
+xt_status device_topology_compile(device_topology *t, const char *text, size_t n, const device_plan_opts *o, device_plan_exec **out);
+void device_plan_exec_free(device_plan_exec *e);
+void device_plan_exec_get_stats(const device_plan_exec *e, device_exec_stats *out);
+/* The program as the compiler left it; format is "mlir", "hlo" or "hlo_with_config". base_free. */
+xt_status device_plan_exec_text(const device_plan_exec *e, char **out, size_t *out_size, char out_format[24]);
 
 typedef struct device_memory { /* -1 = the plugin does not say */
     int64_t in_use, peak, limit;

@@ -37,6 +37,7 @@ struct device_client {
     const device_plugin *plugin;
     const PJRT_Api *api;
     PJRT_Client *pjrt;
+    bool dry; /* no plugin: see dry.c */
     PJRT_Device *device; /* where buffers go and programs run: the first addressable one */
     int32_t device_id;
     int32_t *replica_ids; /* global id of the first device of each process, by process */
@@ -84,7 +85,19 @@ struct device_exec {
     size_t n_out;
     device_output *out;
     int64_t *dims; /* of all outputs */
+    bool *donates; /* of a rehearsal: which inputs are consumed */
 };
+
+
+void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out); /* stats.c */
+/* An entry of the override map of compile options (CompileOptionsProto 7): a bool, or a text. */
+void device_option_bool(str *options, const char *name, bool value);
+void device_option_text(str *options, const char *name, const char *value);
+
+/* dry.c: what the files of the real objects call for a dry client. */
+xt_status device_dry_open(const char *spec, device_client *c);
+xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out);
+void device_buffer_mark_gone(device_buffer *b);
 
 /* --- errors (error.c) --------------------------------------------------------------------------------------------------------------- */
 /* The plugin's error as a status, "what: message"; destroys the error. NULL stays NULL. */

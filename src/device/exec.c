@@ -35,14 +35,28 @@ bool device_sums_in_one_accumulator(const device_client *c) {
     return c->plugin->family == DEVICE_FAMILY_XLA_CPU && c->info.api_major == 0 && c->info.api_minor < XLA_SUMS_IN_PARTS;
 }
 
-/* An entry of the override map (CompileOptionsProto 7): name -> {2: false}. */
-static void switch_off(str *options, const char *name) {
-    str value = STR_INIT, entry = STR_INIT;
-    proto_int(&value, 2, 0);
+/* name -> value, a message of the alternatives 1 text and 2 bool. */
+static void override(str *options, const char *name, const str *value) {
+    str entry = STR_INIT;
     proto_bytes(&entry, 1, name, strlen(name));
-    proto_message(&entry, 2, &value);
+    proto_message(&entry, 2, value);
     proto_message(options, 7, &entry);
-    str_free(&value), str_free(&entry);
+    options->failed |= entry.failed || value->failed;
+    str_free(&entry);
+}
+
+void device_option_bool(str *options, const char *name, bool v) {
+    str value = STR_INIT;
+    proto_int(&value, 2, v);
+    override(options, name, &value);
+    str_free(&value);
+}
+
+void device_option_text(str *options, const char *name, const char *v) {
+    str value = STR_INIT;
+    proto_bytes(&value, 1, v, strlen(v));
+    override(options, name, &value);
+    str_free(&value);
 }
 
 xt_status device_compile_options_bytes(device_client *c, const device_compile_opts *o, char **out, size_t *out_size) {
@@ -61,7 +75,7 @@ xt_status device_compile_options_bytes(device_client *c, const device_compile_op
     }
     proto_message(&options, 3, &build);
     if (c->plugin->family == DEVICE_FAMILY_XLA_CPU)
-        for (size_t i = 0; i < BASE_COUNT(strict_math); i++) switch_off(&options, strict_math[i]);
+        for (size_t i = 0; i < BASE_COUNT(strict_math); i++) device_option_bool(&options, strict_math[i], false);
     *out_size = options.len;
     *out = options.failed ? NULL : base_malloc(options.len); /* bytes, zeros among them: no string */
     if (*out) memcpy(*out, options.data, options.len);
@@ -112,10 +126,13 @@ static void exec_free(device_exec *e) {
         PJRT_Executable_Destroy_Args d = PJRT_INIT(Executable_Destroy, .executable = e->pjrt);
         xt_status_free(DEVICE_CALL(api, Executable_Destroy, &d, "releasing a program"));
     }
-    PJRT_LoadedExecutable_Destroy_Args d = PJRT_INIT(LoadedExecutable_Destroy, .executable = e->loaded);
-    xt_status_free(DEVICE_CALL(api, LoadedExecutable_Destroy, &d, "releasing a program"));
+    if (e->loaded) {
+        PJRT_LoadedExecutable_Destroy_Args d = PJRT_INIT(LoadedExecutable_Destroy, .executable = e->loaded);
+        xt_status_free(DEVICE_CALL(api, LoadedExecutable_Destroy, &d, "releasing a program"));
+    }
     base_free(e->out);
     base_free(e->dims);
+    base_free(e->donates);
     device_client *c = e->client;
     base_free(e);
     live_add(LIVE_executable, -1);
@@ -290,6 +307,11 @@ xt_status device_execute(device_exec *e, size_t n_in, device_buffer *const *in, 
     device_client *c = e->client;
     call_lists l;
     XT_TRY(check_inputs(e, n_in, in));
+    if (c->dry) {
+        XT_TRY(device_dry_execute(e, n_in, in, keep, out));
+        if (done) done(user, NULL, clock_ns());
+        return NULL;
+    }
     done_state *d = done ? base_malloc(sizeof *d) : NULL;
     if (d) *d = (done_state){c, done, user};
     if ((done && !d) || !call_lists_new(&l, n_in, e->n_out, in, keep)) {

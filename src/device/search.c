@@ -136,7 +136,17 @@ static bool python_prefix(char out[PATH_MAX]) {
     return false;
 }
 
+char *device_plugins_dir(void) {
+    const char *dir = env_get("XT_PLUGINS_DIR"), *data = getenv("XDG_DATA_HOME"), *home = getenv("HOME");
+    if (dir) return base_strdup(dir);
+    if (data && *data == '/') return path_join(data, "xtrain/plugins");
+    return home && *home ? path_join(home, ".local/share/xtrain/plugins") : NULL;
+}
+
 static void search_python(search *s, const char *file) {
+    char *own = device_plugins_dir();
+    try_below(s, own, "*", file);
+    base_free(own);
     for (const char *p = getenv("PYTHONPATH"); p && *p;) {
         size_t n = strcspn(p, ":");
         char *dir = n ? base_strndup(p, n) : NULL;

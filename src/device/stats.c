@@ -3,6 +3,7 @@
 
 xt_status device_memory_stats(device_client *c, device_memory *out) {
     *out = (device_memory){-1, -1, -1};
+    if (c->dry) return NULL;
     PJRT_Device_MemoryStats_Args a = PJRT_INIT(Device_MemoryStats, .device = c->device);
     xt_status s = DEVICE_CALL(c->api, Device_MemoryStats, &a, "reading memory statistics");
     if (s && xt_status_code(s) == XT_UNIMPLEMENTED) {
@@ -16,9 +17,9 @@ xt_status device_memory_stats(device_client *c, device_memory *out) {
     return NULL;
 }
 
-static void memory_of(const device_exec *e, device_exec_stats *out) {
-    PJRT_Executable_GetCompiledMemoryStats_Args a = PJRT_INIT(Executable_GetCompiledMemoryStats, .executable = e->pjrt, .peak_memory_in_bytes = -1);
-    xt_status s = DEVICE_CALL(e->client->api, Executable_GetCompiledMemoryStats, &a, "reading a program's memory");
+static void memory_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out) {
+    PJRT_Executable_GetCompiledMemoryStats_Args a = PJRT_INIT(Executable_GetCompiledMemoryStats, .executable = e, .peak_memory_in_bytes = -1);
+    xt_status s = DEVICE_CALL(api, Executable_GetCompiledMemoryStats, &a, "reading a program's memory");
     if (!s) {
         out->argument_bytes = a.argument_size_in_bytes;
         out->output_bytes = a.output_size_in_bytes;
@@ -37,9 +38,9 @@ static bool named(const PJRT_NamedValue *v, const char *name) {
     return v->name_size == strlen(name) && memcmp(v->name, name, v->name_size) == 0 && v->type == PJRT_VALUE_FLOAT;
 }
 
-static void work_of(const device_exec *e, device_exec_stats *out) {
-    PJRT_Executable_GetCostAnalysis_Args a = PJRT_INIT(Executable_GetCostAnalysis, .executable = e->pjrt);
-    xt_status s = DEVICE_CALL(e->client->api, Executable_GetCostAnalysis, &a, "reading a program's cost");
+static void work_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out) {
+    PJRT_Executable_GetCostAnalysis_Args a = PJRT_INIT(Executable_GetCostAnalysis, .executable = e);
+    xt_status s = DEVICE_CALL(api, Executable_GetCostAnalysis, &a, "reading a program's cost");
     for (size_t i = 0; !s && i < a.num_properties; i++) {
         if (named(&a.properties[i], "flops")) out->flops = a.properties[i].float_value;
         if (named(&a.properties[i], "bytes accessed")) out->bytes_accessed = a.properties[i].float_value;
@@ -47,8 +48,13 @@ static void work_of(const device_exec *e, device_exec_stats *out) {
     xt_status_free(s);
 }
 
-void device_exec_get_stats(const device_exec *e, device_exec_stats *out) {
+void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out) {
     *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1};
-    memory_of(e, out);
-    work_of(e, out);
+    memory_of(api, e, out);
+    work_of(api, e, out);
+}
+
+void device_exec_get_stats(const device_exec *e, device_exec_stats *out) {
+    if (e->client->dry) *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1};
+    else device_stats_of(e->client->api, e->pjrt, out);
 }

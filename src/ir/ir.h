@@ -332,7 +332,7 @@ xt_status ir_verify(const ir_module *m);
 enum {
     IR_PRINT_GENERIC = 1,      /* "stablehlo.add"(%0, %1) ... ; default is the pretty form */
     IR_PRINT_LOC_ORDINAL = 2,  /* loc("n17"): for programs sent to a device; counts main's ops in order */
-    IR_PRINT_LOC_SOURCE = 4,   /* loc("h.3.attn"("train.c":41:1)) */
+    IR_PRINT_LOC_SOURCE = 4,   /* loc("h.3.attn"("train.c":41:1)); with LOC_ORDINAL too: loc("h.3.attn/n17"("train.c":41:1)) */
 };
 xt_status ir_print(const ir_module *m, unsigned flags, str *out);
 void ir_op_print(const ir_op *op, str *out); /* one line, for messages */

@@ -31,7 +31,8 @@ void print_args(printer *p, const ir_block *b, const ir_func *f) {
 /* --- Locations -------------------------------------------------------------------------------------------------------------- */
 
 static void print_loc(printer *p, const ir_op *op) {
-    if (p->flags & IR_PRINT_LOC_ORDINAL) {
+    bool both = (p->flags & IR_PRINT_LOC_SOURCE) && (p->flags & IR_PRINT_LOC_ORDINAL) && p->ordinal >= 0;
+    if ((p->flags & IR_PRINT_LOC_ORDINAL) && !(p->flags & IR_PRINT_LOC_SOURCE)) {
         if (p->ordinal >= 0) str_printf(p->out, " loc(\"n%lld\")", (long long)p->ordinal);
         return;
     }
@@ -39,7 +40,14 @@ static void print_loc(printer *p, const ir_op *op) {
     const xt_src *src = src_get(op->src);
     const char *path = op->path ? intern_text(op->path) : NULL;
     str_append(p->out, " loc(");
-    if (path) print_quoted(p->out, path, strlen(path));
+    if (both) {
+        str name = STR_INIT;
+        str_printf(&name, "%s%sn%lld", path ? path : "", path ? "/" : "", (long long)p->ordinal);
+        print_quoted(p->out, str_cstr(&name), name.len);
+        p->out->failed |= name.failed;
+        str_free(&name);
+        path = "";
+    } else if (path) print_quoted(p->out, path, strlen(path));
     if (path && op->src) str_putc(p->out, '(');
     if (op->src) {
         print_quoted(p->out, src->file, strlen(src->file));

@@ -54,15 +54,18 @@ void lazy_watch_exit(void) {
     dev.pid = getpid();
 }
 
+static const char *spec; /* instead of the environment's */
+void lazy_device_use(const char *s) { spec = s; }
+
 static xt_status open_device(device_client **out) {
     const world *w = world_get();
-    device_open_opts o = {.n_nodes = 1};
+    device_open_opts o = {.spec = spec, .n_nodes = 1};
     static device_kv kv;
     if (w->size > 1) {
         coll_group *g;
         XT_TRY(coll_run_group(&g));
         kv = (device_kv){.user = g, .get = kv_get, .put = kv_put};
-        o = (device_open_opts){.node_id = w->rank, .n_nodes = w->size, .kv = &kv, .local_devices = 1};
+        o = (device_open_opts){.spec = spec, .node_id = w->rank, .n_nodes = w->size, .kv = &kv, .local_devices = 1};
     }
     return device_open(&o, out);
 }
@@ -97,6 +100,13 @@ void lazy_device_close(void) {
     device_close(dev.client);
     dev.client = NULL;
     pthread_mutex_unlock(&dev.lock);
+}
+
+void lazy_tear_down(void) {
+    lazy_run_finish_hooks();
+    lazy_free_owned();
+    lazy_reset_thread();
+    lazy_device_close();
 }
 
 void lazy_at_rest(void) {

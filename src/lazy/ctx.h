@@ -160,6 +160,8 @@ typedef struct lazy_ctx {
 } lazy_ctx;
 
 void lazy_watch_exit(void);
+void lazy_device_use(const char *spec); /* opens this device next, whatever the environment says; NULL: as it says. Kept, not copied */
+void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's tensors, programs, the device */
 bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
 
@@ -225,6 +227,7 @@ typedef struct lazy_program {
     int64_t last_used, uses;
     device_exec_stats stats;
     bool uses_collectives;
+    size_t rehearsed;       /* its number in the rehearsal, from 1 */
     bool partitioned;       /* runs on all devices of the mesh, each with its part */
 } lazy_program;
 typedef struct lazy_roots {
@@ -247,6 +250,10 @@ void lazy_programs_clear(void);
 const char *lazy_explain(const lazy_node *nodes, size_t n, const lazy_roots *r, lazy_program *const *known, size_t n_known);
 xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
 void lazy_disk_store(hash128 key, device_exec *e);
+
+/* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal is under way. */
+xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_roots *r, device_client *client);
+void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
 
 /* --- running (run.c) ---------------------------------------------------------------------------------------------------------------------------------- */
 /* Executes the program of `r`; out_bufs[i] (role VALUE, yours) for every root. */

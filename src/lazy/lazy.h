@@ -181,4 +181,26 @@ size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there 
 int lazy_ledger_rows(xt_memory_row *rows, int max);   /* grouped by line, path and role, largest first; gives the number of groups */
 void lazy_append_ledger(str *out, int rows);          /* the same as text, for messages */
 
+/* --- rehearsals (rehearse.c): what a training program would send to a device, for xtrain plan ------------------------------------------------- */
+typedef struct lazy_rehearsed { /* one program */
+    char *text;          /* with ordinals and the user's lines */
+    size_t text_size;
+    size_t n_inputs;
+    lazy_live *inputs;   /* type NULL: the step's scalars */
+    int partitions;
+    int64_t runs, first_step;
+    lazy_live *others;   /* live during a run without being an input, when they were most */
+    size_t n_others;
+    int64_t other_bytes;
+} lazy_rehearsed;
+typedef struct lazy_rehearsal {
+    lazy_rehearsed *programs;
+    size_t n, cap;
+} lazy_rehearsal;
+/* Runs fn on the device "dry:N" and tears everything down again: states, trace, programs, device. Refused when a device is open. fn's result other than 0,
+ * or an error it left pending, is the status. */
+xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy_rehearsal **out);
+void lazy_rehearsal_free(lazy_rehearsal *r);
+bool lazy_rehearsing(void); /* first values of states need not be made: nobody reads them */
+
 #endif

@@ -228,6 +228,7 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
         in[k] = (leaf->pack >= 0 ? c->packs[leaf->pack].buf : leaf->buf)->dev;
         keep[k] = !p->donates[k] || held_elsewhere(c, leaf);
     }
+    lazy_rehearse_run(c, p);
     if (!s) s = lazy_execute(c, p, cause, forced, src, in, keep, out);
     base_free(in);
     base_free(keep);
