@@ -7,7 +7,7 @@ declare -A may=(
     [cpu]="base ir pass coll cpu format" [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
     [lazy]="base ir grad pass format device coll lazy" [nn]="base ir format lazy nn" [optim]="base ir format lazy nn optim" [data]="base ir format lazy data"
     [metrics]="base ir coll lazy metrics" [dist]="base coll device lazy dist" [train]="base ir format coll lazy nn optim data metrics dist diag train"
-    [diag]="base ir device lazy diag"
+    [diag]="base ir device lazy diag" [plan]="base ir pass device lazy plan"
 )
 passed=0 failed=0
 for dir in src/*/; do
@@ -24,7 +24,7 @@ for dir in src/*/; do
     done < <(grep -rnE '^#include "' "$dir" --include=*.c --include=*.h --include=*.def)
     if [ -n "$bad" ]; then failed=$((failed + 1)); printf '%s' "$bad"; else passed=$((passed + 1)); fi
 done
-bad=$(grep -rnE '^#include "(base|ir|format|pass|grad|cpu|pjrt|coll|device|lazy|nn|optim|data|metrics|dist|train|diag)/' cli models examples include 2>/dev/null)
+bad=$(grep -rnE '^#include "(base|ir|format|pass|grad|cpu|pjrt|coll|device|lazy|nn|optim|data|metrics|dist|train|diag|plan)/' cli models examples include 2>/dev/null)
 if [ -n "$bad" ]; then failed=$((failed + 1)); echo "$bad"; else passed=$((passed + 1)); fi
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

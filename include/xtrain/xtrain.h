@@ -10,6 +10,7 @@
 #include <xtrain/module.h>
 #include <xtrain/layers.h>
 #include <xtrain/optim.h>
+#include <xtrain/plan.h>
 #include <xtrain/schedule.h>
 #include <xtrain/data.h>
 #include <xtrain/mesh.h>

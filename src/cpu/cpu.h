@@ -35,6 +35,8 @@ typedef struct cpu_stats {
     double flops, bytes_accessed, transcendentals;
 } cpu_stats;
 const cpu_stats *cpu_exec_stats(const cpu_exec *e);
+/* Writes xtrain_cpu.memory.txt into the folder: every buffer with its life, for xtrain plan (dump.c says how). */
+xt_status cpu_dump_memory(const cpu_exec *e, const char *dir);
 const char *cpu_exec_text(const cpu_exec *e, size_t *n); /* the program after the passes */
 
 /* Runs on the calling thread (the device's executor thread). in[i].data is read; when donated[i] and cpu_exec_alias(e,i) >= 0 its memory may be

@@ -1,4 +1,4 @@
-/* Compile options, of which three fields matter here: CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions) and 9 (device
+/* Compile options, of which these fields matter here: CompileOptionsProto 7 (overrides by name) with xla_dump_to, and CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions) and 9 (device
  * assignment: 1 replicas, 2 partitions, 3 per partition {1: device id of each replica}). */
 #include "base/proto.h"
 #include "pjrt/face.h"
@@ -45,12 +45,30 @@ static bool read_build(const proto_field *message, face_options *o) {
     return !r.bad;
 }
 
+/* An entry of the override map: 1 name, 2 value {1 text}. */
+static bool read_override(const proto_field *message, face_options *o) {
+    static const char dump[] = "xla_dump_to";
+    proto_field name = {0}, value = {0}, text = {0};
+    proto_reader r = proto_read(message->data, message->size);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.wire == PROTO_BYTES && f.number == 1) name = f;
+        else if (f.wire == PROTO_BYTES && f.number == 2) value = f;
+    if (r.bad || name.size != sizeof dump - 1 || memcmp(name.data, dump, name.size) != 0 || !value.data) return !r.bad;
+    r = proto_read(value.data, value.size);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.wire == PROTO_BYTES && f.number == 1) text = f;
+    base_free(o->dump_to);
+    o->dump_to = text.size ? base_strndup((const char *)text.data, text.size) : NULL;
+    return !r.bad;
+}
+
 xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
     *out = (face_options){.replicas = 1, .partitions = 1};
     bool ok = true;
     proto_reader r = proto_read(bytes, n);
     for (proto_field f; ok && proto_next(&r, &f);)
         if (f.number == 3 && f.wire == PROTO_BYTES) ok = read_build(&f, out);
+        else if (f.number == 7 && f.wire == PROTO_BYTES) ok = read_override(&f, out);
     ok = ok && !r.bad;
     if (out->replicas == 0) out->replicas = 1; /* zero is what an absent field says */
     if (out->partitions == 0) out->partitions = 1;
@@ -69,6 +87,7 @@ xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
 
 void face_options_deinit(face_options *o) {
     base_free(o->ids);
+    base_free(o->dump_to);
     *o = (face_options){0};
 }
 

@@ -83,6 +83,7 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
     cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions, .threads = threads};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);
+    if (!s && p->options.dump_to) s = cpu_dump_memory(p->exec, p->options.dump_to);
     if (s) {
         face_program_release(p);
         return s;

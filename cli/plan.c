@@ -1,0 +1,159 @@
+/* xtrain plan: compiles a training step for a device that need not be here, and says what it would take. */
+#include "cli/plan.h"
+
+#include <dirent.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+typedef struct plan_flags {
+    const char *model, *precision, *sweep, *html, *limit;
+    int64_t rows;
+    bool json, max_batch, remedies, no_remedies, full;
+} plan_flags;
+
+static bool read_bytes(const char *text, int64_t *out) {
+    static const char units[] = "KMGT";
+    char *end;
+    double v = strtod(text, &end);
+    const char *u = *end ? strchr(units, *end >= 'a' ? *end - 32 : *end) : NULL;
+    if (end == text || v <= 0 || (*end && !u)) return false;
+    for (const char *p = units; u && p <= u; p++) v *= 1024;
+    *out = (int64_t)v;
+    return true;
+}
+
+/* --- programs of the user's own: run on the rehearsal device, which leaves its programs in a folder -------------------------------------------- */
+static int by_name(const void *a, const void *b) { return strcmp(*(const char *const *)a, *(const char *const *)b); }
+
+static int rehearse_program(char **argv, const char *topology, bool divided, char *dir, const char **files, int max) {
+    xt_topology t = {.devices = 1};
+    xt_status s = divided ? xt_topology_find(topology, &t) : NULL;
+    if (s) return -cli_fail_status("plan", s);
+    if (!mkdtemp(dir)) return -cli_fail("plan", "cannot make the folder %s", dir);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) {
+        char device[32];
+        snprintf(device, sizeof device, "dry:%d", t.devices);
+        setenv("XT_DEVICE", device, 1);
+        setenv("XT_DUMP", dir, 1);
+        setenv("XT_SUMMARY", "off", 0);
+        setenv("XT_PROGRESS", "off", 0);
+        dup2(2, 1); /* its words are not the plan's */
+        execvp(argv[0], argv);
+        fprintf(stderr, "xtrain plan: %s cannot be started\n", argv[0]);
+        _exit(127);
+    }
+    int status = 0, n = 0;
+    if (pid < 0 || waitpid(pid, &status, 0) < 0 || !WIFEXITED(status) || WEXITSTATUS(status) != 0) return -cli_fail("plan", "%s did not end well under rehearsal (values it reads are zeros)", argv[0]);
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && n < max && (e = readdir(d));) {
+        size_t len = strlen(e->d_name);
+        if (strncmp(e->d_name, "program_", 8) != 0 || len < 5 || strcmp(e->d_name + len - 5, ".mlir") != 0) continue;
+        char *path = malloc(strlen(dir) + len + 2);
+        if (path) sprintf(path, "%s/%s", dir, e->d_name), files[n++] = path;
+    }
+    if (d) closedir(d);
+    qsort(files, (size_t)n, sizeof *files, by_name);
+    return n ? n : -cli_fail("plan", "%s ran no step on a device", argv[0]);
+}
+
+/* --- one plan --------------------------------------------------------------------------------------------------------------------------------------- */
+static int show(const plan_case *c, const plan_flags *f) {
+    enum { MOST_REMEDIES = 16 };
+    plan_remedy remedies[MOST_REMEDIES] = {{{0}}};
+    xt_plan *p = NULL;
+    int n = 0, code = 0;
+    xt_status s = plan_case_run(c, &p);
+    if (s) return cli_fail_status("plan", s);
+    const xt_plan_report *r = xt_plan_get(p);
+    if ((!r->fits || f->remedies) && !f->no_remedies) n = plan_remedies(c, remedies, MOST_REMEDIES);
+    if (f->html) code = plan_write_html(f->html, c, r, remedies, n);
+    if (!code && f->json) plan_print_json(c, r, remedies, n);
+    else if (!code) plan_print(c, r, remedies, n, f->rows > 0 ? (int)f->rows : 20);
+    xt_plan_free(p);
+    return code;
+}
+
+static int choose(plan_case *c, const plan_flags *f) {
+    bool several = f->max_batch || f->sweep || (c->mesh && strcmp(c->mesh, "auto") == 0);
+    if (several && !c->model) {
+        fprintf(stderr, "xtrain plan: --max-batch, --sweep and --mesh auto make the program anew, so they need a MODEL\n");
+        return 2;
+    }
+    if (c->mesh && strcmp(c->mesh, "auto") == 0) return plan_mesh_auto(c, f->json);
+    if (f->sweep) return plan_sweep(c, f->sweep, f->json);
+    if (f->max_batch) return plan_max_batch(c, f->json);
+    return show(c, f);
+}
+
+static bool is_file(const char *path) {
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static int run(int argc, char **argv) {
+    plan_flags f = {.precision = "fp32"};
+    plan_case c = {.topology = "cpu"};
+    const cli_option table[] = {
+        {"MODEL|PROGRAM", CLI_STRING, &f.model, NULL, "mnist, resnet18, gpt2, gpt2-tiny, or a StableHLO file; after --: a program of yours with its arguments"},
+        {"--topology", CLI_STRING, &c.topology, "NAME", "cpu, cpu:4, v4:2x2x1, v5e:2x2, v5p:2x2x2, v6e:4x4, tpu7x:2x2x1, cuda:h100, cuda:a100, ... (cpu)"},
+        {"--mesh", CLI_STRING, &c.mesh, "AXES", "data=8,model=4: divides the step over the topology's devices; auto: compares meshes"},
+        {"--fsdp", CLI_FLAG, &c.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
+        {"--batch", CLI_INT, &c.batch, "N", "samples a step and part of the data axis (default: the model's)"},
+        {"--seq", CLI_INT, &c.seq, "N", "tokens a sample of a text model (64)"},
+        {"--side", CLI_INT, &c.side, "N", "pixels a side of an image model (224)"},
+        {"--precision", CLI_STRING, &f.precision, "P", "fp32 or bf16"},
+        {"--accumulate", CLI_INT, &c.accumulate, "K", "micro-batches an optimizer step (1)"},
+        {"--checkpoint", CLI_FLAG, &c.checkpoint, NULL, "compute activations again in the backward pass (text models)"},
+        {"--donate", CLI_FLAG, &c.donate, NULL, "a file's program: give inputs' memory to results of their type"},
+        {"--limit", CLI_STRING, &f.limit, "BYTES", "memory of a device, as 15G (default: what the device has)"},
+        {"--remedies", CLI_FLAG, &f.remedies, NULL, "try remedies even if it fits"},
+        {"--no-remedies", CLI_FLAG, &f.no_remedies, NULL, "do not try remedies when it does not fit"},
+        {"--max-batch", CLI_FLAG, &f.max_batch, NULL, "search the largest batch that fits"},
+        {"--sweep", CLI_STRING, &f.sweep, "LISTS", "batch=8:64,topology=v4:2x2x1,v5e:2x2: one table of all combinations"},
+        {"--full", CLI_FLAG, &f.full, NULL, "wait for the compiler to make code too (TPU: minutes for a large program): code size and flops are then its own"},
+        {"--dump", CLI_STRING, &c.dump, "DIR", "keep the compiler's files there"},
+        {"--html", CLI_STRING, &f.html, "FILE", "write a page with memory over the program's life"},
+        {"--rows", CLI_INT, &f.rows, "N", "lines of buffers to print (20)"},
+        {"--json", CLI_FLAG, &f.json, NULL, "one JSON object on the last line"},
+    };
+    int rest = argc;
+    int code = cli_parse(argc, argv,
+                         "usage: xtrain plan MODEL|PROGRAM.mlir [options]\n       xtrain plan [options] -- ./train ARGS\n\nSays whether a training step fits a device that need not be here, what fills its memory and which line asked "
+                         "for it,\nhow long a step may take, and what helps. TPU topologies need libtpu (xtrain doctor --install tpu), CUDA ones jax-cuda13-pjrt.\n",
+                         table, (int)(sizeof table / sizeof table[0]), &rest);
+    if (code) return code - 1;
+    const char *files[64] = {NULL};
+    char dir[] = "/tmp/xtrain-rehearsal.XXXXXX";
+    c.files = files;
+    c.bf16 = strcmp(f.precision, "bf16") == 0;
+    c.quick = !f.full;
+    c.model = f.model ? model_find(f.model) : NULL;
+    if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 || f.rows < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
+        fprintf(stderr, "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain plan --help\n");
+        return 2;
+    }
+    if (rest < argc) {
+        int n = rehearse_program(argv + rest, c.topology, c.mesh != NULL, dir, files, 64);
+        if (n < 0) return -n;
+        c.n_files = n;
+    } else if (!c.model) {
+        if (!f.model || !is_file(f.model)) {
+            fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-tiny) nor a file; xtrain plan --help\n", f.model ? f.model : "nothing");
+            return 2;
+        }
+        files[c.n_files++] = f.model;
+    }
+    if (c.checkpoint && c.model && !c.model->checkpointed) {
+        fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2 and gpt2-tiny have\n", c.model->name);
+        return 2;
+    }
+    setenv("XT_SUMMARY", "off", 0);
+    return choose(&c, &f);
+}
+
+const cli_command cli_plan = {"plan", "does a step fit a TPU, a GPU or this CPU, and what fills it", run};

@@ -1,0 +1,47 @@
+/* What the files of `xtrain plan` share. */
+#ifndef XTRAIN_CLI_PLAN_H
+#define XTRAIN_CLI_PLAN_H
+
+#include "cli/cli.h"
+#include "models/models.h"
+
+#include <stdio.h>
+
+/* One thing to plan: a model as it would train, or programs from files. */
+typedef struct plan_case {
+    const model *model;         /* NULL: programs */
+    const char *const *files;
+    int n_files;
+    const char *topology, *mesh, *dump;
+    int64_t batch, seq, side, accumulate, limit;
+    bool bf16, checkpoint, fsdp, donate, quick;
+} plan_case;
+typedef struct plan_remedy {
+    char name[96];
+    int64_t peak_bytes;
+    double step_ms;
+    bool fits, failed;
+    char why[200]; /* when it failed */
+} plan_remedy;
+
+/* plan_case.c */
+xt_status plan_case_run(const plan_case *c, xt_plan **out);
+int64_t plan_case_batch(const plan_case *c);
+void plan_case_name(const plan_case *c, char *buf, size_t n); /* "gpt2, batch 8, bf16, data=4" */
+
+/* plan_text.c, plan_json.c, plan_html.c: one report. remedies may be NULL. */
+void plan_print(const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n, int rows);
+void plan_print_remedies(const plan_remedy *remedies, int n);
+void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n);
+int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n); /* 0, or 1 after a message */
+void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n); /* with every buffer's life */
+const char *plan_bytes(int64_t bytes, char *buf, size_t n); /* "1.25 GiB" */
+void plan_json_string(FILE *f, const char *s);
+
+/* plan_search.c */
+int plan_remedies(const plan_case *c, plan_remedy *out, int max); /* gives how many */
+int plan_max_batch(const plan_case *c, bool json);
+int plan_mesh_auto(const plan_case *c, bool json);
+int plan_sweep(const plan_case *c, const char *spec, bool json);
+
+#endif

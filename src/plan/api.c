@@ -1,0 +1,101 @@
+/* xt_plan_make: each program of a recording compiled into a dump folder of its own, read back, and the largest kept. */
+#include <dirent.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "plan/plan.h"
+
+static void remove_folder(const char *dir) {
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        char *path = path_join(dir, e->d_name);
+        if (path && unlink(path) != 0 && (errno == EISDIR || errno == EPERM)) remove_folder(path);
+        base_free(path);
+    }
+    if (d) closedir(d);
+    rmdir(dir);
+}
+
+/* A folder of one compilation; unique, so that plans at the same time do not meet. */
+static xt_status make_folder(const char *under, int program, char **out) {
+    str path = STR_INIT;
+    const char *tmp = getenv("TMPDIR");
+    if (under) {
+        XT_TRY(file_make_dirs(under, 0755));
+        str_printf(&path, "%s/program_%03d.XXXXXX", under, program + 1);
+    } else
+        str_printf(&path, "%s/xtrain-plan.XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    *out = path.failed ? NULL : path.data;
+    if (!*out) {
+        str_free(&path);
+        return status_oom(64, "a path");
+    }
+    if (mkdtemp(*out)) return NULL;
+    xt_status s = status_errno("making the dump folder", *out);
+    base_free(*out);
+    *out = NULL;
+    return s;
+}
+
+static xt_status plan_one(const plan_program *p, const xt_plan_opts *o, int number, xt_plan **out) {
+    char *dir;
+    plan_compiled c;
+    plan_memory m = {.total_bytes = -1};
+    XT_TRY(make_folder(o->dump_dir, number, &dir));
+    xt_status s = plan_compile(p, o->topology, dir, o->quick, &c);
+    if (!s) s = c.ours ? plan_read_cpu(dir, &m) : plan_read_xla(dir, &m);
+    if (s && xt_status_code(s) == XT_NOT_FOUND) { /* totals are there all the same */
+        xt_status_free(s);
+        s = NULL;
+    }
+    if (!s) s = plan_report_make(p, &c, &m, o, out);
+    plan_memory_free(&m);
+    if (!o->dump_dir) remove_folder(dir);
+    base_free(dir);
+    return s;
+}
+
+xt_status xt_plan_make(const xt_recording *r, xt_plan_opts o, xt_plan **out) {
+    *out = NULL;
+    if (!r || r->n == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plan_make: the recording is empty");
+    if (!o.topology) o.topology = "cpu";
+    for (size_t i = 0; i < r->n; i++) {
+        xt_plan *one;
+        xt_status s = plan_one(&r->programs[i], &o, (int)i, &one);
+        if (s) {
+            xt_plan_free(*out);
+            *out = NULL;
+            return s;
+        }
+        one->report.program = (int)i;
+        one->report.programs = (int)r->n;
+        if (*out && (*out)->report.peak_bytes >= one->report.peak_bytes) xt_plan_free(one);
+        else {
+            xt_plan_free(*out);
+            *out = one;
+        }
+    }
+    return NULL;
+}
+
+const xt_plan_report *xt_plan_get(const xt_plan *p) { return p ? &p->report : NULL; }
+
+void xt_plan_free(xt_plan *p) {
+    if (!p) return;
+    base_free(p->rows);
+    base_free(p->lives);
+    base_free(p->collectives);
+    base_free(p->verdict);
+    base_free(p);
+}
+
+xt_status xt_topology_find(const char *name, xt_topology *out) {
+    plan_compiled c;
+    XT_TRY(plan_topology(name, &c));
+    *out = (xt_topology){.devices = c.devices, .hosts = c.hosts, .memory_bytes = c.memory_bytes, .flops_bf16 = c.chip.flops_bf16, .flops_f32 = c.chip.flops_f32, .bytes_per_s = c.chip.bytes_per_s};
+    snprintf(out->name, sizeof out->name, "%s", name);
+    snprintf(out->device, sizeof out->device, "%s", c.device);
+    return NULL;
+}
