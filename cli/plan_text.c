@@ -31,7 +31,7 @@ static void totals(const xt_plan_report *r) {
     printf(", results %s", plan_bytes(r->output_bytes, a, sizeof a));
     printf(" (%s in place)", plan_bytes(r->alias_bytes, a, sizeof a));
     printf(", temporaries %s", plan_bytes(r->temp_bytes, a, sizeof a));
-    if (r->code_bytes >= 0) printf(", code %s", plan_bytes(r->code_bytes, a, sizeof a));
+    if (r->code_bytes >= 0) printf("; its code takes %s more", plan_bytes(r->code_bytes, a, sizeof a));
     if (r->live_elsewhere_bytes > 0) printf("; alive besides: %s", plan_bytes(r->live_elsewhere_bytes, a, sizeof a));
     printf("\n");
 }

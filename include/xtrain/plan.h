@@ -34,12 +34,12 @@ typedef struct xt_plan_opts {
     const char *mesh;      /* "data=4,model=2": names for the axes collectives run on; NULL = none */
     int64_t memory_limit;  /* bytes of a device; 0 = what the device has */
     const char *dump_dir;  /* keeps the compiler's files there; NULL = a temporary folder, removed */
-    bool quick;            /* where the compiler allows it, stop once memory is known: no code is made, code_bytes is then -1 */
+    bool quick;            /* where the compiler allows it, stop once memory is known: no code is made, code_bytes is then -1, and peak_bytes the dump's total */
 } xt_plan_opts;
 
 typedef enum xt_plan_kind {
     XT_PLAN_PARAMETERS, XT_PLAN_OPTIMIZER, XT_PLAN_GRADIENTS, XT_PLAN_ACTIVATIONS, XT_PLAN_BATCH, XT_PLAN_INPUTS, XT_PLAN_RESULTS, XT_PLAN_CONSTANTS, XT_PLAN_SCRATCH,
-    XT_PLAN_CODE, XT_PLAN_PADDING, XT_PLAN_FRAGMENTATION, XT_PLAN_RESERVED, XT_PLAN_KINDS
+    XT_PLAN_PADDING, XT_PLAN_FRAGMENTATION, XT_PLAN_RESERVED, XT_PLAN_KINDS
 } xt_plan_kind;
 XT_API const char *xt_plan_kind_name(xt_plan_kind k); /* "parameters", "optimizer state", ... */
 
@@ -64,7 +64,8 @@ typedef struct xt_plan_report {
     int devices, hosts, partitions;
     bool fits;
     const char *verdict;   /* the compiler's words when it does not fit; NULL else */
-    int64_t peak_bytes, limit_bytes; /* of one device */
+    int64_t peak_bytes, limit_bytes; /* of one device. peak: arguments + results - results in place + temporaries (as the compiler states them) + live_elsewhere; the code is extra */
+    int64_t compiler_peak_bytes;     /* PJRT's peak_memory, which on a TPU counts on-chip memory too; -1 = not said */
     int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, live_elsewhere_bytes; /* live_elsewhere: of the run, not read by this program; in peak_bytes */
     int64_t kinds[XT_PLAN_KINDS]; /* add up to peak_bytes */
     double flops, bytes_accessed; /* of one device and step */

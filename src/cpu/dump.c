@@ -11,7 +11,7 @@ static void slot_line(const cpu_slot *s, str *out) {
     if (s->type) ir_type_print(s->type, &type);
     str_printf(out, "slot\t%s\t%lld\t%zu\t%zu\t%lld\t%lld\t%lld\t%s\t%s\t%s\n", kinds[s->kind], s->kind == CPU_SLOT_ARG || s->kind == CPU_SLOT_OUT ? (long long)s->index : -1, s->bytes, s->offset,
                s->first == CPU_NONE ? -1LL : (long long)s->first, s->last == CPU_NONE ? -1LL : (long long)s->last, s->takes == CPU_NONE ? -1LL : (long long)s->takes,
-               s->op ? ir_op_infos[s->op->code].name : s->type ? "-" : "scratch", s->type ? str_cstr(&type) : "-", name_of(s->op));
+               !s->type ? "scratch" : s->op ? ir_op_infos[s->op->code].name : "-", s->type ? str_cstr(&type) : "-", name_of(s->op));
     str_free(&type);
 }
 

@@ -244,7 +244,7 @@ static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
     }
     for (size_t i = 0; i < d->n_out; i++) {
         const ir_value *v = d->out ? d->out[i] : &d->op->out[i];
-        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = d->op, .type = v->type};
+        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type};
         XT_TRY(build_slot(b, s, &t->out[i].slot));
         t->out[i].offset = 0;
         t->bytes += (double)s.bytes;

@@ -28,6 +28,11 @@ static void take_info(const device_topology_info *i, plan_compiled *out) {
     out->memory_bytes = i->memory_bytes;
     out->chip = i->chip;
     out->ours = strcmp(i->platform, "xtrain_cpu") == 0;
+    if (out->ours) { /* what a CPU device may use: the limit it is given, or the host's memory shared by the devices */
+        const char *limit = env_get("XT_MEMORY_LIMIT");
+        long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
+        if (!limit || !parse_bytes(limit, &out->memory_bytes)) out->memory_bytes = pages > 0 && page > 0 ? (int64_t)pages * page / i->devices : -1;
+    }
     copy_text(out->device, sizeof out->device, out->ours ? "CPU of this host" : i->kind);
     snprintf(out->compiler, sizeof out->compiler, "%s (PJRT %d.%d, StableHLO %lld.%lld.%lld)", i->platform, i->api_major, i->api_minor, (long long)i->stablehlo[0],
              (long long)i->stablehlo[1], (long long)i->stablehlo[2]);

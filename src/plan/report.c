@@ -6,7 +6,7 @@
 
 const char *xt_plan_kind_name(xt_plan_kind k) {
     static const char *const names[XT_PLAN_KINDS] = {"parameters", "optimizer state", "gradients", "activations", "batch",         "other inputs", "results",
-                                                     "constants",  "scratch",         "program",   "padding",     "fragmentation", "reserved"};
+                                                     "constants",  "scratch",         "padding",   "fragmentation", "reserved"};
     return k >= 0 && k < XT_PLAN_KINDS ? names[k] : "?";
 }
 
@@ -131,10 +131,11 @@ static int peak_temporaries(const plan_program *p, const plan_memory *m, xt_plan
     return n;
 }
 
-static int all_rows(const plan_program *p, const plan_memory *m, xt_plan_row *rows) {
+/* Helpers' own memory (PLAN_OTHER) is in the dump's total but not in the statistics. */
+static int all_rows(const plan_program *p, const plan_memory *m, bool stated, xt_plan_row *rows) {
     int n = 0;
     for (size_t i = 0; i < m->n; i++)
-        if (m->buffers[i].place != PLAN_TEMP) place_of(p, m, &m->buffers[i], &rows[n++]);
+        if (m->buffers[i].place != PLAN_TEMP && !(m->buffers[i].place == PLAN_OTHER && stated)) place_of(p, m, &m->buffers[i], &rows[n++]);
     n = peak_temporaries(p, m, rows, n);
     for (size_t i = 0; i < p->n_others; i++) {
         const plan_other *o = &p->others[i];
@@ -200,7 +201,7 @@ static xt_status read_links(const plan_program *p, const plan_memory *m, const c
 }
 
 /* --- totals ---------------------------------------------------------------------------------------------------------------------------------------- */
-static void totals(const plan_program *p, const plan_compiled *c, const plan_memory *m, int64_t live, xt_plan_report *r) {
+static void totals(const plan_program *p, const plan_compiled *c, const plan_memory *m, xt_plan_report *r) {
     const device_exec_stats *s = &c->stats;
     int64_t inputs = 0, results = 0;
     for (size_t i = 0; i < m->n; i++) {
@@ -214,13 +215,13 @@ static void totals(const plan_program *p, const plan_compiled *c, const plan_mem
     r->alias_bytes = told ? s->alias_bytes : 0;
     r->output_bytes = told ? s->output_bytes : results;
     r->code_bytes = told ? s->code_bytes : -1;
-    int64_t program = told ? s->peak_bytes : m->total_bytes > 0 ? m->total_bytes : inputs + results + m->arena_bytes;
+    int64_t program = told ? s->argument_bytes + s->output_bytes - s->alias_bytes + s->temp_bytes : m->total_bytes > 0 ? m->total_bytes : inputs + results + m->arena_bytes;
     r->peak_bytes = program + r->live_elsewhere_bytes;
-    (void)live;
+    r->compiler_peak_bytes = told ? s->peak_bytes : -1;
 }
 
 /* Sums the rows by kind; what is left of the arena and of the peak gets kinds of its own. */
-static void sum_kinds(const plan_compiled *c, const plan_memory *m, xt_plan_report *r) {
+static void sum_kinds(const plan_memory *m, xt_plan_report *r) {
     int64_t explained = 0, arena_live = 0;
     for (int i = 0; i < r->n_rows; i++) {
         const xt_plan_row *row = &r->rows[i];
@@ -229,15 +230,12 @@ static void sum_kinds(const plan_compiled *c, const plan_memory *m, xt_plan_repo
         explained += row->bytes + row->padding;
     }
     for (size_t i = 0; i < m->n; i++)
-        if (m->buffers[i].place != PLAN_TEMP) arena_live -= m->buffers[i].bytes;
+        if (m->buffers[i].place != PLAN_TEMP && !(m->buffers[i].place == PLAN_OTHER && r->compiler_peak_bytes > 0)) arena_live -= m->buffers[i].bytes;
     arena_live += explained - r->live_elsewhere_bytes;
-    int64_t left = r->peak_bytes - explained;
-    int64_t unused = m->arena_bytes - arena_live;
+    int64_t left = r->peak_bytes - explained, unused = m->arena_bytes - arena_live;
     if (unused > left) unused = left;
-    if (unused > 0 && !c->ours) r->kinds[XT_PLAN_FRAGMENTATION] = unused, left -= unused;
-    else if (unused > 0) r->kinds[XT_PLAN_FRAGMENTATION] = unused, left -= unused;
-    if (r->code_bytes > 0 && r->code_bytes <= left) r->kinds[XT_PLAN_CODE] = r->code_bytes, left -= r->code_bytes;
-    r->kinds[XT_PLAN_RESERVED] = left;
+    if (unused > 0) r->kinds[XT_PLAN_FRAGMENTATION] = unused;
+    r->kinds[XT_PLAN_RESERVED] = left - (unused > 0 ? unused : 0); /* also below zero, by as much as the compiler's two accounts differ */
 }
 
 static xt_status lives(const plan_program *p, const plan_memory *m, xt_plan *out) {
@@ -265,17 +263,17 @@ xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const 
     snprintf(out->compiler, sizeof out->compiler, "%s", c->compiler);
     *r = (xt_plan_report){.topology = intern_text(intern(o->topology)), .device = out->device, .compiler = out->compiler, .devices = c->devices, .hosts = c->hosts, .partitions = p->partitions,
                           .compile_ms = c->compile_ms, .n_points = m.n_points, .peak_point = m.peak_point, .programs = 1};
-    totals(p, c, &m, live, r);
+    totals(p, c, &m, r);
     xt_status s = (out->rows = base_calloc(m.n + p->n_others + 1, sizeof *out->rows)) ? NULL : status_oom(m.n * sizeof *out->rows, "a report");
     if (!s) {
-        r->n_rows = merge(out->rows, all_rows(p, &m, out->rows));
+        r->n_rows = merge(out->rows, all_rows(p, &m, r->compiler_peak_bytes > 0, out->rows));
         r->rows = out->rows;
-        sum_kinds(c, &m, r);
+        sum_kinds(&m, r);
         s = lives(p, &m, out);
     }
     if (!s) s = read_links(p, &m, o->mesh, out);
     r->limit_bytes = o->memory_limit > 0 ? o->memory_limit : c->memory_bytes;
-    r->fits = c->fits && (r->limit_bytes <= 0 || r->peak_bytes <= r->limit_bytes);
+    r->fits = c->fits && (r->limit_bytes <= 0 || r->peak_bytes + (r->code_bytes > 0 ? r->code_bytes : 0) <= r->limit_bytes);
     if (!c->fits && (out->verdict = base_strdup(c->verdict))) r->verdict = out->verdict;
     if (!s) plan_estimate(p, c, &m, r);
     if (s) xt_plan_free(out);

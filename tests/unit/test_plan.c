@@ -1,0 +1,319 @@
+/* Rehearsals and plans on our own compiler: what is recorded, that figures add up and name the right lines, and what goes wrong. Foreign compilers' dumps are read
+ * from texts of their form; the compilers themselves are asked in tests/slow/plan.sh. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include <xtrain/xtrain.h>
+
+#include "lazy/mesh.h"
+#include "plan/hlo.h"
+
+static int layer_line, step_line;
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_tensor h = xt_relu(xt_linear(m, "fc1", x, 512)); layer_line = __LINE__;
+    return xt_linear(m, "fc2", h, 10);
+}
+
+typedef struct job {
+    int64_t batch, micro;
+    const xt_axis *axes;
+    bool keep;
+} job;
+
+static int train(void *user) {
+    const job *j = user;
+    int64_t k = j->micro ? j->micro : 1;
+    xt_mesh *mesh = j->axes ? xt_mesh_new_at(XT_HERE, j->axes) : NULL;
+    if (j->axes && !mesh) return 1;
+    xt_module *m = xt_module_new(net, NULL);
+    if (mesh) xt_mesh_fsdp(mesh, m, "data");
+    xt_optimizer *opt = xt_adamw(m, .lr = 1e-3);
+    xt_loader *loader = xt_sample_loader(.batch = j->batch / k, .count = 2 * k, .x = {XT_F32, {256}}, .y = {XT_I64});
+    int64_t i = 0;
+    for (xt_batch b; xt_next(loader, &b); i++) {
+        xt_tensor loss = xt_cross_entropy(xt_forward(m, b.x), b.y);
+        if (j->keep) xt_keep(xt_softmax(xt_forward(m, b.x), 1));
+        xt_backward(loss);
+        if ((i + 1) % k == 0) xt_optimizer_step(opt);
+        step_line = __LINE__ - 1;
+    }
+    return 0;
+}
+
+#define assert_ok(expr) check_ok((expr), #expr, __LINE__)
+static void check_ok(xt_status s, const char *what, int line) {
+    if (!s) return;
+    print_error("%s: %s\n", what, xt_status_message(s));
+    _fail(__FILE__, line);
+}
+
+static void assert_says(xt_status s, const char *word) {
+    assert_non_null(s);
+    if (!strstr(xt_status_message(s), word)) print_error("'%s' does not say '%s'\n", xt_status_message(s), word);
+    assert_non_null(strstr(xt_status_message(s), word));
+    xt_status_free(s);
+}
+
+static xt_plan *plan_of(job j, xt_plan_opts o, int64_t devices) {
+    xt_recording *r;
+    xt_plan *p;
+    assert_ok(xt_record(train, &j, devices, &r));
+    assert_ok(xt_plan_make(r, o, &p));
+    xt_recording_free(r);
+    return p;
+}
+
+static void check_sums(const xt_plan_report *r) {
+    int64_t kinds = 0, rows = 0;
+    for (int k = 0; k < XT_PLAN_KINDS; k++) kinds += r->kinds[k];
+    for (int i = 0; i < r->n_rows; i++) rows += r->rows[i].bytes + r->rows[i].padding;
+    assert_int_equal(kinds, r->peak_bytes);
+    assert_int_equal(rows + r->kinds[XT_PLAN_FRAGMENTATION] + r->kinds[XT_PLAN_RESERVED], r->peak_bytes);
+    assert_int_equal(r->argument_bytes + r->output_bytes - r->alias_bytes + r->temp_bytes + r->live_elsewhere_bytes, r->peak_bytes);
+}
+
+static const xt_plan_row *find(const xt_plan_report *r, xt_plan_kind kind, const char *module) {
+    for (int i = 0; i < r->n_rows; i++)
+        if (r->rows[i].kind == kind && strcmp(r->rows[i].module, module) == 0) return &r->rows[i];
+    return NULL;
+}
+
+static void a_step_on_the_cpu(void **state) {
+    (void)state;
+    xt_plan *p = plan_of((job){.batch = 64}, (xt_plan_opts){.topology = "cpu"}, 1);
+    const xt_plan_report *r = xt_plan_get(p);
+    check_sums(r);
+    assert_true(r->fits);
+    const int64_t parameters = (256 * 512 + 512 + 512 * 10 + 10) * 4;
+    assert_int_equal(r->kinds[XT_PLAN_PARAMETERS], parameters);
+    assert_in_range(r->kinds[XT_PLAN_OPTIMIZER], 2 * parameters, 2 * parameters + 64);
+    assert_int_equal(r->kinds[XT_PLAN_BATCH], 64 * 256 * 4 + 64 * 8);
+    const xt_plan_row *w = find(r, XT_PLAN_PARAMETERS, "fc1.weight"), *m = find(r, XT_PLAN_OPTIMIZER, "fc1.weight.exp_avg");
+    assert_non_null(w);
+    assert_string_equal(w->shape, "512x256");
+    assert_int_equal(w->bytes, 512 * 256 * 4);
+    assert_int_equal(w->line, layer_line);
+    assert_non_null(strstr(w->file, "test_plan.c"));
+    assert_non_null(m);
+    assert_int_equal(m->line, step_line);
+    assert_true(r->flops > 2.0 * 64 * 256 * 512 * 2);
+    assert_true(r->step_ms > 0);
+    xt_plan_free(p);
+}
+
+/* The plan's figures are those of the program that really runs. */
+static void as_when_it_runs(void **state) {
+    (void)state;
+    xt_plan *p = plan_of((job){.batch = 32}, (xt_plan_opts){.topology = "cpu"}, 1);
+    int64_t temp = xt_plan_get(p)->temp_bytes;
+    xt_plan_free(p);
+    job j = {.batch = 32};
+    assert_int_equal(train(&j), 0);
+    xt_finish();
+    assert_int_equal(xt_counter("program_temp_bytes"), temp);
+    lazy_reset_thread();
+    lazy_device_close();
+}
+
+/* Micro-batches: what is kept between programs is counted though no program reads it. */
+static void what_lives_elsewhere(void **state) {
+    (void)state;
+    xt_plan *whole = plan_of((job){.batch = 4096}, (xt_plan_opts){.topology = "cpu"}, 1), *parts = plan_of((job){.batch = 4096, .micro = 8}, (xt_plan_opts){.topology = "cpu"}, 1);
+    check_sums(xt_plan_get(parts));
+    assert_true(xt_plan_get(parts)->programs > 1);
+    assert_true(xt_plan_get(parts)->peak_bytes < xt_plan_get(whole)->peak_bytes);
+    xt_plan_free(whole);
+    xt_plan_free(parts);
+    xt_plan *kept = plan_of((job){.batch = 64, .keep = true}, (xt_plan_opts){.topology = "cpu"}, 1);
+    check_sums(xt_plan_get(kept));
+    assert_true(xt_plan_get(kept)->live_elsewhere_bytes >= 64 * 10 * 4); /* the first step's, in the second */
+    xt_plan_free(kept);
+}
+
+static void on_a_mesh(void **state) {
+    (void)state;
+    const xt_axis axes[] = {{"data", 4}, {NULL, 0}}, wrong[] = {{"data", 8}, {NULL, 0}};
+    xt_plan *p = plan_of((job){.batch = 64, .axes = axes}, (xt_plan_opts){.topology = "cpu:4", .mesh = "data=4"}, 4);
+    const xt_plan_report *r = xt_plan_get(p);
+    check_sums(r);
+    assert_int_equal(r->partitions, 4);
+    const xt_plan_row *w = find(r, XT_PLAN_PARAMETERS, "fc1.weight");
+    assert_non_null(w);
+    assert_int_equal(w->bytes, 512 * 256 * 4 / 4);
+    assert_true(r->n_collectives > 0);
+    for (int i = 0; i < r->n_collectives; i++) assert_string_equal(r->collectives[i].axis, "data");
+    xt_plan_free(p);
+    xt_recording *rec;
+    job j = {.batch = 64, .axes = wrong};
+    assert_says(xt_record(train, &j, 4, &rec), "needs 8 devices");
+    assert_null(rec);
+}
+
+static void does_not_fit(void **state) {
+    (void)state;
+    xt_plan *p = plan_of((job){.batch = 64}, (xt_plan_opts){.topology = "cpu", .memory_limit = 1 << 20}, 1);
+    assert_false(xt_plan_get(p)->fits);
+    assert_int_equal(xt_plan_get(p)->limit_bytes, 1 << 20);
+    xt_plan_free(p);
+}
+
+/* --- files ---------------------------------------------------------------------------------------------------------------------------------- */
+static const char program[] =
+    "module @m {\n func.func public @main(%a: tensor<1024xf32>, %b: tensor<1024xf32>) -> (tensor<1024xf32>, tensor<1024xf32>) {\n"
+    "  %0 = stablehlo.add %a, %b : tensor<1024xf32> loc(\"mine\"(\"model.py\":12:1))\n  %1 = stablehlo.multiply %0, %b : tensor<1024xf32> loc(\"model.py\":13:1)\n"
+    "  return %0, %1 : tensor<1024xf32>, tensor<1024xf32>\n }\n}\n";
+
+static void a_file(void **state) {
+    (void)state;
+    char dir[] = "/tmp/xtrain-test-plan.XXXXXX", path[64];
+    xt_recording *r, *donated;
+    xt_plan *p, *q;
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/p.mlir", dir);
+    assert_ok(file_write_all(path, program, strlen(program)));
+    assert_ok(xt_recording_load(path, &r));
+    assert_int_equal(xt_recording_count(r), 1);
+    assert_non_null(strstr(xt_recording_text(r, 0), "loc(\"mine/n0\"(\"model.py\":12:1))"));
+    assert_ok(xt_plan_make(r, (xt_plan_opts){0}, &p));
+    check_sums(xt_plan_get(p));
+    const xt_plan_row *row = find(xt_plan_get(p), XT_PLAN_RESULTS, "mine");
+    assert_non_null(row);
+    assert_int_equal(row->line, 12);
+    assert_ok(xt_recording_donate(r, &donated));
+    assert_ok(xt_plan_make(donated, (xt_plan_opts){0}, &q));
+    assert_true(xt_plan_get(q)->peak_bytes < xt_plan_get(p)->peak_bytes);
+    assert_int_equal(xt_plan_get(q)->alias_bytes, 8192);
+    xt_plan_free(p);
+    xt_plan_free(q);
+    xt_recording_free(r);
+    xt_recording_free(donated);
+    assert_ok(file_write_all(path, "func.func @main( {", 18));
+    assert_says(xt_recording_load(path, &r), "p.mlir");
+    assert_says(xt_recording_load("/nowhere/p.mlir", &r), "/nowhere");
+    unlink(path);
+    rmdir(dir);
+}
+
+static void mistakes(void **state) {
+    (void)state;
+    xt_recording *r;
+    xt_plan *p;
+    job j = {.batch = 8};
+    assert_ok(xt_record(train, &j, 1, &r));
+    static const char *const unknown[] = {"v9:2x2", "v4", "v4:", "v4:0x2", "v4:2x2x1x1", "cpu:0", "cpu:x", "cuda", "cuda:gtx", "cuda:h100:0", ""};
+    for (size_t i = 0; i < BASE_COUNT(unknown); i++) assert_says(xt_plan_make(r, (xt_plan_opts){.topology = unknown[i]}, &p), "known are: cpu, cpu:N, v2:2x2");
+    assert_says(xt_plan_make(r, (xt_plan_opts){.dump_dir = "/proc/nothing"}, &p), "/proc");
+    xt_recording_free(r);
+    assert_says(xt_record(train, &j, 0, &r), "1 to 4096");
+}
+
+/* A foreign plugin that cannot be loaded: the child's words arrive. */
+static void no_compiler(void **state) {
+    (void)state;
+    xt_recording *r;
+    xt_plan *p;
+    job j = {.batch = 8};
+    setenv("TPU_LIBRARY_PATH", "/dev/null", 1);
+    assert_ok(xt_record(train, &j, 1, &r));
+    assert_says(xt_plan_make(r, (xt_plan_opts){.topology = "v4:2x2x1"}, &p), "/dev/null");
+    xt_recording_free(r);
+    unsetenv("TPU_LIBRARY_PATH");
+}
+
+/* --- other compilers' texts --------------------------------------------------------------------------------------------------------------------------- */
+static void hlo_lines(void **state) {
+    (void)state;
+    char text[] = "ENTRY %main (a: f32[8,16]) -> f32[8,16] {\n"
+                  "  %a = f32[8,16]{1,0:T(8,128)} parameter(0), metadata={op_name=\"args[0]\"}\n"
+                  "  %fusion.1 = f32[8,16]{1,0} fusion(%a), kind=kLoop, metadata={op_name=\"h.3.attn/n17\" stack_frame_id=4}\n"
+                  "  %copy.2 = f32[8,16]{0,1} copy(%fusion.1)\n"
+                  "  %all-reduce.3 = f32[8,16]{1,0} all-reduce(%copy.2), channel_id=1, replica_groups=[4,8]<=[8,4]T(1,0), use_global_device_ids=true, to_apply=%add, metadata={op_name=\"n20\"}\n"
+                  "  %ag = (bf16[4]{0}, bf16[16]{0}) all-gather-start(%copy.2), replica_groups={{0,1,2,3},{4,5,6,7}}, dimensions={0}, metadata={op_name=\"h.0/n21/sharding\"}\n"
+                  "  %one = f32[2]{0} all-reduce(%copy.2), replica_groups={{0},{1}}\n}\n";
+    hlo h = {0};
+    plan_memory m = {0};
+    assert_ok(hlo_read(text, &h, &m));
+    int64_t ordinal;
+    uint32_t op;
+    assert_true(hlo_find(&h, "copy.2", &ordinal, &op));
+    assert_int_equal(ordinal, 17);
+    assert_string_equal(intern_text(op), "copy");
+    assert_false(hlo_find(&h, "a", &ordinal, &op));
+    assert_int_equal(m.n_links, 2);
+    assert_int_equal(m.links[0].bytes, 8 * 16 * 4);
+    assert_int_equal(m.links[0].n_group, 8);
+    for (int k = 0; k < 8; k++) assert_int_equal(m.links[0].group[k], 4 * k); /* every fourth device: the first axis of data=8,model=4 */
+    assert_int_equal(m.links[1].ordinal, 21);
+    assert_int_equal(m.links[1].n_group, 4);
+    hlo_deinit(&h);
+    plan_memory_free(&m);
+    uint32_t shape, dtype;
+    int64_t bytes;
+    hlo_type_read("bf16[3,1024,768]{2,1,0:T(8,128)(2,1)S(1)}", &shape, &dtype, &bytes);
+    assert_string_equal(intern_text(shape), "3x1024x768");
+    assert_string_equal(intern_text(dtype), "bf16");
+    assert_int_equal(bytes, 3 * 1024 * 768 * 2);
+}
+
+static void xla_dump(void **state) {
+    (void)state;
+    char dir[] = "/tmp/xtrain-test-dump.XXXXXX", path[128];
+    static const char *const files[][2] = {
+        {"module_0.step.after_optimizations-buffer-assignment.txt",
+         "BufferAssignment:\nallocation 0: size 4096, page 0, parameter 0, shape |f32[8,100]| at ShapeIndex {}, maybe-live-out:\n value: <1 Arg_0.1 @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}\n"
+         " value: <2 copy-start{0} @0> (size=4096,offset=0): f32[8,100]{1,0:T(8,128)}\nallocation 1: size 3072, page 0, preallocated-temp:\n value: <3 f.1 @0> (size=1024,offset=0): f32[256]{0}\n"
+         " value: <4 f.2 @0> (size=2048,offset=1024): f32[512]{0}\n value: <5 f.3 @0> (size=1024,offset=0): f32[256]{0}\nallocation 2: size 512, color 1, page 0, preallocated-temp:\n"
+         " value: <6 f.4 @1> (size=512,offset=0): f32[128]{0:S(1)}\n"},
+        {"module_0.step.after_optimizations-live-range.txt",
+         "HloLiveRange (max 9):\n  InstructionSequence:\n    0:Arg_0.1\n  BufferLiveRange:\n    Arg_0.1{}:0-9\n    f.1{}:1-3\n    f.2{}:3-6\n    f.3{}:5-7\n    f.4{}:1-2\n  Live ranges at 3 (peak):\n    f.2{}: 2048 bytes\n"},
+        {"module_0.step.after_optimizations.txt", "  %f.2 = f32[512]{0} fusion(%Arg_0.1), metadata={op_name=\"h.0/n1\"}\n"},
+        {"module_0.step.after_optimizations-memory-usage-report.txt", "Memory Space: default (color=0)\nTotal bytes: 7168 (7.0KiB)\n"}};
+    assert_non_null(mkdtemp(dir));
+    for (size_t i = 0; i < BASE_COUNT(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i][0]);
+        assert_ok(file_write_all(path, files[i][1], strlen(files[i][1])));
+    }
+    plan_memory m;
+    int64_t live;
+    assert_ok(plan_read_xla(dir, &m));
+    assert_int_equal(m.n, 4); /* the argument once, three temporaries; nothing on the chip */
+    assert_int_equal(m.total_bytes, 7168);
+    assert_int_equal(m.arena_bytes, 3072);
+    assert_int_equal(m.buffers[0].logical, 3200);
+    plan_find_peak(&m, &live);
+    assert_int_equal(live, 3072);
+    assert_in_range(m.peak_point, 3, 6);
+    plan_memory_free(&m);
+    for (size_t i = 0; i < BASE_COUNT(files); i++) {
+        snprintf(path, sizeof path, "%s/%s", dir, files[i][0]);
+        unlink(path);
+    }
+    assert_says(plan_read_xla(dir, &m), "nothing about buffers");
+    rmdir(dir);
+}
+
+static void nothing_is_left(void **state) {
+    (void)state;
+    static const char *const kinds[] = {"buffer", "executable", "client", "module", "optimizer", "loader", "mesh", "topology", "plan_program", "graph"};
+    for (size_t i = 0; i < BASE_COUNT(kinds); i++) {
+        if (xt_live_objects(kinds[i])) print_error("%s: %lld\n", kinds[i], (long long)xt_live_objects(kinds[i]));
+        assert_int_equal(xt_live_objects(kinds[i]), 0);
+    }
+}
+
+int main(void) {
+    setenv("XT_SUMMARY", "off", 1);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hlo_lines),  cmocka_unit_test(xla_dump), cmocka_unit_test(a_step_on_the_cpu), cmocka_unit_test(what_lives_elsewhere), cmocka_unit_test(on_a_mesh),
+        cmocka_unit_test(does_not_fit), cmocka_unit_test(a_file), cmocka_unit_test(mistakes),         cmocka_unit_test(no_compiler),          cmocka_unit_test(as_when_it_runs),
+        cmocka_unit_test(nothing_is_left),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
