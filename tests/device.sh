@@ -6,6 +6,10 @@ root=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=${BUILD:-$root/build}
 device=${XT_TEST_PLUGIN:?the device to test: make test-device DEVICE=/path/plugin.so}
 out=$tmp/out
+if ! "$BUILD/xtrain" doctor --device "$device" >"$out" 2>&1; then
+    echo "no such device: $device: $(grep -vE "^$device" "$out" | head -n 2 | tr -s ' \n' ' ')"
+    exit 77
+fi
 quietly() { "$@" >"$out" 2>&1; }
 check "the client's tests" quietly env XT_PLUGIN_DIR="$BUILD" "$BUILD/test_device_exec"
 export XT_DEVICE=$device

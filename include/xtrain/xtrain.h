@@ -19,5 +19,6 @@
 #include <xtrain/train.h>
 #include <xtrain/plot.h>
 #include <xtrain/diag.h>
+#include <xtrain/doctor.h>
 #include <xtrain/program.h>
 #endif

@@ -49,6 +49,16 @@ const device_info *device_get_info(const device_client *c);
 /* True for XLA's older CPU compilers, which add thousands of f32 in one accumulator: pass lower_sums is for them. */
 bool device_sums_in_one_accumulator(const device_client *c);
 
+/* --- what a plugin can do here (probe.c) ---------------------------------------------------------------------------------------------------- */
+typedef struct device_probe_result {
+    bool loads, opens; /* the file is a plugin; it has a device here */
+    char path[512], problem[1024], platform[64], kind[64];
+    int api_major, api_minor, devices;
+    int64_t stablehlo[3], memory_limit, memory_in_use;
+} device_probe_result;
+/* Tries the plugin in a child process; an error when none is found. */
+xt_status device_probe(const char *spec, device_probe_result *out);
+
 /* --- the rehearsal device (dry.c): the spec "dry" or "dry:N" ------------------------------------------------------------------------------
  * Takes buffers without memory and programs without compiling them; a run is over at once and its results read as zeros. So a training program can be
  * gone through to see what it would send to a device. N is how many devices the run pretends to have; there is one. */

@@ -27,7 +27,7 @@ static const char *const tpu_env[][2] = {
 };
 
 /* libtpu without a TPU: no metadata server, no worker names, no lock between processes. */
-static void quiet_tpu(void) {
+void device_quiet_tpu(void) {
     bool said = false;
     for (size_t i = 0; i < BASE_COUNT(tpu_env); i++) {
         if (getenv(tpu_env[i][0])) continue;
@@ -171,7 +171,7 @@ static xt_status read_info(device_topology *t) {
 
 static xt_status open_named(device_topology *t, const target *g) {
     char *path = NULL;
-    if (strcmp(g->device, "TPU") == 0) quiet_tpu();
+    if (strcmp(g->device, "TPU") == 0) device_quiet_tpu();
     XT_TRY(status_context(device_find_plugin(g->device, &path), "topology %s", t->name));
     xt_status s = device_plugin_load(path, &t->plugin);
     base_free(path);

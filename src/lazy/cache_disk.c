@@ -55,6 +55,13 @@ static const char *unsafe(const char *dir) {
     return NULL;
 }
 
+char *lazy_cache_folder(char *why, size_t n) {
+    char *dir = mode() == CACHE_OFF ? NULL : folder();
+    const char *bad = mode() == CACHE_OFF ? "off (XT_CACHE)" : !dir ? "there is no home folder to put it into" : file_exists(dir) ? unsafe(dir) : NULL;
+    snprintf(why, n, "%s%s", bad ? bad : "", bad && dir ? ": it is not used" : "");
+    return dir;
+}
+
 /* The cache folder, made and checked once for each XT_CACHE_DIR; NULL when the cache is off or not to be trusted. */
 static const char *checked_folder(void) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;

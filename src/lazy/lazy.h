@@ -139,6 +139,7 @@ bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fo
 void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
 void lazy_at_rest(void);                        /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
 int64_t lazy_programs_seen(void);               /* different programs since the device was opened: what XT_CACHE_ENTRIES would have to be */
+char *lazy_cache_folder(char *why, size_t n);    /* of compiled programs, base_free; NULL when off. why: what keeps it from being used, or "" */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
 
 /* What the loop is at: set by xt_next, read by logs and reports. */

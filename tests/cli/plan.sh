@@ -1,0 +1,59 @@
+#!/bin/bash
+# xtrain plan and xtrain doctor from outside: output, JSON, exit codes, mistakes. Foreign compilers are asked in tests/slow/plan.sh.
+. "$(dirname "$0")/../examples/lib.sh"
+x=$BUILD/xtrain
+out=$tmp/out
+value() { tail -n 1 "$out" | grep -oE "\"$1\": (\"[^\"]*\"|[^,}]*)" | head -n 1 | sed -E "s/[^:]*: //"; }
+"$x" plan gpt2-tiny --batch 2 --json >"$out" 2>"$tmp/err"
+check "it fits" [ "$(value fits)" = true ]
+small=$(value peak_bytes)
+"$x" plan gpt2-tiny --batch 8 --json >"$out" 2>"$tmp/err"
+check "a larger batch takes more" [ "$(value peak_bytes)" -gt "$small" ]
+large=$(value peak_bytes)
+"$x" plan gpt2-tiny --batch 8 --checkpoint --json >"$out" 2>"$tmp/err"
+check "checkpointing takes less" [ "$(value peak_bytes)" -lt "$large" ]
+by_hand=$(value peak_bytes)
+"$x" plan gpt2-tiny --batch 8 --limit $((large / 1024 - 1))K --json >"$out" 2>"$tmp/err"
+check "what does not fit says so" [ "$(value fits)" = false ]
+check "the remedy has the figure of the program with the remedy in it" grep -q "activation checkpointing per block\", \"peak_bytes\": $by_hand, \"fits\": true" "$out"
+"$x" plan gpt2-tiny --batch 2 >"$out" 2>"$tmp/err"
+check "text names the model's lines" grep -qE 'activations +gpt2.c:[0-9]+ ' "$out"
+"$x" plan gpt2-tiny --batch 4 --topology cpu:4 --mesh data=2,model=2 >"$out" 2>"$tmp/err"
+check "a mesh shows its collectives" grep -qE 'all_?.?reduce +over (data|model)' "$out"
+"$x" plan gpt2-tiny --sweep batch=1:4,precision=fp32,bf16 --json >"$out" 2>"$tmp/err"
+check "a sweep has a line a combination" [ "$(grep -o '"peak_bytes"' "$out" | wc -l)" = 6 ]
+"$x" plan gpt2-tiny --html "$tmp/page.html" >"$out" 2>"$tmp/err"
+check "a page of its own" grep -q '"lives": \[{' "$tmp/page.html"
+check "which loads nothing" [ "$(grep -cE 'src=|href=|url\(' "$tmp/page.html")" = 0 ]
+XT_DEVICE=dry XT_DUMP=$tmp/dump XT_SUMMARY=off "$BUILD/mnist_single" >"$out" 2>"$tmp/err"
+check "a rehearsal leaves programs" [ -s "$tmp/dump/program_001.mlir" ]
+"$x" plan "$tmp/dump/program_001.mlir" >"$out" 2>"$tmp/err"
+check "which can be planned, by line" grep -qE 'parameters +mnist_single.c:[0-9]+ +conv1.weight|parameters +mnist_single.c:[0-9]+ ' "$out"
+check "a user's program" "$x" plan --json -- "$BUILD/mnist_single"
+says() { # WORDS CODE COMMAND...
+    local words=$1 code=$2
+    shift 2
+    "$@" >"$out" 2>&1
+    [ $? = "$code" ] && grep -qF -- "$words" "$out"
+}
+check "an unknown topology lists the known" says "known are: cpu" 1 "$x" plan mnist --topology v9
+check "an unknown model" says "neither a model" 2 "$x" plan nonsense
+check "a mesh of another size" says "needs 8 devices" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=8
+check "an axis twice" says "stands twice" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=2,data=2
+check "a folder that cannot be written" says "/proc" 1 "$x" plan mnist --dump /proc/nothing
+check "a page that cannot be written" says "cannot be written" 1 "$x" plan mnist --html /proc/nothing
+printf 'module @m { func.func @main(%%a: tensor<2xf32>) -> tensor<3xf32> { return %%a : tensor<2xf32> } }' >"$tmp/bad.mlir"
+check "a program that does not verify" says "bad.mlir" 1 "$x" plan "$tmp/bad.mlir"
+"$x" plan gpt2-tiny --json >"$tmp/one" 2>&1 & first=$!
+"$x" plan gpt2-tiny --json >"$tmp/two" 2>&1
+wait $first
+check "two at the same time" [ "$(grep -o '"peak_bytes": [0-9]*' "$tmp/one" | head -1)" = "$(grep -o '"peak_bytes": [0-9]*' "$tmp/two" | head -1)" ]
+"$x" doctor --device CPU --json >"$out" 2>&1
+check "doctor finds the CPU plugin" [ $? = 0 -a "$(value usable)" = true ]
+mkdir "$tmp/empty"
+env -i PATH=/usr/bin:/bin HOME="$tmp/empty" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/empty" "$x" doctor --device CUDA >"$out" 2>&1
+check "doctor tells how to get what is missing" grep -qE "pip install --target $tmp/empty/jax-cuda13-pjrt jax-cuda13-pjrt|usable|no device to run on" "$out"
+check "a broken plugin" says "does not load" 1 "$x" doctor --device "$BUILD/libxtrain.so"
+check "doctor asks before it installs" bash -c "echo n | '$x' doctor --install tpu 2>&1 | grep -q 'nothing was installed'"
+check "and knows what there is to install" says "tpu, cuda and xla_cpu are known" 1 "$x" doctor --install fpga
+finish
