@@ -13,7 +13,7 @@ typedef struct xt_plugin_report {
     bool found, loads, opens;
     char path[512];
     char problem[1024];   /* why it was not found, does not load or has no device; "" = all is well */
-    char install[600];    /* the command that installs it; "" = it is no package */
+    char install[640];   /* the command that installs it; "" = it is no package */
     int api_major, api_minor;
     int64_t stablehlo[3]; /* zeros = not said */
     int devices;
