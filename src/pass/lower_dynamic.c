@@ -192,6 +192,8 @@ static xt_status make_reduce_window(refiner *r, ir_op *op, ir_op **out) {
     *out = NULL;
     if (!target || strcmp(target, "stablehlo.dynamic_reduce_window") != 0 || !called || called->kind != IR_AK_ARRAY || called->n != 1) return NULL;
     if (called->v.list[0].kind != IR_AK_SYMBOL || op->n_in < 7 || op->n_in % 2 == 0 || (op->n_in - 5) / 2 > MOST_OPERANDS) return NULL;
+    const ir_func *f = ir_func_find(r->m, called->v.list[0].v.s);
+    if (!f || !f->body) return status_new(XT_INVALID_ARGUMENT, op->src ? src_get(op->src) : NULL, "it calls @%s, which is no function with a body in this module", called->v.list[0].v.s);
     size_t n = (op->n_in - 5) / 2, rank = op->in[0]->type->kind == IR_TENSOR ? op->in[0]->type->rank : 0;
     ir_builder b = ir_before(r->m, op);
     b.src = op->src;
