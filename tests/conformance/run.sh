@@ -1,6 +1,6 @@
 #!/bin/bash
 # Runs every program of a folder (DIR/NAME/{prog.mlir,in*.npy,out*.npy}) and compares its outputs. Integers and booleans must be exact; floats
-# may differ by what xtrain run --expect allows: 1e-5 in f32, 1e-12 in f64, because sums run in another order than in the compiler that made
+# may differ by what xtrain run --expect allows: 1e-5 in f32 and where f32 goes in, 1e-12 in f64, because sums run in another order than in the compiler that made
 # the answers and its exponentials and logarithms are approximations of their own.
 # usage: tests/conformance/run.sh [DIR [DEVICE]]    DEVICE: as --device (default: interpreter and CPU, each counted)
 set -u
