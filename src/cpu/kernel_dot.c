@@ -1,5 +1,6 @@
 /* dot_general on oneDNN's matmul. Batch, free and contracting dims are each folded into one dim with one stride per operand; an operand whose
- * dims do not fold that way is first brought into [batch, rows, columns] order in scratch memory. */
+ * dims do not fold that way is first brought into [batch, rows, columns] order in scratch memory. Large products first bring operands into
+ * oneDNN's own blocked layout where that pays (pays_to_block). */
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
 
@@ -8,6 +9,8 @@ typedef struct side { /* one operand as [batch, free, contracting] */
     bool pack; /* moved to scratch first, then dense in that order */
     cpu_move move;
     size_t packed_at; /* in scratch */
+    dnnl_prim block; /* then brought into the primitive's layout, if there is one */
+    size_t blocked_at, block_scratch_at;
 } side;
 typedef struct dot_state {
     dnnl_prim prim;
@@ -22,6 +25,8 @@ enum { PIECES_MAX = 8, SMALL_FLOPS = 8000000 };
 static void dot_free(void *state) {
     dot_state *s = state;
     dnnl_prim_free(&s->prim);
+    dnnl_prim_free(&s->lhs.block);
+    dnnl_prim_free(&s->rhs.block);
     base_free(s);
 }
 
@@ -51,9 +56,14 @@ static xt_status dot_run(const cpu_call *c) {
     void *data[3] = {c->in[0], c->in[1], c->out[0]};
     const side *sides[2] = {&s->lhs, &s->rhs};
     for (int i = 0; i < 2; i++) {
-        if (!sides[i]->pack) continue;
-        data[i] = (char *)c->scratch + sides[i]->packed_at;
-        cpu_move_run(&c->device->team, &sides[i]->move, data[i], c->in[i]);
+        if (sides[i]->pack) {
+            data[i] = (char *)c->scratch + sides[i]->packed_at;
+            cpu_move_run(&c->device->team, &sides[i]->move, data[i], c->in[i]);
+        }
+        if (!sides[i]->block.primitive) continue;
+        void *both[2] = {data[i], (char *)c->scratch + sides[i]->blocked_at};
+        XT_TRY(dnnl_prim_run(&sides[i]->block, c->device, both, (char *)c->scratch + sides[i]->block_scratch_at));
+        data[i] = both[1];
     }
     if (s->pieces == 1) return dnnl_prim_run(&s->prim, c->device, data, (char *)c->scratch + s->prim_scratch_at);
     pieces_run r = {.call = c, .s = s, .data = data};
@@ -160,6 +170,71 @@ static size_t align_up(size_t n) {
     return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
+/* Blocking an operand costs one pass over it and saves a part of the product's time; measured with oneDNN 2.6 on Zen 5 (2 cores) at the shapes of
+ * GPT-2. bf16 runs at 720-850 GFLOP/s row-major and at 920-960 with blocked right operands; a left operand is only worth it where its rows lie so far
+ * apart that each element is another page's (the vocabulary's weight gradient: 27 to 23 ms). f32 gains 2 to 9 percent, which pays for many rows only. */
+static void pays_to_block(dnnl_data_type_t t, int64_t m, int64_t n, int64_t k, const side *lhs, bool *out_lhs, bool *out_rhs) {
+    bool large = (double)m * (double)n * (double)k > 3e7;
+    *out_rhs = large && m >= (t == dnnl_bf16 ? 512 : 1024);
+    *out_lhs = *out_rhs && t == dnnl_bf16 && lhs->stride[2] > 8192 && n >= 512;
+}
+
+/* The reorder of an operand from how it lies to how the primitive wants it; none where that is the same. */
+static xt_status block_side(side *s, const dnnl_memory_desc_t *lies, const dnnl_memory_desc_t *wanted, int threads, bool *out_ok) {
+    *out_ok = true;
+    if (dnnl_memory_desc_equal(lies, wanted)) return NULL;
+    return dnnl_reorder_make(lies, wanted, threads, &s->block, out_ok);
+}
+
+/* The product with the sides that pay in layouts of oneDNN's choice; *out_ok false: nothing is made, the plain one will do. */
+static xt_status make_blocked(dot_state *s, const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w, const dnnl_memory_desc_t *d, bool block_a, bool block_w, int threads,
+                              bool *out_ok) {
+    dnnl_memory_desc_t any_a = *a, any_w = *w;
+    dnnl_matmul_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    if (block_a) dnnl_memory_desc_init_by_tag(&any_a, a->ndims, a->dims, a->data_type, dnnl_format_tag_any);
+    if (block_w) dnnl_memory_desc_init_by_tag(&any_w, w->ndims, w->dims, w->data_type, dnnl_format_tag_any);
+    *out_ok = dnnl_matmul_desc_init(&desc, &any_a, &any_w, NULL, d) == dnnl_success;
+    xt_status st = *out_ok ? dnnl_prim_make(&desc, NULL, threads, &s->prim, &pd, out_ok) : NULL;
+    if (st || !*out_ok) return st;
+    any_a = *dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0);
+    any_w = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    dnnl_primitive_desc_destroy(pd);
+    st = block_side(&s->lhs, a, &any_a, threads, out_ok);
+    if (!st && *out_ok) st = block_side(&s->rhs, w, &any_w, threads, out_ok);
+    if (!st && *out_ok) {
+        dnnl_prim_add(&s->prim, DNNL_ARG_SRC, &any_a);
+        dnnl_prim_add(&s->prim, DNNL_ARG_WEIGHTS, &any_w);
+        dnnl_prim_add(&s->prim, DNNL_ARG_DST, d);
+        return NULL;
+    }
+    dnnl_prim_free(&s->prim);
+    dnnl_prim_free(&s->lhs.block);
+    dnnl_prim_free(&s->rhs.block);
+    return st;
+}
+
+static xt_status make_plain(dot_state *s, const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w, const dnnl_memory_desc_t *d, int threads, bool *out_ok) {
+    dnnl_matmul_desc_t desc;
+    *out_ok = dnnl_matmul_desc_init(&desc, a, w, NULL, d) == dnnl_success;
+    if (*out_ok) XT_TRY(dnnl_prim_make(&desc, NULL, threads, &s->prim, NULL, out_ok));
+    if (!*out_ok) return NULL;
+    dnnl_prim_add(&s->prim, DNNL_ARG_SRC, a);
+    dnnl_prim_add(&s->prim, DNNL_ARG_WEIGHTS, w);
+    dnnl_prim_add(&s->prim, DNNL_ARG_DST, d);
+    return NULL;
+}
+
+static size_t side_scratch(side *s, const ir_type *t, size_t scratch) {
+    s->packed_at = scratch;
+    if (s->pack) scratch += align_up(ir_type_bytes(t));
+    if (!s->block.primitive) return scratch;
+    s->blocked_at = scratch;
+    scratch += align_up(dnnl_memory_desc_get_size(&s->block.md[1]));
+    s->block_scratch_at = scratch;
+    return scratch + align_up(s->block.scratch_bytes);
+}
+
 CPU_LOWER(dot_general) {
     size_t nlb, nrb, nlc, nrc;
     const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb), *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
@@ -193,7 +268,7 @@ CPU_LOWER(dot_general) {
     size_t scratch = 0;
     if (batch && m && n && k) {
         dnnl_memory_desc_t a, w, d;
-        bool by_rows = false;
+        bool by_rows = false, ok = false, block_a = false, block_w = false;
         if (small) s->pieces = count_pieces(cpu_op_flops(op), batch, m, n, &by_rows);
         int64_t rows = by_rows ? m / s->pieces : m, cols = by_rows ? n : n / s->pieces;
         size_t elem = xt_dtype_size(lt->dtype), out_elem = xt_dtype_size(ot->dtype);
@@ -204,20 +279,16 @@ CPU_LOWER(dot_general) {
         matrix_desc(&a, tl, batch, rows, k, s->lhs.stride[0], s->lhs.stride[1], s->lhs.stride[2]);
         matrix_desc(&w, tr, batch, k, cols, s->rhs.stride[0], s->rhs.stride[2], s->rhs.stride[1]);
         matrix_desc(&d, to, batch, rows, cols, m * n, n, 1);
-        dnnl_matmul_desc_t desc;
-        bool ok = dnnl_matmul_desc_init(&desc, &a, &w, NULL, &d) == dnnl_success;
-        xt_status st = ok ? dnnl_prim_make(&desc, NULL, small ? 1 : cpu_build_threads(b), &s->prim, NULL, &ok) : NULL;
+        int threads = small ? 1 : cpu_build_threads(b);
+        xt_status st = NULL;
+        if (batch == 1 && !small) pays_to_block(tl, m, n, k, &s->lhs, &block_a, &block_w);
+        if (block_w) st = make_blocked(s, &a, &w, &d, block_a, block_w, threads, &ok);
+        if (!st && !ok) st = make_plain(s, &a, &w, &d, threads, &ok);
         if (st || !ok) {
             dot_free(s);
             return st;
         }
-        dnnl_prim_add(&s->prim, DNNL_ARG_SRC, &a);
-        dnnl_prim_add(&s->prim, DNNL_ARG_WEIGHTS, &w);
-        dnnl_prim_add(&s->prim, DNNL_ARG_DST, &d);
-        s->lhs.packed_at = scratch;
-        if (s->lhs.pack) scratch += align_up(ir_type_bytes(lt));
-        s->rhs.packed_at = scratch;
-        if (s->rhs.pack) scratch += align_up(ir_type_bytes(rt));
+        scratch = side_scratch(&s->rhs, rt, side_scratch(&s->lhs, lt, 0));
         s->prim_scratch_at = scratch;
         s->piece_scratch = align_up(s->prim.scratch_bytes);
         scratch += s->piece_scratch * (size_t)s->pieces;
