@@ -212,9 +212,10 @@ static int load_outside(emission *e, const ir_value *v) {
         int64_t dim = ir_get_int(root->def, IR_A_iota_dimension, 0), inner = 1;
         for (uint32_t i = (uint32_t)dim + 1; i < root->type->rank; i++) inner *= root->type->dims[i];
         s.kind = TAPE_IOTA;
-        s.elem = 8;
+        s.elem = d == XT_I32 ? 4 : 8; /* what others need comes from 64 bits */
         s.inner = inner > 0 ? inner : 1;
         s.size = root->type->dims[dim] > 0 ? root->type->dims[dim] : 1;
+        if (d == XT_I32) return tape_load(e->tape, &s, TAPE_I32);
         int n = tape_load(e->tape, &s, TAPE_I64);
         if (known)
             n = tape_emit(e->tape, (tape_op)(TAPE_CONVERT + reg), TAPE_I64, n, -1, -1);

@@ -112,6 +112,7 @@ typedef struct simd_ops {
     /* 2x2 pooling of `pairs` pairs of rows that lie one after the other, each row `width` long (even): out gets width / 2 a pair. */
     void (*pool2)(float *out, const float *in, int64_t width, int64_t pairs);
     void (*pool2_grad)(float *out, const float *in, const float *src, int64_t width, int64_t pairs);
+    void (*iota)(int32_t *d, int32_t first, int64_t n); /* first, first + 1, ... */
     /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the last dim, the outer dims an odometer. */
     void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
 } simd_ops;

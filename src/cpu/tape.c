@@ -552,7 +552,29 @@ size_t tape_scratch_bytes(const tape *t, int threads) {
 }
 
 /* --- running ---------------------------------------------------------------------------------------------------------------- */
+/* 32-bit numbers that step with each element: runs from 0 to size - 1. */
+static void load_runs(const tape_source *s, int32_t *d, int64_t begin, int64_t n) {
+    for (int64_t first = begin % s->size, run; n > 0; d += run, n -= run, first = 0) {
+        run = s->size - first < n ? s->size - first : n;
+        simd_get()->iota(d, (int32_t)first, run);
+    }
+}
+
 static void load_block(const tape_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
+    if (s->kind == TAPE_IOTA && s->elem == 4 && s->inner == 1) {
+        load_runs(s, dst, begin, n);
+        return;
+    }
+    if (s->kind == TAPE_IOTA && s->elem == 4) {
+        int32_t *d = dst;
+        for (int64_t i = 0, within = begin % s->inner, value = begin / s->inner % s->size; i < n; i++) {
+            d[i] = (int32_t)value;
+            if (++within < s->inner) continue;
+            within = 0;
+            if (++value == s->size) value = 0;
+        }
+        return;
+    }
     if (s->kind == TAPE_IOTA) {
         int64_t *d = dst, within = begin % s->inner, value = begin / s->inner % s->size;
         for (int64_t i = 0; i < n; i++) {

@@ -15,7 +15,7 @@ typedef enum tape_source_kind {
     TAPE_STRIDED, /* element i is where the view says */
     TAPE_SCALAR, /* one element of the input for all */
     TAPE_SPLAT, /* one constant for all */
-    TAPE_IOTA /* i / inner % size, as i64 */
+    TAPE_IOTA /* i / inner % size, as i64, or i32 where elem is 4 */
 } tape_source_kind;
 typedef struct tape_source {
     tape_source_kind kind;

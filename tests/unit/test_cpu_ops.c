@@ -8,7 +8,29 @@ typedef struct row {
 
 #define F(args, results, body) "func.func @main(" args ") -> (" results ") {\n" body "}\n"
 
+#define LOSS_OF(i, more)                                                                                                                         \
+    "%c = stablehlo.broadcast_in_dim %" i ", dims = [0] : (tensor<7xi64>) -> tensor<7x5xi64>\n%n = stablehlo.iota dim = 1 : tensor<7x5xi64>\n"         \
+    "%h = stablehlo.compare EQ, %c, %n, SIGNED : (tensor<7x5xi64>, tensor<7x5xi64>) -> tensor<7x5xi1>\n%z = stablehlo.constant dense<0.0> : "           \
+    "tensor<7x5xf32>\n%i0 = stablehlo.constant dense<0.0> : tensor<f32>\n%b = stablehlo.broadcast_in_dim %v, dims = [0] : (tensor<7xf32>) -> "          \
+    "tensor<7x5xf32>\n" more
+
 static const row rows[] = {
+    {"sums over one-hot rows, classes that are none, and the rows themselves",
+     F("%x: tensor<7x5xf32>, %v: tensor<7xf32>, %k: tensor<7xi64>", "tensor<7xf32>, tensor<7xf32>, tensor<7x5xf32>",
+       "%three = stablehlo.constant dense<3> : tensor<7xi64>\n%twice = stablehlo.multiply %k, %three : tensor<7xi64>\n%idx = stablehlo.subtract %twice, %three : tensor<7xi64>\n"
+       LOSS_OF("idx", "%e = stablehlo.exponential %x : tensor<7x5xf32>\n%s = stablehlo.subtract %e, %b : tensor<7x5xf32>\n"
+       "%p = stablehlo.select %h, %s, %z : tensor<7x5xi1>, tensor<7x5xf32>\n"
+       "%r = stablehlo.reduce(%p init: %i0) applies stablehlo.add across dimensions = [1] : (tensor<7x5xf32>, tensor<f32>) -> tensor<7xf32>\n"
+       "%q = stablehlo.select %h, %b, %z : tensor<7x5xi1>, tensor<7x5xf32>\n%m = stablehlo.negate %q : tensor<7x5xf32>\n"
+       "%t = stablehlo.reduce(%m init: %i0) applies stablehlo.add across dimensions = [1] : (tensor<7x5xf32>, tensor<f32>) -> tensor<7xf32>\n"
+       "%g = stablehlo.add %q, %x : tensor<7x5xf32>\nreturn %r, %t, %g : tensor<7xf32>, tensor<7xf32>, tensor<7x5xf32>\n")),
+     1e-6},
+    {"iotas of 32 bits along each dim",
+     F("%x: tensor<3x70x5xi32>", "tensor<3x70x5xi32>, tensor<3x70x5xi32>, tensor<3x70x5xi32>",
+       "%a = stablehlo.iota dim = 0 : tensor<3x70x5xi32>\n%b = stablehlo.iota dim = 1 : tensor<3x70x5xi32>\n%c = stablehlo.iota dim = 2 : tensor<3x70x5xi32>\n"
+       "%0 = stablehlo.add %a, %x : tensor<3x70x5xi32>\n%1 = stablehlo.add %b, %x : tensor<3x70x5xi32>\n%2 = stablehlo.add %c, %x : tensor<3x70x5xi32>\n"
+       "return %0, %1, %2 : tensor<3x70x5xi32>, tensor<3x70x5xi32>, tensor<3x70x5xi32>\n"),
+     0},
     {"mixed precision: a transposed, converted weight and its gradient",
      F("%x: tensor<6x5xf32>, %w: tensor<7x5xf32>, %g: tensor<6x7xf32>", "tensor<6x7xf32>, tensor<7x5xf32>",
        "%0 = stablehlo.convert %x : (tensor<6x5xf32>) -> tensor<6x5xbf16>\n%1 = stablehlo.transpose %w, dims = [1, 0] : (tensor<7x5xf32>) -> tensor<5x7xf32>\n"
