@@ -15,6 +15,18 @@ typedef struct row {
     "tensor<7x5xf32>\n" more
 
 static const row rows[] = {
+    {"pads side by side, in any order, and ones that are not",
+     F("%q: tensor<3x4xf32>, %k: tensor<3x2xf32>, %v: tensor<3x5xf32>", "tensor<3x11xf32>, tensor<3x11xf32>",
+       "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+       "%0 = stablehlo.pad %v, %z, low = [0, 6], high = [0, 0], interior = [0, 0] : (tensor<3x5xf32>, tensor<f32>) -> tensor<3x11xf32>\n"
+       "%1 = stablehlo.pad %k, %z, low = [0, 4], high = [0, 5], interior = [0, 0] : (tensor<3x2xf32>, tensor<f32>) -> tensor<3x11xf32>\n"
+       "%2 = stablehlo.add %0, %1 : tensor<3x11xf32>\n"
+       "%3 = stablehlo.pad %q, %z, low = [0, 0], high = [0, 7], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x11xf32>\n"
+       "%4 = stablehlo.add %2, %3 : tensor<3x11xf32>\n"
+       "%5 = stablehlo.pad %q, %z, low = [0, 5], high = [0, 2], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x11xf32>\n"
+       "%6 = stablehlo.pad %q, %z, low = [0, 1], high = [0, 6], interior = [0, 0] : (tensor<3x4xf32>, tensor<f32>) -> tensor<3x11xf32>\n"
+       "%7 = stablehlo.add %5, %6 : tensor<3x11xf32>\nreturn %4, %7 : tensor<3x11xf32>, tensor<3x11xf32>\n"),
+     1e-6},
     {"sums over one-hot rows, classes that are none, and the rows themselves",
      F("%x: tensor<7x5xf32>, %v: tensor<7xf32>, %k: tensor<7xi64>", "tensor<7xf32>, tensor<7xf32>, tensor<7x5xf32>",
        "%three = stablehlo.constant dense<3> : tensor<7xi64>\n%twice = stablehlo.multiply %k, %three : tensor<7xi64>\n%idx = stablehlo.subtract %twice, %three : tensor<7xi64>\n"
