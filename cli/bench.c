@@ -178,10 +178,12 @@ static int run(int argc, char **argv) {
         {"--roofline", CLI_FLAG, &o.roofline, NULL, "measure the machine first: GFLOP/s of multiply-adds, GB/s of each level of memory"},
         {"--hottest", CLI_INT, &o.hottest, "N", "the N dearest thunks of the step (at most 24), with GFLOP/s, GB/s and percent of that roofline"},
         CLI_MODEL_OPTIONS(o.of_model),
+        CLI_DIAG_ROWS(o.diag),
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
     int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
+    if ((code = cli_diag_apply("bench", &o.diag))) return code;
     const model *m = o.model ? model_find(o.model) : NULL;
     if (!m || o.steps < 1 || o.batch < 0 || o.hottest < 0 || (strcmp(o.precision, "fp32") != 0 && strcmp(o.precision, "bf16") != 0)) {
         fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and precision fp32 or bf16 are needed; xtrain bench --help\n");

@@ -10,6 +10,7 @@ typedef struct bench_options {
     const char *model, *precision, *device;
     int64_t batch, steps, hottest;
     bool json, loader, roofline;
+    cli_diag diag;
     model_options of_model;
 } bench_options;
 

@@ -10,7 +10,7 @@ typedef struct cli_command {
     const char *name, *summary;
     int (*run)(int argc, char **argv); /* argv[0] is the command's name */
 } cli_command;
-extern const cli_command cli_fit, cli_plot, cli_bench, cli_generate, cli_version, cli_doctor, cli_run, cli_launch, cli_rank, cli_cache, cli_plan;
+extern const cli_command cli_fit, cli_plot, cli_bench, cli_generate, cli_version, cli_doctor, cli_run, cli_launch, cli_rank, cli_cache, cli_plan, cli_top, cli_postmortem, cli_explain;
 
 typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST } cli_kind;
 typedef struct cli_list {
@@ -42,6 +42,19 @@ int cli_fail_status(const char *command, xt_status s); /* takes s over */
         {"--side", CLI_INT, &(o).side, "N", "resnet18: pixels a side (224; CIFAR 32)"},                                                              \
         {"--classes", CLI_INT, &(o).classes, "N", "resnet18: classes (1000; the data's)"},                                                          \
         {"--small-stem", CLI_FLAG, &(o).small_stem, NULL, "resnet18: a 3x3 convolution and no pooling in front, for pictures of 32 to 64 pixels"}
+
+/* diag.c. Options that all commands share which run a program. */
+typedef struct cli_diag {
+    const char *debug, *profile;
+    int64_t max_compiles;
+    bool explain;
+} cli_diag;
+#define CLI_DIAG_ROWS(d)                                                                                                                             \
+    {"--explain", CLI_FLAG, &(d).explain, NULL, "say why each program is compiled, run or read, with your line (as XT_DEBUG=compile,exec,read)"},   \
+        {"--max-compiles", CLI_INT, &(d).max_compiles, "N", "the compile after N is an error that says why it was needed"},                         \
+        {"--debug", CLI_STRING, &(d).debug, "WORDS", "compile, exec, read, nan, eager: as XT_DEBUG; `xtrain explain switches` says what each costs"}, \
+    {"--profile", CLI_STRING, &(d).profile, "FILE", "trace of host phases and device ops of some steps (XT_PROFILE_STEPS), as Chrome/Perfetto JSON"}
+int cli_diag_apply(const char *command, const cli_diag *d); /* 0, or the exit code after a message */
 
 /* mesh.c. "data=2,tensor=2" -> axes (room for XT_MESH_AXES + 1), their names in `names`; false when it is none. */
 bool cli_mesh_parse(const char *spec, char *names, size_t room, xt_axis *axes);

@@ -207,10 +207,12 @@ static int fit_model(int argc, char **argv) {
         {"--metrics", CLI_INT, &o.metrics, "N", "log N extra metrics a step"},
         CLI_MODEL_OPTIONS(o.of_model),
         {"--no-pictures", CLI_FLAG, &o.no_pictures, NULL, "write no PNG files"},
+        CLI_DIAG_ROWS(o.diag),
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
     int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
+    if ((code = cli_diag_apply("fit", &o.diag))) return code;
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;
     if (!chosen) {

@@ -14,6 +14,7 @@ typedef struct fit_options {
     double lr, clip;
     bool json, no_pictures, fsdp;
     model_options of_model;
+    cli_diag diag;
 } fit_options;
 
 typedef struct fit_data {

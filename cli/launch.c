@@ -13,13 +13,16 @@ static const char usage[] =
 static int run(int argc, char **argv) {
     int64_t n = 0;
     const char *hosts = NULL;
+    cli_diag diag = {0};
     int rest = argc;
     const cli_option options[] = {
         {"-n", CLI_INT, &n, "N", "ranks (default: one per device found)"},
         {"--host", CLI_STRING, &hosts, "LIST", "hosts by Open MPI's mpirun: \"a,b\" or \"a:4,b:4\"; needs -n"},
+        CLI_DIAG_ROWS(diag),
     };
-    int code = cli_parse(argc, argv, usage, options, 2, &rest);
+    int code = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), &rest);
     if (code) return code - 1;
+    if ((code = cli_diag_apply("launch", &diag))) return code;
     if (rest >= argc) {
         fprintf(stderr, "xtrain launch: no program; xtrain launch -n N -- PROGRAM ARGS\n");
         return 2;

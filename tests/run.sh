@@ -19,7 +19,7 @@ trap 'rm -rf "$tmp"' EXIT
 run() {
     local name=$1 limit=$2 rc out=$tmp/out p=0 f=0 began=$SECONDS
     shift 2
-    TEST_TMP=$tmp/$RANDOM timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
+    TEST_TMP=$tmp/$RANDOM XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status timeout -k 5 "$limit" "$@" >"$out" 2>&1 </dev/null
     rc=$?
     if [ $rc = 77 ]; then
         skipped=$((skipped + 1))

@@ -46,8 +46,12 @@ XT_API int64_t xt_module_param_count(const xt_module *m);              /* elemen
 
 /* safetensors with PyTorch's names; written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
  * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */
-XT_API xt_status xt_save(xt_module *m, const char *path);
-XT_API xt_status xt_load(xt_module *m, const char *path);
+#define xt_save(m, path) xt_save_at(XT_HERE, m, path)
+#define xt_load(m, path) xt_load_at(XT_HERE, m, path)
+XT_API xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path);
+XT_API xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path);
+XT_API xt_status(xt_save)(xt_module *m, const char *path);
+XT_API xt_status(xt_load)(xt_module *m, const char *path);
 
 /* As xt_load, with a choice: .strict = XT_OFF loads what both have (shapes must agree still) and counts the rest. */
 typedef struct xt_load_report {
@@ -62,8 +66,8 @@ typedef struct xt_load_opts {
     xt_load_report *report; /* not NULL: filled in, also when nothing is loaded */
 } xt_load_opts;
 #define xt_load_with(m, ...) XT_LOAD_WITH_(m, __VA_ARGS__, )
-#define XT_LOAD_WITH_(m, path, ...) xt_load_opt(m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
-XT_API xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o);
+#define XT_LOAD_WITH_(m, path, ...) xt_load_opt_at(XT_HERE, m, path, XT_OPTS(xt_load_opts, __VA_ARGS__))
+XT_API xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o);
 
 /* --- Parameters by pattern: names with '*' (any text, dots too) and '?'; of a child: names within it. ------------------------------------------- */
 /* The first tensor from index `from` on whose name fits; -1 when there is none:

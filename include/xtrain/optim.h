@@ -243,8 +243,10 @@ XT_API int xt_optimizer_tensors(const xt_optimizer *opt);
 XT_API const char *xt_optimizer_tensor_name(const xt_optimizer *opt, int i);
 XT_API xt_tensor xt_optimizer_tensor(const xt_optimizer *opt, int i);
 /* All of it with rates, step number and schedule, as one safetensors file. Loading before the first step is as good as after. Both wait. */
-XT_API xt_status xt_optimizer_save(xt_optimizer *opt, const char *path);
-XT_API xt_status xt_optimizer_load(xt_optimizer *opt, const char *path);
+#define xt_optimizer_save(opt, path) xt_optimizer_save_at(XT_HERE, opt, path)
+#define xt_optimizer_load(opt, path) xt_optimizer_load_at(XT_HERE, opt, path)
+XT_API xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *opt, const char *path);
+XT_API xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *opt, const char *path);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <fcntl.h>
 
 #include "base/base.h"
 
@@ -104,6 +105,17 @@ void *base_aligned(size_t align, size_t n) {
     void *p = NULL;
     if (align < sizeof(void *)) align = sizeof(void *);
     return posix_memalign(&p, align, n ? n : 1) ? NULL : in_huge_pages(p, n);
+}
+
+int64_t base_rss(void) {
+    char text[128];
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) close(fd);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    const char *resident = strchr(text, ' ');
+    return resident ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
 }
 
 bool size_mul(size_t a, size_t b, size_t *out) {

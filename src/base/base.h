@@ -44,6 +44,7 @@ const void *base_zeros(size_t n);
 void *base_pages(size_t n); /* n > 0 zero bytes of pages of their own, aligned to 2 MiB, in large pages where that pays; touched by nobody yet */
 void base_pages_free(void *p, size_t n);
 void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now (1 = the next) fails once; < 0 = off */
+int64_t base_rss(void);                     /* bytes of this process in memory now, from /proc/self/statm; 0 where that does not exist */
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);
 bool dims_count(const int64_t *dims, size_t rank, int64_t *out); /* product; false on overflow or a negative dim */
@@ -155,6 +156,7 @@ typedef enum live_kind {
 } live_kind;
 void live_add(live_kind k, int64_t delta);
 int64_t live_get(live_kind k);
+const char *live_name(live_kind k);
 
 /* --- counters.c: always-on counters (relaxed atomics), one row each in counters.def. ---------------------------------------------- */
 typedef enum counter {

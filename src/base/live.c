@@ -19,6 +19,8 @@ int64_t live_get(live_kind k) {
     return atomic_load_explicit(&alive[k], memory_order_relaxed);
 }
 
+const char *live_name(live_kind k) { return names[k]; }
+
 XT_API int64_t xt_live_objects(const char *kind) {
     for (int k = 0; kind && k < LIVE_COUNT; k++)
         if (strcmp(kind, names[k]) == 0) return live_get((live_kind)k);

@@ -36,6 +36,8 @@ xt_status coll_run_group_within(double seconds, coll_group **out); /* the same; 
 void coll_run_group_close(void); /* also forgets a failure; the next call opens anew */
 void coll_run_group_forget(void); /* in a forked child: the parent's group is not ours; nothing is said to other ranks */
 void coll_run_note(const char *doing); /* coll_note on the run's group if it is open; cheap enough for every step */
+/* What another rank of the run said last, where ranks share memory and the group is open; a race by design, for messages. */
+bool coll_run_last_note(int rank, char *out, size_t n);
 double coll_default_timeout(void); /* XT_TIMEOUT, or 300 seconds */
 
 int coll_rank(const coll_group *g);

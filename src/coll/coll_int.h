@@ -31,6 +31,7 @@ typedef struct coll_transport {
     xt_status (*broadcast)(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
     xt_status (*all_to_all)(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
     void (*note)(coll_group *g, const char *doing);
+    bool (*peer_note)(coll_group *g, int rank, char *out, size_t n); /* NULL: cannot be seen */
     void (*fail)(coll_group *g, const char *why); /* tells the others, where the transport can */
     void (*close)(coll_group *g);
 } coll_transport;

@@ -46,6 +46,13 @@ static void shm_note(coll_group *g, const char *doing) {
     segment_note(g->state, doing);
 }
 
+static bool shm_peer_note(coll_group *g, int rank, char *out, size_t n) {
+    const segment *s = g->state;
+    if (rank < 0 || rank >= s->size || !n) return false;
+    snprintf(out, n, "%.*s", COLL_NOTE_SIZE - 1, s->slots[rank].note);
+    return out[0] != 0;
+}
+
 static void shm_fail(coll_group *g, const char *why) {
     segment_leave(g->state, SLOT_FAILED, why);
 }
@@ -58,7 +65,7 @@ static void shm_close(coll_group *g) {
 }
 
 static const coll_transport shm_transport = {shm_barrier,   shm_put,        shm_get,  shm_all_reduce, shm_all_gather,
-                                             shm_broadcast, shm_all_to_all, shm_note, shm_fail,       shm_close};
+                                             shm_broadcast, shm_all_to_all, shm_note, shm_peer_note, shm_fail,       shm_close};
 
 xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline) {
     segment *s = base_calloc(1, sizeof *s);

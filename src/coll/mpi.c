@@ -451,7 +451,7 @@ static void mpi_close(coll_group *g) {
 }
 
 static const coll_transport mpi_transport = {mpi_barrier,   mpi_put,        mpi_get,  mpi_all_reduce, mpi_all_gather,
-                                             mpi_broadcast, mpi_all_to_all, mpi_note, mpi_fail,       mpi_close};
+                                             mpi_broadcast, mpi_all_to_all, mpi_note, NULL, mpi_fail,       mpi_close};
 
 static xt_status make_comm(coll_group *g, mpi_state *s) {
     int rank, size;

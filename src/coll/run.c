@@ -93,6 +93,13 @@ void coll_run_note(const char *doing) {
     pthread_mutex_unlock(&lock);
 }
 
+bool coll_run_last_note(int rank, char *out, size_t n) {
+    pthread_mutex_lock(&lock);
+    bool seen = run && run->transport->peer_note && run->transport->peer_note(run, rank, out, n);
+    pthread_mutex_unlock(&lock);
+    return seen;
+}
+
 void coll_run_group_close(void) {
     pthread_mutex_lock(&lock);
     coll_close(run);

@@ -112,7 +112,9 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
                   .num_dims = rank, .host_buffer_semantics = semantics, .device = c->device);
     if (c->dry) return device_buffer_wrap(c, NULL, t, rank, dims, (int64_t)bytes, out);
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
+    int64_t began = clock_ns();
     XT_TRY(DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading"));
+    counter_add(COUNTER_upload_ns, clock_ns() - began);
     xt_status s = device_buffer_wrap(c, a.buffer, t, rank, dims, -1, out);
     if (s) {
         xt_status_free(device_event_finish(c->api, a.done_with_host_buffer, "uploading"));

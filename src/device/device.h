@@ -156,6 +156,7 @@ xt_status device_plan_exec_text(const device_plan_exec *e, char **out, size_t *o
 
 typedef struct device_memory { /* -1 = the plugin does not say */
     int64_t in_use, peak, limit;
+    int64_t reserved, largest_free, allocations; /* reserved: with what its allocator keeps; largest_free: block of that */
 } device_memory;
 xt_status device_memory_stats(device_client *c, device_memory *out);
 

@@ -2,7 +2,7 @@
 #include "device/device_int.h"
 
 xt_status device_memory_stats(device_client *c, device_memory *out) {
-    *out = (device_memory){-1, -1, -1};
+    *out = (device_memory){-1, -1, -1, -1, -1, -1};
     if (c->dry) return NULL;
     PJRT_Device_MemoryStats_Args a = PJRT_INIT(Device_MemoryStats, .device = c->device);
     xt_status s = DEVICE_CALL(c->api, Device_MemoryStats, &a, "reading memory statistics");
@@ -14,6 +14,9 @@ xt_status device_memory_stats(device_client *c, device_memory *out) {
     out->in_use = a.bytes_in_use;
     if (a.peak_bytes_in_use_is_set) out->peak = a.peak_bytes_in_use;
     if (a.bytes_limit_is_set) out->limit = a.bytes_limit;
+    if (a.bytes_reserved_is_set) out->reserved = a.bytes_reserved;
+    if (a.largest_free_block_bytes_is_set) out->largest_free = a.largest_free_block_bytes;
+    if (a.num_allocs_is_set) out->allocations = a.num_allocs;
     return NULL;
 }
 

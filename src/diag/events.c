@@ -1,22 +1,71 @@
-/* Compile and execution reports (XT_DEBUG=compile,exec,read): each with its number, cause, line and, for a compile, why the program was not known.
- * Without XT_DEBUG two things are still said, once each: a value read in the middle of a step, and compiles that go on after the run has warmed up. */
+/* Compile and execution reports (XT_DEBUG=compile,exec,read). Each begins with a line that says what happened and why, the same on all ranks, so that the
+ * launcher can fold it; its figures stand on a second line.
+ * Without XT_DEBUG two things are still said: a value read in the middle of a step, once a line, and compiles that go on after the run has warmed up. */
 #include "diag/diag.h"
+
+#include <stdlib.h>
 
 enum { WARM_UP_STEPS = 200, LATE_COMPILES_TOLD = 3 };
 
-static void report_compile(const lazy_event *e) {
+/* XT_DEBUG as bits, parsed again when the variable changed: an event a step must cost nothing. */
+unsigned diag_debug(void) {
+    static __thread char seen[128];
+    static __thread unsigned bits;
+    static __thread bool any;
+    static const char *const words[] = {"compile", "exec", "read", "nan", "eager"};
+    const char *now = getenv("XT_DEBUG");
+    if (!now) now = "";
+    if (any && strcmp(now, seen) == 0) return bits;
+    any = true;
+    bits = 0;
+    snprintf(seen, sizeof seen, "%s", now);
+    for (unsigned i = 0; i < BASE_COUNT(words); i++)
+        if (env_has_word("XT_DEBUG", words[i])) bits |= 1u << i;
+    return bits;
+}
+
+static double ms(int64_t ns) { return (double)ns / 1e6; }
+static double mib(int64_t bytes) { return (double)bytes / 1048576; }
+
+/* "loader at train.c:41 in h.3.attn, step 7" */
+static void who(str *t, const lazy_event *e) {
     char at[256];
-    const char *how = e->source == LAZY_COMPILED ? "compiled" : "from the disk cache";
-    log_msg(XT_SEV_INFO, "program: %s in %.1f ms (%.1f ms lowering), %zu ops, %zu inputs, %zu outputs | cause: %s at %s%s%s | why: %s", how, (double)e->compile_ns / 1e6,
-            (double)e->lower_ns / 1e6, e->ops, e->inputs, e->outputs, lazy_cause_name(e->cause), src_text(e->src, at, sizeof at), e->path ? " in " : "",
-            e->path ? intern_text(e->path) : "", e->reason);
+    str_printf(t, "%s at %s", lazy_cause_name(e->cause), src_text(e->src, at, sizeof at));
+    if (e->path) str_printf(t, " in %s", intern_text(e->path));
+    str_printf(t, ", step %lld", (long long)e->step);
+}
+
+static void report_compile(const lazy_event *e) {
+    str t = STR_INIT;
+    char key[33];
+    hash_hex(e->key, key);
+    if (e->source == LAZY_COMPILED) str_printf(&t, "compile %lld: program %lld for ", (long long)e->compile_number, (long long)e->program);
+    else str_printf(&t, "disk hit: program %lld for ", (long long)e->program);
+    who(&t, e);
+    str_printf(&t, " | why: %s", lazy_why_name(e->why));
+    if (strcmp(e->reason, lazy_why_name(e->why)) != 0) str_printf(&t, ": %s", e->reason);
+    if (*e->advice) str_printf(&t, ": %s", e->advice);
+    if (e->expected) str_printf(&t, " (expected: %s)", e->expected);
+    str_printf(&t, "\n  %zu ops, %zu inputs, %zu outputs | hash %.1f, lowering %.1f, disk %.1f, compile %.1f, store %.1f ms | device %.2f -> %.2f MiB, temporaries %.2f MiB, process %.1f -> %.1f MiB | key %s, %s\n",
+               e->ops, e->inputs, e->outputs, ms(e->hash_ns), ms(e->lower_ns), ms(e->disk_ns), ms(e->compile_ns), ms(e->store_ns), mib(e->device_before),
+               mib(counter_get(COUNTER_device_bytes)), mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), mib(e->rss_before), mib(base_rss()), key,
+               e->source == LAZY_COMPILED ? "not in memory, not on disk" : "loaded from disk");
+    log_raw(XT_SEV_INFO, str_cstr(&t), t.len);
+    str_free(&t);
 }
 
 static void report_exec(const lazy_event *e) {
-    char at[256], key[33];
+    str t = STR_INIT;
+    char key[33];
     hash_hex(e->key, key);
-    log_msg(XT_SEV_INFO, "execution %lld: %s%s at %s, program %.8s (%zu ops)%s", (long long)e->number, lazy_cause_name(e->cause), e->forced ? ", forced before its step ended" : "",
-            src_text(e->src, at, sizeof at), key, e->ops, e->source == LAZY_FROM_MEMORY ? "" : e->source == LAZY_FROM_DISK ? ", loaded" : ", compiled");
+    str_printf(&t, "execution %lld: program %lld for ", (long long)e->number, (long long)e->program);
+    who(&t, e);
+    if (e->forced) str_append(&t, ", forced before its step ended");
+    str_printf(&t, "\n  %zu ops from %s | device %.2f MiB, temporaries %.2f MiB | key %.8s\n", e->ops,
+               e->source == LAZY_FROM_MEMORY ? "memory" : e->source == LAZY_FROM_DISK ? "disk" : "the compiler", mib(counter_get(COUNTER_device_bytes)),
+               mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), key);
+    log_raw(XT_SEV_INFO, str_cstr(&t), t.len);
+    str_free(&t);
 }
 
 static void warn_forced(const lazy_event *e) {
@@ -33,21 +82,28 @@ static void warn_late(const lazy_event *e) {
     static int told;
     int64_t steps = counter_get(COUNTER_steps);
     if (steps < WARM_UP_STEPS || told >= LATE_COMPILES_TOLD) return;
-    if (!lazy_grad_enabled()) return; /* evaluation after training is a program of its own, and expected */
+    if (e->evaluation || e->expected) return; /* evaluation after training is a program of its own, and expected */
     told++;
     char at[256];
-    log_msg(XT_SEV_WARNING, "a new program was compiled after %lld steps (%.0f ms), at %s: %s", (long long)steps, (double)e->compile_ns / 1e6, src_text(e->src, at, sizeof at),
-            e->reason);
+    log_msg(XT_SEV_WARNING, "a new program was compiled after %lld steps (%.0f ms), at %s: %s: %s%s%s", (long long)steps, ms(e->compile_ns), src_text(e->src, at, sizeof at),
+            lazy_why_name(e->why), e->reason, *e->advice ? ": " : "", e->advice);
 }
 
 static void on_event(void *user, const lazy_event *e) {
     (void)user;
+    unsigned debug = diag_debug();
+    diag_watch_event(e);
+    diag_growth_event(e);
+    diag_event_json(e);
+    if (e->source == LAZY_FROM_MEMORY && !debug) return;
     bool made = e->source != LAZY_FROM_MEMORY;
-    if (made && env_has_word("XT_DEBUG", "compile")) report_compile(e);
+    if (made && debug & DIAG_COMPILE_WORD) report_compile(e);
     else if (e->source == LAZY_COMPILED && !e->forced) warn_late(e);
-    if (env_has_word("XT_DEBUG", "exec")) report_exec(e);
-    if (e->forced && (env_has_word("XT_DEBUG", "read") || env_has_word("XT_DEBUG", "compile") || env_has_word("XT_DEBUG", "exec"))) warn_forced(e);
+    if (debug & DIAG_EXEC_WORD) report_exec(e);
+    if (e->forced && debug & (DIAG_READ_WORD | DIAG_COMPILE_WORD | DIAG_EXEC_WORD)) warn_forced(e);
 }
 
-/* Registered when the library is loaded: events need nothing but the lists they go to. */
-__attribute__((constructor)) static void start(void) { lazy_on_event(on_event, NULL); }
+void diag_events_start(void) {
+    lazy_on_event(on_event, NULL);
+    diag_watch_start();
+}

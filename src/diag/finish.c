@@ -8,7 +8,11 @@
 #define LARGE_SHARE 0.15
 
 static int64_t began_ns;
-__attribute__((constructor)) static void note_start(void) { began_ns = clock_ns(); }
+/* When the library is loaded: events need nothing but the lists they go to. */
+__attribute__((constructor)) static void at_load(void) {
+    began_ns = clock_ns();
+    diag_events_start();
+}
 
 static double ms(counter c) { return (double)counter_get(c) / 1e6; }
 
@@ -41,6 +45,7 @@ void diag_summary(str *t) {
     if (exec) str_printf(t, ", %.3f ms each", busy * 1e3 / (double)exec);
     str_printf(t, "\n  host        recording %.1f ms, lowering %.1f ms, waiting: queue %.1f ms, reads %.1f ms, loader %.1f ms\n", ms(COUNTER_trace_ns), ms(COUNTER_lower_ns),
                ms(COUNTER_queue_wait_ns), ms(COUNTER_read_wait_ns), ms(COUNTER_loader_wait_ns));
+    diag_append_idle(t, wall);
     advise_workers(t, wall);
     str_printf(t, "  transfers   %lld reads (%.2f MiB), %lld uploads (%.2f MiB)\n", (long long)counter_get(COUNTER_host_reads),
                (double)counter_get(COUNTER_host_read_bytes) / 1048576, (long long)counter_get(COUNTER_uploads), (double)counter_get(COUNTER_upload_bytes) / 1048576);
@@ -64,12 +69,25 @@ void diag_summary_once(void) {
     xt_cost_summary();
 }
 
+/* An error that nobody handled ends the run: what it was doing stays on disk, unless it never got to run anything. */
+static void tell_failure(xt_status e) {
+    log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
+    blackbox *b = counter_get(COUNTER_executions) > 0 ? blackbox_get() : NULL;
+    if (!b) return;
+    snprintf(b->last_error, sizeof b->last_error, "%s", xt_status_message(e));
+    if (!b->report[0]) blackbox_report(xt_status_message(e));
+    b->state = BOX_CRASHED;
+    const char *folder = blackbox_dump("an error that nobody handled");
+    b->state = BOX_RUNNING;
+    log_msg(XT_SEV_ERROR, "[%s] xtrain explain %s says more%s%s", xt_status_id(e), xt_status_id(e), folder ? "; what the run was doing: xtrain postmortem " : "", folder ? folder : "");
+}
+
 int xt_finish_at(const xt_src *src) {
     bool ok = lazy_boundary(LAZY_FINISH, src);
     ok = lazy_drain() && ok;
     lazy_run_finish_hooks();
     xt_status e = xt_error();
-    if (e) log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
+    if (e) tell_failure(e);
     ok = ok && !e;
     if (ok) diag_summary_once();
     lazy_free_owned();

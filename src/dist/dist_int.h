@@ -62,6 +62,8 @@ int run_here(xt_rank_fn fn, void *arg);
 /* One stream of one rank on its way to the launcher's own: whole lines, each behind the prefix. */
 typedef struct output_stream {
     int from, to; /* from < 0 = at its end */
+    int rank;
+    int64_t report; /* number of the report whose second line comes next; 0 = none */
     char prefix[24];
     str line; /* what is not a whole line yet */
 } output_stream;
@@ -69,8 +71,15 @@ void output_open(output_stream *o, int from, int to, int rank);
 bool output_pump(output_stream *o); /* takes what is there, without waiting; false when there was nothing */
 void output_finish(output_stream *o); /* the rest, with a newline if it lacks one; closes */
 
+/* --- fold.c: compile and execution reports that all ranks make alike are shown once, as "[ranks 0-3] ...". ------------------------------ */
+void output_fold_ranks(int n); /* how many ranks the run has; 0: none, nothing is folded */
+/* True when the line (without its prefix) is part of a report and was taken; what must come out before it is appended to `out`. */
+bool output_fold(output_stream *o, const char *p, size_t n, str *out);
+void output_fold_flush(int fd, int64_t older_than_ms); /* writes reports that have waited so long for other ranks */
+
 /* --- killed.c --------------------------------------------------------------------------------------------------------------------------- */
-int64_t oom_kills(void); /* of this process's memory cgroup so far; -1 = unknown */
+/* The black box a rank left behind when it was killed: moved to its crash folder, whose name is given, or (keep = false) removed. */
+bool salvage_rank(pid_t pid, bool keep, char *out, size_t n);
 /* " was killed by ..." or " ended with exit code ...", with what is known and what to read. */
 void describe_end(int status, int64_t oom_before, str *out);
 

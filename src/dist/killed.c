@@ -1,60 +1,14 @@
-/* Why a rank ended. A SIGKILL nobody admits to is most often the kernel's: the memory cgroup counts those (cgroup v2 memory.events, v1
- * memory.oom_control, both with a line "oom_kill N"). */
+/* Why a rank ended. A SIGKILL nobody admits to is most often the kernel's: the memory cgroup counts those. What the rank was doing stands in its black box. */
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include "base/blackbox.h"
 #include "dist/dist_int.h"
 
-static int64_t kills_in(const char *path) {
-    char *text = NULL;
-    size_t n;
-    int64_t kills = -1;
-    xt_status st = file_read_all(path, &text, &n);
-    if (st) {
-        xt_status_free(st);
-        return -1;
-    }
-    char *at = strstr(text, "oom_kill ");
-    if (at) kills = strtoll(at + strlen("oom_kill "), NULL, 10);
-    base_free(text);
-    return kills;
-}
-
-/* Lines of /proc/self/cgroup: "0::/path" for v2, "7:memory:/path" for v1. */
-static void cgroup_file(str *out) {
-    char *text = NULL, *save = NULL;
-    size_t n;
-    xt_status st = file_read_all("/proc/self/cgroup", &text, &n);
-    if (st) {
-        xt_status_free(st);
-        return;
-    }
-    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-        char *first = strchr(line, ':'), *second = first ? strchr(first + 1, ':') : NULL;
-        if (!second) continue;
-        bool v2 = second == first + 1, v1 = strstr(first, ":memory") != NULL;
-        if (!v1 && !v2) continue;
-        str_clear(out);
-        str_printf(out, v2 ? "/sys/fs/cgroup%s/memory.events" : "/sys/fs/cgroup/memory%s/memory.oom_control", second + 1);
-        if (file_exists(str_cstr(out))) break;
-        str_clear(out);
-    }
-    /* In a container the path is the host's, but its own cgroup is mounted at the top. */
-    if (!out->len && file_exists("/sys/fs/cgroup/memory.events")) str_append(out, "/sys/fs/cgroup/memory.events");
-    base_free(text);
-}
-
-int64_t oom_kills(void) {
-    str path = STR_INIT;
-    cgroup_file(&path);
-    int64_t kills = path.len ? kills_in(str_cstr(&path)) : -1;
-    str_free(&path);
-    return kills;
-}
-
 static void describe_sigkill(int64_t before, str *out) {
-    int64_t after = oom_kills();
+    int64_t after = base_oom_kills();
     if (before >= 0 && after > before)
         str_printf(
             out,
@@ -64,8 +18,6 @@ static void describe_sigkill(int64_t before, str *out) {
     else
         str_append(out,
                    " was killed by SIGKILL: by somebody, or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which");
-    const char *dir = env_get("XT_POSTMORTEM_DIR");
-    if (dir) str_printf(out, "; its last state: xtrain postmortem %s", dir);
 }
 
 void describe_end(int status, int64_t oom_before, str *out) {
@@ -76,4 +28,26 @@ void describe_end(int status, int64_t oom_before, str *out) {
     else
         str_printf(out, " was ended by signal %d (%s)%s", WTERMSIG(status), strsignal(WTERMSIG(status)),
                    WCOREDUMP(status) ? "; a core was dumped" : "");
+}
+
+typedef struct rank_box {
+    pid_t pid;
+    bool keep;
+    char folder[600];
+} rank_box;
+
+static bool take_box(void *user, const box_file *f) {
+    rank_box *r = user;
+    if (f->box.pid != r->pid) return true;
+    if (r->keep) blackbox_salvage(f, r->folder, sizeof r->folder);
+    else unlink(f->path);
+    return false;
+}
+
+bool salvage_rank(pid_t pid, bool keep, char *out, size_t n) {
+    rank_box r = {.pid = pid, .keep = keep};
+    const char *folder = blackbox_folder();
+    if (folder) blackbox_each(folder, take_box, &r);
+    if (out) snprintf(out, n, "%s", r.folder);
+    return r.folder[0] != 0;
 }

@@ -8,7 +8,7 @@
 #define LONGEST ((size_t)64 << 10) /* a line beyond this is passed on in lines of this length */
 
 void output_open(output_stream *o, int from, int to, int rank) {
-    *o = (output_stream){.from = from, .to = to, .line = STR_INIT};
+    *o = (output_stream){.from = from, .to = to, .rank = rank, .line = STR_INIT};
     snprintf(o->prefix, sizeof o->prefix, "[rank %d] ", rank);
 }
 
@@ -23,11 +23,13 @@ static void write_all(int fd, const char *p, size_t n) {
 }
 
 /* The library's own messages in a rank carry the prefix already. An end of any kind becomes a newline; what is empty but for '\r' goes. */
-static void add_line(const output_stream *o, const char *p, size_t n, str *out) {
+static void add_line(output_stream *o, const char *p, size_t n, str *out) {
     size_t prefix = strlen(o->prefix), text = n;
     while (text && (p[text - 1] == '\n' || p[text - 1] == '\r')) text--;
     if (!text && memchr(p, '\r', n)) return;
-    if (text < prefix || memcmp(p, o->prefix, prefix) != 0) str_append(out, o->prefix);
+    bool has = text >= prefix && memcmp(p, o->prefix, prefix) == 0;
+    if (output_fold(o, has ? p + prefix : p, has ? text - prefix : text, out)) return;
+    if (!has) str_append(out, o->prefix);
     str_appendn(out, p, text);
     str_putc(out, '\n');
 }

@@ -17,6 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/blackbox.h"
 #include "coll/coll.h"
 #include "dist/dist_int.h"
 #include "lazy/lazy.h"
@@ -25,6 +26,7 @@ enum {
     GRACE_MS = 1000, /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
     SIGNAL_GRACE_MS = 5000, /* after a signal from outside: time for a last checkpoint */
     POLL_MS = 500,
+    FOLD_MS = 300, /* so long a report waits for the other ranks to make it too */
     POLL_BLIND_MS = 20, /* without pidfds, ended ranks are looked for this often */
 };
 
@@ -126,6 +128,7 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
     lazy_check_finished();
     fflush(NULL);
     coll_run_group_close();
+    blackbox_close(true);
     _exit(code & 0xff ? code & 0xff : code != 0); /* exit handlers belong to the program that forked us */
 }
 
@@ -261,6 +264,8 @@ static void report_first(launcher *l, int rank) {
     str_printf(&text, "%s: rank %d (pid %d)", l->job->who, rank, (int)p->pid);
     describe_end(p->status, l->oom_before, &text);
     if (WIFSIGNALED(p->status) && coll_last_note(l->rendezvous, rank, note, sizeof note)) str_printf(&text, "; last seen at %s", note);
+    char folder[600];
+    if (WIFSIGNALED(p->status) && salvage_rank(p->pid, true, folder, sizeof folder)) str_printf(&text, "; its last state: xtrain postmortem %s", folder);
     if (l->live) str_printf(&text, "; ending the other %d", l->live);
     log_msg(XT_SEV_ERROR, "%s", str_cstr(&text));
     str_free(&text);
@@ -333,12 +338,14 @@ static void wait_all(launcher *l, const sigset_t *mask) {
             output_pump(&l->ranks[r].out);
             output_pump(&l->ranks[r].err);
         }
+        output_fold_flush(STDERR_FILENO, FOLD_MS);
         pass_signal_on(l);
         if (l->kill_at && now_ms() >= l->kill_at) end_all(l, SIGKILL, GRACE_MS);
     }
     for (int r = 0; r < l->started; r++) {
         output_finish(&l->ranks[r].out);
         output_finish(&l->ranks[r].err);
+        if (l->first >= 0 && WIFSIGNALED(l->ranks[r].status)) salvage_rank(l->ranks[r].pid, false, NULL, 0); /* ended by us, not lost */
         if (l->first >= 0) kill(-l->ranks[r].pid, SIGKILL); /* children that ignored the SIGTERM; ESRCH as a rule */
     }
 }
@@ -351,12 +358,14 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
     signal_state signals;
     xt_status st = NULL;
     signals_take(&signals);
+    output_fold_ranks(l->n);
     for (int r = 0; r < l->n && !st; r++) st = start_rank(l, r, &signals);
     if (st)
         end_all(l, SIGKILL, GRACE_MS);
     else
         start_watcher(l);
     wait_all(l, &signals.mask);
+    output_fold_flush(STDERR_FILENO, 0);
     stop_watcher(l);
     signals_give_back(&signals);
     *out_code = l->first >= 0 ? exit_code(l->ranks[l->first].status) : 0;
@@ -364,7 +373,7 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
 }
 
 xt_status spawn_ranks(const spawn_job *job, int *out_code) {
-    launcher l = {.job = job, .n = job->plan->n, .first = -1, .watcher_pipe = -1, .self = getpid(), .oom_before = oom_kills()};
+    launcher l = {.job = job, .n = job->plan->n, .first = -1, .watcher_pipe = -1, .self = getpid(), .oom_before = base_oom_kills()};
     l.ranks = base_calloc((size_t)l.n, sizeof *l.ranks);
     l.polls = base_calloc((size_t)l.n * 3, sizeof *l.polls);
     xt_status st = l.ranks && l.polls ? coll_create(l.n, &l.rendezvous) : status_oom((size_t)l.n * sizeof *l.ranks, "the ranks");

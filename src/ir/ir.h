@@ -336,6 +336,7 @@ enum {
 };
 xt_status ir_print(const ir_module *m, unsigned flags, str *out);
 void ir_op_print(const ir_op *op, str *out); /* one line, for messages */
+void ir_op_attrs_print(const ir_op *op, str *out); /* " {dimension = 1}"; nothing when there are none; long literals are left out */
 /* parse_*.c: pretty and generic form, functions, calls, regions, loc, attribute aliases; chlo ops are decomposed by pass/lower_chlo. Hostile
  * text gives an error with line:column, never a crash or a large allocation. `name` is the file in messages. */
 xt_status ir_parse(const char *text, size_t n, const char *name, ir_module **out);

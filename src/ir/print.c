@@ -243,18 +243,21 @@ xt_status ir_print(const ir_module *m, unsigned flags, str *out) {
 
 /* --- One op, for messages: types in place of operands, long literals cut ------------------------------------------------------------- */
 
-void ir_op_print(const ir_op *op, str *out) {
+void ir_op_attrs_print(const ir_op *op, str *out) {
     static const ir_attr_key value = IR_A_value;
     static const attr_filter all = {.inherent = true, .discardable = true}, no_value = {true, true, NULL, &value, 1};
     const ir_literal *l = ir_get_literal(op);
-    bool brief = l && !l->splat && l->type->count > 8;
+    print_op_attrs(out, op, l && !l->splat && l->type->count > 8 ? &no_value : &all, " ", "");
+}
+
+void ir_op_print(const ir_op *op, str *out) {
     str_printf(out, "%s.%s(", ir_op_infos[op->code].dialect, ir_op_infos[op->code].name);
     for (uint32_t i = 0; i < op->n_in; i++) {
         if (i) str_append(out, ", ");
         ir_type_print(op->in[i]->type, out);
     }
     str_putc(out, ')');
-    print_op_attrs(out, op, brief ? &no_value : &all, " ", "");
+    ir_op_attrs_print(op, out);
     if (op->n_out) str_append(out, " -> ");
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (i) str_append(out, ", ");

@@ -179,6 +179,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     lazy_begin(src);
+    c->used.backward = true;
     ir_value *root = root_of(c, src, "xt_backward", loss);
     if (!root || !one_element(root, src, "xt_backward", "take xt_mean or xt_sum of it")) return;
     const lazy_slot *from = lazy_slot_of(c, loss);
@@ -305,6 +306,7 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
         if (c) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_grad_of: %d tensors; at least one is needed, and room for its gradient", n));
         return false;
     }
+    c->used.backward = true;
     memset(out_grads, 0, (size_t)n * sizeof *out_grads);
     lazy_begin(src);
     leaves l = {0};

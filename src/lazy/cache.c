@@ -9,7 +9,7 @@ static struct {
     map *evicted; /* keys of programs that were dropped and not made again */
     lazy_program **all;
     size_t n, cap;
-    int64_t clock, compiles;
+    int64_t clock, compiles, made;
 } programs = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 void lazy_program_release(lazy_program *g) {
@@ -210,17 +210,21 @@ static xt_status disk_key(device_client *client, const str *text, const device_c
 static xt_status too_many_compiles(const lazy_event *ev) {
     int64_t limit;
     if (!env_int("XT_MAX_COMPILES", &limit) || programs.compiles < limit) return NULL;
-    return status_new(XT_FAILED_PRECONDITION, src_get(ev->src), "XT_MAX_COMPILES=%lld programs are compiled already and this step needs another: %s", (long long)limit,
-                      ev->reason);
+    return status_new(XT_FAILED_PRECONDITION, src_get(ev->src), "XT_MAX_COMPILES=%lld programs are compiled already and this step needs another: %s: %s%s%s", (long long)limit,
+                      lazy_why_name(ev->why), ev->reason, *ev->advice ? "; " : "", ev->advice);
 }
+
+const char *lazy_source_name(lazy_program_source s) { return s == LAZY_FROM_MEMORY ? "memory" : s == LAZY_FROM_DISK ? "disk" : "compiled"; }
 
 static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     device_client *client;
     XT_TRY(lazy_device(&client));
     device_compile_opts o = {.num_replicas = p->uses_collectives ? world_get()->size : 1, .num_partitions = p->partitioned ? (int)lazy_partitions() : 1};
     hash128 key;
+    int64_t looked = clock_ns();
     XT_TRY(disk_key(client, text, &o, &key));
     XT_TRY(lazy_disk_load(key, client, &p->exec));
+    ev->disk_ns = clock_ns() - looked;
     if (p->exec) {
         ev->source = LAZY_FROM_DISK;
         counter_add(COUNTER_disk_hits, 1);
@@ -235,7 +239,9 @@ static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     ev->compile_number = ++programs.compiles;
     counter_add(COUNTER_compiles, 1);
     counter_add(COUNTER_compile_ns, ev->compile_ns);
+    began = clock_ns();
     lazy_disk_store(key, p->exec);
+    ev->store_ns = clock_ns() - began;
     return NULL;
 }
 
@@ -272,7 +278,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
         s = lazy_rehearse_program(p, m, r, client);
         ev->source = LAZY_COMPILED;
     } else if (!s) {
-        p->number = programs.compiles + 1;
+        p->number = ++programs.made;
         dump(&text, p->number);
         p->n_outputs = r->n;
         s = build_exec(&text, ev, p);
@@ -305,14 +311,14 @@ lazy_program *lazy_program_find(hash128 key) {
 }
 
 /* A compiled step function may be limited to some programs; what it knows already is admitted. */
-static xt_status admit(lazy_ctx *c, hash128 key, const lazy_node *nodes, size_t n, const lazy_roots *r) {
+static xt_status admit(lazy_ctx *c, hash128 key, const lazy_event *ev) {
     if (!c->tape) return NULL;
     xt_step *f = c->tape->step;
     for (size_t i = 0; i < f->n_keys; i++)
         if (hash_equal(f->keys[i], key)) return NULL;
     if (f->max_programs > 0 && (int64_t)f->n_keys >= f->max_programs)
         return status_new(XT_FAILED_PRECONDITION, c->tape->src, "%s has %zu programs and needs another, but .max_programs is %lld; recorded again because: %s; the program differs: %s",
-                          f->name, f->n_keys, (long long)f->max_programs, f->reason, lazy_explain(nodes, n, r, programs.all, programs.n));
+                          f->name, f->n_keys, (long long)f->max_programs, f->reason, *ev->reason ? ev->reason : "it is known, but not as one of this function");
     return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
 }
 
@@ -320,23 +326,34 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     lazy_node *nodes = NULL;
     size_t n = 0;
     hash128 key;
+    int64_t began = clock_ns();
     XT_TRY(lazy_key(c, r, &key, &nodes, &n));
+    ev->hash_ns = clock_ns() - began;
+    counter_add(COUNTER_hash_ns, ev->hash_ns);
+    lazy_flags flags = c->used;
+    flags.no_grad &= !flags.backward;
+    ev->evaluation = flags.no_grad || flags.mode;
     ev->key = key;
     ev->ops = n;
     ev->outputs = r->n;
     pthread_mutex_lock(&programs.lock);
     lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
-    xt_status s = admit(c, key, nodes, n, r);
+    if (!p) {
+        lazy_describe_nodes(c, nodes, n);
+        ev->device_before = counter_get(COUNTER_device_bytes);
+        ev->rss_before = base_rss();
+        if (programs.evicted && map_get(programs.evicted, &key, sizeof key)) ev->why = LAZY_WHY_EVICTED;
+        lazy_explain(&flags, nodes, n, r, programs.all, programs.n, ev);
+    }
+    xt_status s = admit(c, key, ev);
     if (s) {
         base_free(nodes);
         p = NULL;
     } else if (p) {
         base_free(nodes);
         ev->source = LAZY_FROM_MEMORY;
-        ev->reason = "";
         counter_add(COUNTER_memory_hits, 1);
     } else {
-        ev->reason = lazy_explain(nodes, n, r, programs.all, programs.n);
         p = base_calloc(1, sizeof *p);
         if (!p) {
             base_free(nodes);
@@ -346,6 +363,8 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
             p->key = key;
             p->nodes = nodes;
             p->n_nodes = n;
+            p->flags = flags;
+            p->src = ev->src;
             p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
             s = make(c, r, ev, p);
             if (!s) count_again(key, ev->source);
@@ -358,6 +377,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     }
     if (p) {
         use(p);
+        ev->program = p->number;
         ev->inputs = p->n_inputs;
         ev->stats = p->stats;
     }

@@ -1,6 +1,6 @@
 /* The process-wide device, opened at its first use; ranks of a run open one client together. */
 #include "coll/coll.h"
-#include "lazy/ctx.h"
+#include "lazy/step.h"
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -99,6 +99,7 @@ void lazy_device_close(void) {
     pthread_mutex_lock(&dev.lock);
     device_close(dev.client);
     dev.client = NULL;
+    lazy_forget_limit();
     pthread_mutex_unlock(&dev.lock);
 }
 

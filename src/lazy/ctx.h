@@ -108,6 +108,13 @@ enum { LAZY_ENDED = 2 };
 typedef struct lazy_tape lazy_tape; /* step.h */
 struct xt_step;
 
+typedef struct lazy_flags { /* switches that change what is recorded */
+    bool no_grad;  /* and no backward pass: optimizers turn gradients off for themselves */
+    bool backward; /* of a trace: xt_backward was called */
+    xt_dtype autocast;
+    uint64_t mode; /* which modules are in evaluation mode, as one number */
+} lazy_flags;
+
 typedef struct lazy_ctx {
     lazy_slot *slots;
     size_t n_slots, cap_slots;
@@ -128,6 +135,7 @@ typedef struct lazy_ctx {
     lazy_asker *askers; /* noted for this step */
     size_t n_askers, cap_askers;
 
+    size_t n_recorded;        /* tensors of this step */
     ir_op *settled;           /* the last op of the trace whose needs-gradient flags are known */
     grad_region *regions;     /* checkpointed blocks of this trace */
     size_t n_regions, cap_regions;
@@ -147,6 +155,7 @@ typedef struct lazy_ctx {
     int no_grad;
     xt_dtype autocast, *autocasts; /* and those around it */
     size_t n_autocasts, cap_autocasts;
+    lazy_flags used;          /* switches that were on at some time in this trace */
     int64_t step, draws, seeded_step; /* draws: of this step, since xt_seed; seeded_step: the step of xt_seed */
     int64_t step_began_ns;
     bool in_boundary;
@@ -198,6 +207,8 @@ typedef struct lazy_node { /* what a report can say about one op of a known prog
     uint32_t path;
     const ir_type *type;
     uint64_t hash; /* of attributes and structure */
+    lazy_role role; /* of an argument */
+    uint32_t text; /* interned: the op's attributes, or the argument's layout; filled in by lazy_describe_nodes */
 } lazy_node;
 /* Who is behind a program's ops and inputs, for messages. Counted: a step in flight may outlive its program. */
 typedef struct lazy_origins {
@@ -226,6 +237,8 @@ typedef struct lazy_program {
     int64_t number;         /* of the compile, from 1 */
     int64_t last_used, uses;
     device_exec_stats stats;
+    lazy_flags flags;       /* that it was recorded with */
+    src_id src;             /* the boundary or read it was made for */
     bool uses_collectives;
     size_t rehearsed;       /* its number in the rehearsal, from 1 */
     bool partitioned;       /* runs on all devices of the mesh, each with its part */
@@ -246,8 +259,10 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);
 void lazy_programs_clear(void);
-/* Why the program of `nodes` with the outputs of r is new: text in static-per-thread storage. */
-const char *lazy_explain(const lazy_node *nodes, size_t n, const lazy_roots *r, lazy_program *const *known, size_t n_known);
+/* After a miss: the texts of the nodes that lazy_key listed for the trace as it stands. */
+void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n);
+/* Why the program of `nodes` with the outputs of r is new: sets why, reason, advice and expected of ev; texts are in static-per-thread storage. */
+void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r, lazy_program *const *known, size_t n_known, lazy_event *ev);
 xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
 void lazy_disk_store(hash128 key, device_exec *e);
 

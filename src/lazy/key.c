@@ -62,7 +62,7 @@ static void hash_op(walk *w, ir_op *op, bool top) {
     for (uint32_t i = 0; i < op->n_regions; i++)
         if (op->regions[i].block) hash_block(w, op->regions[i].block);
     if (!top) return;
-    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo};
+    lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION, 0};
     if (!VEC_PUSH(w->nodes, w->n, w->cap, node)) w->failed = true;
     w->h = hash_mix(before, w->h);
 }
@@ -118,8 +118,9 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
     for (size_t i = 0; i < b->n_args; i++) { /* arguments are numbered by their place, used or not */
         if (!b->args[i]->mark) continue;
         b->args[i]->mark = ((uint64_t)1 << 40) + i;
-        lazy_node node = {OP_COUNT, c->leaves[i].buf ? c->leaves[i].buf->info.src : 0, c->leaves[i].buf ? c->leaves[i].buf->info.path : 0, b->args[i]->type,
-                          ((uint64_t)b->args[i]->type->id << 20) + i};
+        const lazy_buf *buf = c->leaves[i].buf;
+        lazy_node node = {OP_COUNT, buf ? buf->info.src : 0, buf ? buf->info.path : 0, b->args[i]->type, ((uint64_t)b->args[i]->type->id << 20) + i,
+                          buf ? buf->info.role : LAZY_VALUE, 0};
         if (c->leaves[i].layout) node.hash ^= (uint64_t)c->leaves[i].layout->text << 44;
         if (!VEC_PUSH(w.nodes, w.n, w.cap, node)) w.failed = true;
         feed_u64(&w, node.hash);
@@ -139,4 +140,25 @@ xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node
     *out_nodes = w.nodes;
     *out_n = w.n;
     return NULL;
+}
+
+enum { LONGEST_TEXT = 160 };
+
+void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n) {
+    const ir_block *b = c->b.block;
+    size_t k = 0;
+    for (size_t i = 0; i < b->n_args; i++) {
+        if (!b->args[i]->mark || k >= n) continue;
+        if (c->leaves[i].layout) nodes[k].text = c->leaves[i].layout->text;
+        k++;
+    }
+    str text = STR_INIT;
+    for (ir_op *op = b->first; op && k < n; op = op->next) {
+        if (!op->n_out || !op->out[0].mark) continue;
+        str_clear(&text);
+        ir_op_attrs_print(op, &text);
+        if (text.len && text.len < LONGEST_TEXT && !text.failed) nodes[k].text = intern(text.data);
+        k++;
+    }
+    str_free(&text);
 }

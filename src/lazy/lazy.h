@@ -138,6 +138,10 @@ xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
 void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
 void lazy_at_rest(void);                        /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
+int64_t lazy_peak_step(void);                   /* the step in which device memory was at its peak */
+int lazy_in_flight(void);                       /* programs that were started and have not finished */
+void lazy_refuse_when(xt_status (*check)(void)); /* asked once, when the first context is made: its error is the thread's pending one */
+src_id lazy_recording_at(void);                 /* the line whose op was recorded last, by any thread */
 int64_t lazy_programs_seen(void);               /* different programs since the device was opened: what XT_CACHE_ENTRIES would have to be */
 char *lazy_cache_folder(char *why, size_t n);    /* of compiled programs, base_free; NULL when off. why: what keeps it from being used, or "" */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */
@@ -153,18 +157,32 @@ void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void 
 
 /* --- what happened: events for reports (see diag) -------------------------------------------------------------------------------------------------- */
 typedef enum lazy_program_source { LAZY_FROM_MEMORY, LAZY_FROM_DISK, LAZY_COMPILED } lazy_program_source;
+/* Why a program was not in memory, by kind; lazy_why_name gives the words reports use, lazy_why_advice what to do about it. */
+typedef enum lazy_why {
+    LAZY_WHY_KNOWN, LAZY_WHY_FIRST, LAZY_WHY_EVICTED, LAZY_WHY_READ, LAZY_WHY_SHAPE, LAZY_WHY_DTYPE, LAZY_WHY_CONSTANT, LAZY_WHY_PRINT, LAZY_WHY_NEW_VALUE, LAZY_WHY_LOST_VALUE,
+    LAZY_WHY_FLAG, LAZY_WHY_OPS, LAZY_WHY_STATES, LAZY_WHY_COUNT
+} lazy_why;
+const char *lazy_why_name(lazy_why w);
+const char *lazy_source_name(lazy_program_source s); /* "memory", "disk", "compiled" */
 typedef struct lazy_event {
     lazy_cause cause;
     lazy_program_source source;
     bool forced;             /* a read in the middle of a step */
+    bool evaluation;         /* recorded without gradients or in evaluation mode */
     src_id src;              /* the user's line that caused it */
     uint32_t path;
+    int64_t step;
     int64_t number;          /* of executions so far, from 1 */
     int64_t compile_number;  /* when compiled: from 1 */
+    int64_t program;         /* number of the program, from 1 */
     size_t ops, inputs, outputs;
-    int64_t compile_ns, lower_ns;
+    int64_t hash_ns, lower_ns, disk_ns, compile_ns, store_ns; /* the phases of a miss */
+    int64_t device_before, rss_before;                        /* bytes before a miss; rss is 0 when unknown */
     hash128 key;
-    const char *reason;      /* why the program was not known: "first program", "batch [96,1,28,28] instead of [128,1,28,28] at train.c:41", ... */
+    lazy_why why;
+    const char *reason;      /* why the program was not known: "first program", "batch [128,1,28,28] became [96,1,28,28] at train.c:41 ...", ... */
+    const char *advice;      /* what to do about it; "" when nothing need be done */
+    const char *expected;    /* a program that every run of this kind needs: "first program", "first evaluation"; NULL otherwise */
     device_exec_stats stats;
 } lazy_event;
 typedef void (*lazy_event_fn)(void *user, const lazy_event *e);
@@ -180,7 +198,16 @@ typedef struct lazy_live { /* one live device buffer */
 } lazy_live;
 size_t lazy_live_buffers(lazy_live *out, size_t max); /* gives the number there are; any thread */
 int lazy_ledger_rows(xt_memory_row *rows, int max);   /* grouped by line, path and role, largest first; gives the number of groups */
-void lazy_append_ledger(str *out, int rows);          /* the same as text, for messages */
+void lazy_append_ledger(str *out, int rows);          /* the same as text, for messages; with what grew since the step remembered */
+void lazy_ledger_remember(int64_t step);              /* what is alive now is what later growth is measured from */
+void lazy_ledger_forget(void);
+typedef struct lazy_group {
+    src_id src;
+    uint32_t path;
+    lazy_role role;
+    int64_t bytes, count;
+} lazy_group;
+size_t lazy_ledger_groups(lazy_group *out, size_t max); /* largest first; gives the number there are */
 
 /* --- rehearsals (rehearse.c): what a training program would send to a device, for xtrain plan ------------------------------------------------- */
 typedef struct lazy_rehearsed { /* one program */

@@ -23,6 +23,8 @@ lazy_buf *lazy_buf_new(device_buffer *dev, src_id src, uint32_t path, lazy_role 
     atomic_init(&b->refs, 1);
     b->info = (lazy_live){.src = src, .path = path, .role = role, .bytes = (int64_t)device_buffer_bytes(dev), .step = step, .type = type};
     pthread_mutex_lock(&lock);
+    counter_add(COUNTER_buffers_made, 1);
+    counter_add(COUNTER_buffer_bytes_made, b->info.bytes);
     b->next = head;
     if (head) head->prev = b;
     head = b;
@@ -105,18 +107,72 @@ int lazy_ledger_rows(xt_memory_row *rows, int max) {
     return (int)n;
 }
 
+/* --- since an early step: what has grown --------------------------------------------------------------------------------------------------- */
+static struct {
+    group *rows;
+    size_t n;
+    int64_t step;
+} early; /* under the lock */
+
+void lazy_ledger_remember(int64_t step) {
+    group *g;
+    size_t n = grouped(&g);
+    pthread_mutex_lock(&lock);
+    base_free(early.rows);
+    early.rows = g;
+    early.n = n;
+    early.step = step;
+    pthread_mutex_unlock(&lock);
+}
+
+void lazy_ledger_forget(void) {
+    pthread_mutex_lock(&lock);
+    base_free(early.rows);
+    memset(&early, 0, sizeof early);
+    pthread_mutex_unlock(&lock);
+}
+
+static void append_row(str *out, const group *g, int64_t bytes, int64_t count, const char *sign) {
+    char at[256];
+    str_printf(out, "\n  %s%*.2f MiB  %s%4lld x  %-10s %s  ", sign, *sign ? 9 : 10, (double)bytes / 1048576, sign, (long long)count, lazy_role_name(g->role),
+               src_text(g->src, at, sizeof at));
+    if (g->type) ir_type_print(g->type, out);
+    if (g->path) str_printf(out, "  %s", intern_text(g->path));
+}
+
+static void append_growth(str *out, const group *g, size_t n, int rows) {
+    pthread_mutex_lock(&lock);
+    int told = 0;
+    for (size_t i = 0; early.rows && i < n && told < rows; i++) {
+        int64_t bytes = g[i].bytes, count = g[i].count;
+        for (size_t k = 0; k < early.n; k++) {
+            const group *e = &early.rows[k];
+            if (e->src != g[i].src || e->path != g[i].path || e->role != g[i].role || e->type != g[i].type) continue;
+            bytes -= e->bytes;
+            count -= e->count;
+        }
+        if (bytes <= 0 || count <= 0) continue;
+        if (told++ == 0) str_printf(out, "\ngrown since step %lld:", (long long)early.step);
+        append_row(out, &g[i], bytes, count, "+");
+    }
+    pthread_mutex_unlock(&lock);
+}
+
 void lazy_append_ledger(str *out, int rows) {
     group *g;
     size_t n = grouped(&g);
     int64_t total = 0;
     for (size_t i = 0; i < n; i++) total += g[i].bytes;
     str_printf(out, "\nlive device buffers: %.2f MiB, the largest by line:", (double)total / 1048576);
-    for (size_t i = 0; i < n && (int)i < rows; i++) {
-        char at[256];
-        str_printf(out, "\n  %10.2f MiB  %4lld x  %-10s %s  ", (double)g[i].bytes / 1048576, (long long)g[i].count, lazy_role_name(g[i].role),
-                   src_text(g[i].src, at, sizeof at));
-        if (g[i].type) ir_type_print(g[i].type, out);
-        if (g[i].path) str_printf(out, "  %s", intern_text(g[i].path));
-    }
+    for (size_t i = 0; i < n && (int)i < rows; i++) append_row(out, &g[i], g[i].bytes, g[i].count, "");
+    append_growth(out, g, n, 5);
     base_free(g);
+}
+
+size_t lazy_ledger_groups(lazy_group *out, size_t max) {
+    group *g;
+    size_t n = grouped(&g);
+    for (size_t i = 0; i < n && i < max; i++) out[i] = (lazy_group){g[i].src, g[i].path, g[i].role, g[i].bytes, g[i].count};
+    base_free(g);
+    return n;
 }

@@ -232,7 +232,7 @@ bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, 
     else {
         step->replays++;
         counter_add(COUNTER_replays, 1);
-        lazy_event ev = {.cause = LAZY_CALL, .source = LAZY_FROM_MEMORY, .src = src_intern(src), .path = c->path, .reason = "", .key = p->key, .ops = g->n_nodes,
+        lazy_event ev = {.cause = LAZY_CALL, .source = LAZY_FROM_MEMORY, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = "", .program = g->number, .key = p->key, .ops = g->n_nodes,
                          .inputs = p->n_inputs, .outputs = p->n_outputs, .stats = g->stats, .number = counter_get(COUNTER_executions)};
         lazy_emit_event(&ev);
     }

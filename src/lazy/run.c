@@ -3,6 +3,7 @@
 #include <ctype.h>
 #include <stdlib.h>
 
+#include "coll/coll.h"
 #include "lazy/step.h"
 
 static struct {
@@ -27,6 +28,16 @@ void lazy_on_event(lazy_event_fn fn, void *user) {
 
 void lazy_emit_event(const lazy_event *e) {
     for (size_t i = 0; i < rt.n_fns; i++) rt.fns[i](rt.users[i], e);
+}
+
+static _Atomic int64_t peak_step;
+int64_t lazy_peak_step(void) { return atomic_load_explicit(&peak_step, memory_order_relaxed); }
+
+int lazy_in_flight(void) {
+    pthread_mutex_lock(&rt.lock);
+    int n = rt.in_flight;
+    pthread_mutex_unlock(&rt.lock);
+    return n;
 }
 
 xt_status lazy_take_async_error(void) {
@@ -191,8 +202,46 @@ static bool held_elsewhere(const lazy_ctx *c, const lazy_leaf *leaf) {
     return atomic_load(&leaf->buf->refs) != (lives ? 2 + atomic_load(&leaf->buf->ended) : 1);
 }
 
+/* --- memory: a program that cannot fit is found before it takes anything over ---------------------------------------------------------------- */
+/* Parameters are updated in place, so a program that fails for memory after it was started would leave none behind. One that is near the limit waits until
+ * nothing else is in flight; if there is still not room for it, it runs with all inputs kept, and its failure (with the device's own report) is this step's:
+ * the states are as they were, and the process can go on with a smaller batch. */
+static int64_t device_limit; /* bytes; 0: not asked yet, -1: unknown */
+
+void lazy_forget_limit(void) { device_limit = 0; }
+
+static void wait_idle(void) {
+    pthread_mutex_lock(&rt.lock);
+    while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
+    pthread_mutex_unlock(&rt.lock);
+}
+
+static bool has_room(const lazy_program *p) {
+    device_client *client;
+    device_memory m = {.limit = -1};
+    if (device_limit < 0) return true;
+    if (device_limit == 0) {
+        xt_status s = lazy_device(&client);
+        if (!s) s = device_memory_stats(client, &m);
+        xt_status_free(s);
+        device_limit = m.limit > 0 ? m.limit : -1;
+        if (device_limit < 0) return true;
+    }
+    const device_exec_stats *t = &p->stats;
+    int64_t needs = (t->temp_bytes > 0 ? t->temp_bytes : 0) + (t->output_bytes > 0 ? t->output_bytes : 0) - (t->alias_bytes > 0 ? t->alias_bytes : 0);
+    if (counter_get(COUNTER_device_bytes) + needs + counter_get(COUNTER_program_temp_bytes) <= device_limit) return true;
+    wait_idle();
+    xt_status s = lazy_device(&client);
+    if (!s) s = device_memory_stats(client, &m);
+    bool fits = s || m.in_use < 0 || m.in_use + needs <= device_limit;
+    xt_status_free(s);
+    return fits;
+}
+
 /* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out) {
+    bool doubtful = !has_room(p);
+    for (size_t i = 0; doubtful && i < p->n_inputs; i++) keep[i] = true;
     flight *f = flight_new(c, p, src_intern(src), forced);
     if (!f) return status_oom(sizeof *f, "a step in flight");
     int64_t limit = 2;
@@ -212,10 +261,19 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
         flight_free(f);
     } else {
         counter_add(COUNTER_executions, 1);
-        counter_max(COUNTER_device_peak_bytes, counter_get(COUNTER_device_bytes) + (p->stats.temp_bytes > 0 ? p->stats.temp_bytes : 0));
+        int64_t peak = counter_get(COUNTER_device_bytes) + (p->stats.temp_bytes > 0 ? p->stats.temp_bytes : 0);
+        if (peak > counter_get(COUNTER_device_peak_bytes)) atomic_store_explicit(&peak_step, c->step, memory_order_relaxed);
+        counter_max(COUNTER_device_peak_bytes, peak);
         if (forced) counter_add(COUNTER_forced_executions, 1);
     }
     (void)cause;
+    if (s || !doubtful) return s;
+    wait_idle();
+    s = lazy_take_async_error();
+    for (size_t i = 0; s && i < p->n_outputs; i++) {
+        device_buffer_release(out[i]);
+        out[i] = NULL;
+    }
     return s;
 }
 
@@ -235,12 +293,36 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     return s;
 }
 
+/* Ranks meet in the collectives of their programs: one that runs another program waits for ever, or gets data that is not meant for it. So each says which
+ * program it is about to run in which step, and whoever comes later and differs is told, before it waits. */
+static void compare_ranks(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
+    char key[33], mine[64], note[256];
+    const world *w = world_get();
+    hash_hex(p->key, key);
+    snprintf(mine, sizeof mine, "step %lld), program %.8s", (long long)c->step, key);
+    snprintf(note, sizeof note, "%s:%d (collectives, %s", src ? src->file : "?", src ? src->line : 0, mine);
+    coll_run_note(note);
+    char *comma = strchr(mine, ',');
+    for (int r = 0; r < w->size; r++) {
+        char theirs[256];
+        if (r == w->rank || !coll_run_last_note(r, theirs, sizeof theirs) || strstr(theirs, mine)) continue;
+        *comma = '\0';
+        bool same_step = strstr(theirs, mine) && strstr(theirs, ", program ");
+        *comma = ',';
+        if (!same_step) continue;
+        char at[256];
+        log_once("ranks differ", XT_SEV_WARNING, "rank %d runs another program in step %lld than rank %d: rank %d is at %s; rank %d at %s with program %.8s (%zu ops). Their collectives cannot meet: all ranks must record the same "
+                 "ops on the same shapes in each step [XT302]", r, (long long)c->step, w->rank, r, theirs, w->rank, src_text(src_intern(src), at, sizeof at), key, p->n_nodes);
+    }
+}
+
 xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
-    lazy_event ev = {.cause = cause, .forced = forced, .src = src_intern(src), .path = c->path, .reason = ""};
+    lazy_event ev = {.cause = cause, .forced = forced, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = ""};
     lazy_program *p = NULL;
     int64_t began = clock_ns();
     xt_status s = lazy_upload_packs(c);
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
+    if (!s && world_get()->size > 1 && (p->uses_collectives || p->partitioned)) compare_ranks(c, p, src);
     if (!s) s = start(c, p, cause, forced, src, out);
     c->step_began_ns += clock_ns() - began; /* compiling and starting is not recording time */
     if (!s && c->tape) c->tape->program = p;

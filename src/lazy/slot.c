@@ -43,6 +43,9 @@ static void make_key(void) {
     pthread_key_create(&ctx_key, ctx_free);
 }
 
+static xt_status (*refuses)(void);
+void lazy_refuse_when(xt_status (*check)(void)) { refuses = check; }
+
 lazy_ctx *lazy_ctx_get(void) {
     if (this_ctx) return this_ctx;
     pthread_once(&ctx_once, make_key);
@@ -61,6 +64,7 @@ lazy_ctx *lazy_ctx_get(void) {
         return NULL;
     }
     this_ctx = c;
+    if (refuses) c->error = refuses();
     lazy_watch_exit();
     pthread_setspecific(ctx_key, c);
     return c;

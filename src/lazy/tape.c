@@ -33,7 +33,9 @@ void lazy_tape_asked(lazy_ctx *c, uint32_t slot) {
 
 void lazy_mode_toggle(uint64_t module) {
     lazy_ctx *c = lazy_ctx_get();
-    if (c) c->mode ^= hash_mix((hash128){module, 0x6d6f6465}, (hash128){1, 2}).lo;
+    if (!c) return;
+    c->mode ^= hash_mix((hash128){module, 0x6d6f6465}, (hash128){1, 2}).lo;
+    if (c->mode) c->used.mode = c->mode;
 }
 
 /* --- what a plan holds -------------------------------------------------------------------------------------------------------------------- */

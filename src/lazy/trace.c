@@ -1,4 +1,5 @@
 /* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at their first use. */
+#include "base/blackbox.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
@@ -13,6 +14,8 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     m->name = "step";
     c->func = f;
     c->b = ir_at_end(m, ir_func_block(f));
+    c->n_recorded = 0;
+    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode};
     c->step_began_ns = clock_ns();
     return NULL;
 }
@@ -63,6 +66,16 @@ static xt_status with_line(xt_status s) {
     return caller && caller->line > 0 ? status_at(s, caller) : s;
 }
 
+/* The report is on disk whatever the program does with the error: once, and not for failures before anything ran. */
+static void keep_memory_report(const lazy_ctx *c) {
+    static bool kept;
+    blackbox_report(status_text(c->error));
+    if (kept || counter_get(COUNTER_executions) == 0) return;
+    kept = true;
+    const char *folder = blackbox_dump("out of memory");
+    if (folder) log_msg(XT_SEV_WARNING, "out of memory: the report is in %s; `xtrain postmortem %s` shows it with the last events", folder, folder);
+}
+
 void lazy_fail(xt_status s) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->error) {
@@ -71,6 +84,7 @@ void lazy_fail(xt_status s) {
     }
     c->error = s = with_line(s);
     if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL) && !strstr(status_text(s), ADVICE)) explain_memory(c);
+    if (xt_status_code(c->error) == XT_RESOURCE_EXHAUSTED && lazy_device_is_open(NULL)) keep_memory_report(c);
 }
 
 xt_status xt_error(void) {
@@ -108,6 +122,9 @@ xt_tensor lazy_failed_tensor(const xt_src *src) {
 }
 
 /* --- recording ----------------------------------------------------------------------------------------------------------------------------- */
+static _Atomic src_id recorded_last;
+src_id lazy_recording_at(void) { return atomic_load_explicit(&recorded_last, memory_order_relaxed); }
+
 ir_builder *lazy_begin(const xt_src *src) {
     static __thread ir_builder nowhere; /* only without memory for a context: every builder call on it fails */
     lazy_ctx *c = lazy_ctx_get();
@@ -117,6 +134,7 @@ ir_builder *lazy_begin(const xt_src *src) {
         return &nowhere;
     }
     c->b.src = src_intern(src);
+    atomic_store_explicit(&recorded_last, c->b.src, memory_order_relaxed);
     c->b.path = c->path;
     c->operand_failed = false;
     return &c->b;
@@ -220,6 +238,15 @@ ir_value *lazy_value(xt_tensor t) {
     return v;
 }
 
+enum { MANY_OPS = 200000 };
+
+/* A loop without a step boundary records for ever and runs nothing. */
+static void tell_many(src_id src) {
+    char at[256];
+    log_msg(XT_SEV_WARNING, "%d ops are recorded since the last step boundary, the last at %s, and nothing has run: the graph grows until xt_mark_step (or xt_next, xt_wait) ends the step [XT209]", (int)MANY_OPS,
+            src_text(src, at, sizeof at));
+}
+
 xt_tensor lazy_wrap(ir_value *v, const char *what) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
@@ -236,6 +263,7 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
         if (!c->operand_failed && !c->error) lazy_fail(status_new(XT_INTERNAL, src_get(src), "%s recorded nothing", what));
         return error_slot(c, src);
     }
+    if (++c->n_recorded == MANY_OPS) tell_many(src);
     lazy_slot *s;
     xt_tensor t = lazy_slot_new(c, v->type, src, &s);
     if (s) {
@@ -397,7 +425,9 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
 /* --- gradient switches, paths ------------------------------------------------------------------------------------------------------------------ */
 void xt_no_grad_begin(void) {
     lazy_ctx *c = lazy_ctx_get();
-    if (c) c->no_grad++;
+    if (!c) return;
+    c->no_grad++;
+    c->used.no_grad = true;
 }
 
 void xt_no_grad_end(void) {
@@ -421,6 +451,7 @@ void xt_autocast_begin(xt_dtype dtype) {
         lazy_fail(status_oom(sizeof c->autocast, "xt_autocast_begin"));
     else
         c->autocast = dtype == XT_F32 ? XT_DTYPE_NONE : dtype;
+    if (c->autocast) c->used.autocast = c->autocast;
 }
 
 void xt_autocast_end(void) {

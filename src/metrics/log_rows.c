@@ -5,6 +5,7 @@
 #include <stdatomic.h>
 #include <time.h>
 
+#include "base/blackbox.h"
 #include "coll/coll.h"
 #include "lazy/mesh.h"
 #include "metrics/log_int.h"
@@ -212,6 +213,7 @@ static void remember(const log_row *row) {
             v = NULL;
         }
         if (v) *v = row->values[i].value;
+        blackbox_value(row->values[i].name, row->values[i].value);
     }
     pthread_mutex_unlock(&lg.lock);
 }

@@ -20,11 +20,11 @@ static xt_status write_all(xt_module *m, st_writer *w) {
     return NULL;
 }
 
-xt_status xt_save(xt_module *m, const char *path) {
+xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
     if (m->root->n == 0)
         return status_new(XT_FAILED_PRECONDITION, NULL, "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
-    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
     XT_TRY(lazy_gather_states());
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
     st_writer *w;
@@ -58,6 +58,7 @@ static const char *name_in_module(const char *name, const char *prefix) {
 
 /* What of the file is wanted, checked before anything is read or changed. */
 typedef struct load {
+    const xt_src *src;
     nn_root *r;
     st_file *f;
     const char *path, *prefix, *transposed;
@@ -234,15 +235,15 @@ static xt_status run_load(load *l) {
     XT_TRY(check(l));
     XT_TRY(read_values(l));
     if (l->r->n == 0) return keep_for_later(l);
-    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, l->src) || !lazy_drain()) return status_clone(xt_error());
     return write_values(l);
 }
 
-xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o) {
+xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_load_opts o) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_load: a module and a path are needed");
     xt_load_report unused, *report = o.report ? o.report : &unused;
     memset(report, 0, sizeof *report);
-    load l = {.r = m->root, .path = path, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed, .strict = o.strict != XT_OFF, .report = report};
+    load l = {.src = src, .r = m->root, .path = path, .prefix = o.prefix ? o.prefix : "", .transposed = o.transposed, .strict = o.strict != XT_OFF, .report = report};
     XT_TRY(st_open(path, &l.f));
     l.found = map_new();
     l.values = map_new();
@@ -253,9 +254,11 @@ xt_status xt_load_opt(xt_module *m, const char *path, xt_load_opts o) {
     return s;
 }
 
-xt_status xt_load(xt_module *m, const char *path) {
-    return xt_load_opt(m, path, (xt_load_opts){0});
-}
+xt_status xt_load_at(const xt_src *src, xt_module *m, const char *path) { return xt_load_opt_at(src, m, path, (xt_load_opts){0}); }
+
+/* For function pointers and other languages. */
+xt_status(xt_save)(xt_module *m, const char *path) { return xt_save_at(src_get(src_from_caller()), m, path); }
+xt_status(xt_load)(xt_module *m, const char *path) { return xt_load_at(src_get(src_from_caller()), m, path); }
 
 void nn_loaded_left(nn_root *r) {
     if (!r->loaded_all || r->depth || !r->n || xt_error()) return;

@@ -213,9 +213,9 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
     return NULL;
 }
 
-xt_status xt_optimizer_save(xt_optimizer *o, const char *path) {
+xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *path) {
     if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
-    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
     XT_TRY(lazy_gather_states());
     st_writer *w = NULL;
     bool writes = !lazy_spmd() || world_get()->rank == 0; /* with a mesh rank 0 has it all now */
@@ -227,9 +227,9 @@ xt_status xt_optimizer_save(xt_optimizer *o, const char *path) {
     return status_context(s, "saving %s", path);
 }
 
-xt_status xt_optimizer_load(xt_optimizer *o, const char *path) {
+xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *path) {
     if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
-    if (!lazy_boundary(LAZY_CHECKPOINT, XT_HERE) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
     st_file *f;
     XT_TRY(st_open(path, &f));
     const char *text = st_get_meta(f, "optimizer_state");

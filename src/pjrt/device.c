@@ -122,8 +122,10 @@ FACE_SIZED(Device_MemoryStats, offsetof(PJRT_Device_MemoryStats_Args, peak_pool_
     a->peak_bytes_in_use = d->peak;
     a->num_allocs = d->n_allocs;
     a->largest_alloc_size = d->largest;
+    a->bytes_reserved = d->in_use + d->kept_bytes; /* with blocks kept for reuse */
+    a->largest_free_block_bytes = face_largest_kept(d);
     pthread_mutex_unlock(&d->account);
-    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = true;
+    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = a->bytes_reserved_is_set = a->largest_free_block_bytes_is_set = true;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     a->bytes_limit = d->limit > 0 ? d->limit : pages > 0 && page > 0 ? (int64_t)pages * page : 0;
     a->bytes_limit_is_set = a->bytes_limit > 0;

@@ -108,6 +108,7 @@ void face_device_deinit(PJRT_Device *d);
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out); /* 64-byte aligned; RESOURCE_EXHAUSTED beyond the limit */
 xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero); /* out_zero: all its bytes are zero, as the system gave them */
 void face_free(PJRT_Device *d, void *p, size_t n); /* n as it was asked for */
+int64_t face_largest_kept(const PJRT_Device *d); /* bytes of the largest block kept for reuse; under `account` */
 void face_memory_trim(PJRT_Device *d); /* gives kept blocks back to the system */
 xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out); /* both may be NULL: the first */
 

@@ -51,6 +51,13 @@ static void free_blocks(face_block **blocks, size_t n) {
     for (size_t i = 0; i < n; i++) base_pages_free(blocks[i], blocks[i]->size + ALIGN);
 }
 
+int64_t face_largest_kept(const PJRT_Device *d) {
+    int64_t most = 0;
+    for (size_t i = 0; i < d->n_kept; i++)
+        if ((int64_t)d->kept[i]->size > most) most = (int64_t)d->kept[i]->size;
+    return most;
+}
+
 void face_memory_trim(PJRT_Device *d) {
     pthread_mutex_lock(&d->account);
     face_block *out[BASE_COUNT(d->kept)];

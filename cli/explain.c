@@ -1,0 +1,70 @@
+/* xtrain explain: a message's code at length; the switches and what they cost. */
+#include "cli/cli.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char usage[] = "usage: xtrain explain CODE | switches | all\n\n"
+                            "Says what a message that ends in [XT203] means and what to do. `switches` lists the diagnostic switches and what they cost, `all` every code.\n";
+
+/* Measured by bench/switches.sh on the small step of bench/dispatch_bench and on the MNIST step; doc/logging.md says how. */
+static const struct {
+    const char *name, *does, *cost;
+} switches[] = {
+    {"counters, timers, ledger, black box", "always on", "(see below)"},
+    {"XT_DEBUG=compile", "each compile with cause, line, nearest program", "(see below)"},
+    {"XT_DEBUG=exec", "each execution with cause and line", "(see below)"},
+    {"XT_DEBUG=read", "each value read too early", "(see below)"},
+    {"XT_DEBUG=nan", "finds the op that makes the first NaN or Inf", "(see below)"},
+    {"XT_DEBUG=eager", "runs op by op, for a debugger", "(see below)"},
+    {"XT_PROFILE=FILE", "trace of some steps", "(see below)"},
+    {"XT_EVENTS=FILE", "a JSON line for each compile and execution", "(see below)"},
+    {"XT_METRICS=FILE", "Prometheus text every 5 seconds", "(see below)"},
+    {"XT_WATCHDOG", "tells a step that hangs; on by default", "(see below)"},
+};
+
+static const char *language(const char *given) {
+    if (given) return given;
+    const char *names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
+    for (int i = 0; i < 3; i++) {
+        const char *v = getenv(names[i]);
+        if (v && *v) return strncmp(v, "zh", 2) == 0 ? "zh" : "en";
+    }
+    return "en";
+}
+
+static void print_switches(void) {
+    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) printf("%-36s %s\n%-36s costs %s\n", switches[i].name, switches[i].does, "", switches[i].cost);
+}
+
+static int run(int argc, char **argv) {
+    const char *code = NULL, *lang = NULL;
+    bool json = false;
+    const cli_option options[] = {{"CODE", CLI_STRING, &code, NULL, "XT203, or switches, or all"},
+                                  {"--language", CLI_STRING, &lang, "L", "en or zh (default: that of LANG)"},
+                                  {"--json", CLI_FLAG, &json, NULL, "one JSON object"}};
+    int rc = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), NULL);
+    if (rc) return rc - 1;
+    if (!code) {
+        fprintf(stderr, "xtrain explain: which code? `xtrain explain all` lists them\n");
+        return 2;
+    }
+    if (strcmp(code, "switches") == 0) return print_switches(), 0;
+    bool all = strcmp(code, "all") == 0;
+    char want[16];
+    snprintf(want, sizeof want, "%s", *code == '[' ? code + 1 : code);
+    want[strcspn(want, "]")] = '\0';
+    for (char *p = want; *p; p++)
+        if (*p >= 'a' && *p <= 'z') *p = (char)(*p - 'a' + 'A');
+    bool found = false;
+    for (int i = 0; xt_code_at(i); i++) {
+        if (!all && strcmp(xt_code_at(i), want) != 0) continue;
+        found = true;
+        if (json && !all) printf("{\"code\": \"%s\", \"text\": \"%s\"}\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
+        else printf("%s  %s\n", xt_code_at(i), xt_explain(xt_code_at(i), language(lang)));
+    }
+    return found ? 0 : cli_fail("explain", "%s is no code; `xtrain explain all` lists them", code);
+}
+
+const cli_command cli_explain = {"explain", "a message's code at length (XT203), what switches cost", run};

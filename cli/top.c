@@ -1,0 +1,195 @@
+/* xtrain top: a live view of running xtrain programs, from the status files they keep (no device is asked, nothing is attached to). */
+#include "cli/cli.h"
+
+#include <ctype.h>
+#include <langinfo.h>
+#include <locale.h>
+#include <math.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <termios.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { MOST = 256, SPARK = 24, STALE_S = 30 };
+
+static volatile sig_atomic_t stopped;
+static void on_stop(int sig) {
+    (void)sig;
+    stopped = 1;
+}
+
+/* --- one program as text --------------------------------------------------------------------------------------------------------------------- */
+static void sparkline(const xt_process *p, bool utf8, char *out, size_t room) {
+    static const char *const bars[] = {"▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"};
+    static const char ascii[] = "_.-:=+*#";
+    int n = p->n_history < SPARK ? p->n_history : SPARK;
+    int64_t most = 1;
+    *out = '\0';
+    for (int i = 0; i < p->n_history; i++)
+        if (p->history[i] > most) most = p->history[i];
+    for (int i = 0; i < n; i++) {
+        int64_t v = p->history[p->n_history * i / n];
+        int k = (int)(v * 7 / most);
+        size_t at = strlen(out);
+        if (utf8) snprintf(out + at, room - at, "%s", bars[k]);
+        else snprintf(out + at, room - at, "%c", ascii[k]);
+    }
+    for (int i = n; i < SPARK; i++) strncat(out, " ", room - strlen(out) - 1);
+}
+
+static void mebibytes(int64_t bytes, char *out, size_t n) {
+    if (bytes <= 0) snprintf(out, n, "-");
+    else if (bytes >= (int64_t)10 << 30) snprintf(out, n, "%.1fG", (double)bytes / 1073741824);
+    else snprintf(out, n, "%.1fM", (double)bytes / 1048576);
+}
+
+static void number(double v, const char *fmt, char *out, size_t n) {
+    if (!isfinite(v)) snprintf(out, n, "-");
+    else {
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wformat-nonliteral"
+        snprintf(out, n, fmt, v);
+#pragma GCC diagnostic pop
+    }
+}
+
+static const char *base_name(const char *path) {
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static void print_row(FILE *f, const xt_process *p, bool utf8, int columns) {
+    char now[16], peak[16], limit[16], rate[16], loss[16], idle[16], rank[16] = "", spark[SPARK * 4 + 1], line[600];
+    mebibytes(p->device_bytes, now, sizeof now);
+    mebibytes(p->peak_bytes, peak, sizeof peak);
+    mebibytes(p->limit_bytes, limit, sizeof limit);
+    number(p->steps_per_s, "%.1f", rate, sizeof rate);
+    number(p->loss, "%.4g", loss, sizeof loss);
+    number(p->idle_share * 100, "%.0f%%", idle, sizeof idle);
+    if (p->world > 1) snprintf(rank, sizeof rank, "%d/%d", p->rank, p->world);
+    sparkline(p, utf8, spark, sizeof spark);
+    snprintf(line, sizeof line, "%7d %-16.16s %-5s %-10.10s %9s %9s %9s %9lld %8s %9s %5lld %5s  ", p->pid, base_name(p->program), rank, p->device, now, peak, limit, (long long)p->step, rate, loss,
+             (long long)p->compiles, idle);
+    int left = columns - (int)strlen(line);
+    if (columns && left < 0) line[columns] = '\0';
+    fputs(line, f);
+    if (!columns || left >= SPARK) fputs(spark, f);
+    if (!columns || left > SPARK + 24) fprintf(f, "  %.60s%s", base_name(p->place), p->seconds > STALE_S ? "  (no step for a while)" : "");
+    fputc('\n', f);
+}
+
+static const char heading[] = "    PID PROGRAM          RANK  DEVICE        MEMORY      PEAK     LIMIT      STEP  STEPS/S      LOSS COMPL  IDLE  MEMORY OVER THE RUN";
+
+static void print_table(FILE *f, const xt_process *p, int n, bool utf8, int columns) {
+    fprintf(f, "%.*s\n", columns && columns < (int)sizeof heading - 1 ? columns : (int)sizeof heading - 1, heading);
+    for (int i = 0; i < n; i++) print_row(f, &p[i], utf8, columns);
+    if (n == 0) fputs("no xtrain program of this user is running\n", f);
+}
+
+/* --- JSON ----------------------------------------------------------------------------------------------------------------------------------------- */
+static void json_text(const char *key, const char *text) {
+    printf(", \"%s\": \"", key);
+    for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+        if (*p == '"' || *p == '\\') printf("\\%c", *p);
+        else if (*p < 0x20) printf("\\u%04x", *p);
+        else putchar(*p);
+    }
+    putchar('"');
+}
+
+static void json_number(const char *key, double v) {
+    if (isfinite(v)) printf(", \"%s\": %.8g", key, v);
+    else printf(", \"%s\": null", key);
+}
+
+static void print_json(const xt_process *p, int n) {
+    printf("{\"processes\": [");
+    for (int i = 0; i < n; i++, p++) {
+        printf("%s{\"pid\": %d, \"rank\": %d, \"world\": %d", i ? ", " : "", p->pid, p->rank, p->world);
+        json_text("program", p->program);
+        json_text("device", p->device);
+        json_text("place", p->place);
+        printf(", \"step\": %lld, \"epoch\": %lld, \"compiles\": %lld, \"device_bytes\": %lld, \"peak_bytes\": %lld, \"limit_bytes\": %lld, \"rss_bytes\": %lld", (long long)p->step, (long long)p->epoch,
+               (long long)p->compiles, (long long)p->device_bytes, (long long)p->peak_bytes, (long long)p->limit_bytes, (long long)p->rss_bytes);
+        json_number("loss", p->loss);
+        json_number("steps_per_s", p->steps_per_s);
+        json_number("idle_share", p->idle_share);
+        json_number("seconds_since_step", p->seconds);
+        printf(", \"history\": [");
+        for (int k = 0; k < p->n_history; k++) printf("%s%lld", k ? ", " : "", (long long)p->history[k]);
+        printf("]}");
+    }
+    printf("]}\n");
+}
+
+/* --- live ----------------------------------------------------------------------------------------------------------------------------------------- */
+static int columns_now(void) {
+    struct winsize w;
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &w) == 0 && w.ws_col > 0 ? w.ws_col : 120;
+}
+
+static int watch(xt_process *rows, double interval, bool utf8) {
+    struct termios old, raw;
+    bool keys = isatty(STDIN_FILENO) && tcgetattr(STDIN_FILENO, &old) == 0;
+    if (keys) {
+        raw = old;
+        raw.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+        tcsetattr(STDIN_FILENO, TCSANOW, &raw);
+    }
+    struct sigaction act = {.sa_handler = on_stop};
+    sigaction(SIGINT, &act, NULL);
+    sigaction(SIGTERM, &act, NULL);
+    fputs("\x1b[?1049h\x1b[?25l", stdout); /* the other screen, no cursor */
+    while (!stopped) {
+        int n = xt_processes(rows, MOST), columns = columns_now();
+        char clock[32] = "";
+        time_t t = time(NULL);
+        struct tm tm;
+        if (localtime_r(&t, &tm)) strftime(clock, sizeof clock, "%H:%M:%S", &tm);
+        fputs("\x1b[H\x1b[2J", stdout);
+        printf("xtrain top  %s  %d program%s  (q ends)\n\n", clock, n, n == 1 ? "" : "s");
+        print_table(stdout, rows, n < MOST ? n : MOST, utf8, columns);
+        fflush(stdout);
+        struct pollfd in = {.fd = keys ? STDIN_FILENO : -1, .events = POLLIN};
+        char key;
+        if (poll(&in, 1, (int)(interval * 1000)) > 0 && read(STDIN_FILENO, &key, 1) == 1 && tolower(key) == 'q') break;
+    }
+    fputs("\x1b[?25h\x1b[?1049l", stdout);
+    fflush(stdout);
+    if (keys) tcsetattr(STDIN_FILENO, TCSANOW, &old);
+    return 0;
+}
+
+static int run(int argc, char **argv) {
+    bool once = false, json = false;
+    double interval = 1;
+    const cli_option options[] = {{"--once", CLI_FLAG, &once, NULL, "print the table once"},
+                                  {"--json", CLI_FLAG, &json, NULL, "one JSON object"},
+                                  {"--interval", CLI_DOUBLE, &interval, "S", "seconds between repaints (1)"}};
+    int code = cli_parse(argc, argv, "usage: xtrain top [--once] [--json] [--interval S]\n\nShows running xtrain programs of this user: device memory, steps, loss, compiles, idle share.\n", options, 3, NULL);
+    if (code) return code - 1;
+    if (!(interval >= 0.05 && interval <= 3600)) {
+        fprintf(stderr, "xtrain top: --interval %g: from 0.05 to 3600 seconds\n", interval);
+        return 2;
+    }
+    xt_process *rows = calloc(MOST, sizeof *rows);
+    if (!rows) return cli_fail("top", "no memory");
+    setlocale(LC_CTYPE, "");
+    bool utf8 = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
+    if (json || once || !isatty(STDOUT_FILENO)) {
+        int n = xt_processes(rows, MOST);
+        if (json) print_json(rows, n < MOST ? n : MOST);
+        else print_table(stdout, rows, n < MOST ? n : MOST, utf8, 0);
+        code = 0;
+    } else
+        code = watch(rows, interval, utf8);
+    free(rows);
+    return code;
+}
+
+const cli_command cli_top = {"top", "running xtrain programs: memory, steps, loss", run};

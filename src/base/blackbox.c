@@ -1,0 +1,330 @@
+/* Writing the black box, and the signal handlers that finish it. See blackbox.h. In a signal handler only what is async-signal-safe is used: the text is put
+ * together by hand, into a buffer of its own. */
+#include "base/blackbox.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static blackbox *box;
+static pid_t owner;          /* process that made `box`; another one is a forked child */
+static char file_name[512];  /* of the status file */
+static char folder_name[600], text_name[640], box_name[640];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static uint16_t place_of[1 << 16]; /* source id -> number of its text in the box, + 1 */
+
+const char *box_kind_name(box_kind k) {
+    static const char *const names[BOX_KIND_COUNT] = {"", "step", "compile", "disk hit", "execution", "read", "error", "growth", "jump", "watchdog", "signal"};
+    return (unsigned)k < BOX_KIND_COUNT ? names[k] : "?";
+}
+
+static uint64_t start_ticks(void) {
+    char text[1024];
+    int fd = open("/proc/self/stat", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0) close(fd);
+    if (n <= 0) return 0;
+    text[n] = '\0';
+    char *p = strrchr(text, ')');
+    for (int field = 2; p && field < 22; field++) p = strchr(p + 1, ' ');
+    return p ? strtoull(p + 1, NULL, 10) : 0;
+}
+
+/* --- the crash folder -------------------------------------------------------------------------------------------------------------------------- */
+/* xt-crash-PID; the ranks of a run share that of their launcher. */
+static void name_folder(void) {
+    const world *w = world_get();
+    int rank = w->size > 1 ? w->rank : -1;
+    snprintf(folder_name, sizeof folder_name, "%s/xt-crash-%d", box->folder, rank >= 0 ? (int)box->parent : (int)box->pid);
+    if (rank >= 0) {
+        snprintf(text_name, sizeof text_name, "%s/report-rank%d.txt", folder_name, rank);
+        snprintf(box_name, sizeof box_name, "%s/rank%d.xtbox", folder_name, rank);
+    } else {
+        snprintf(text_name, sizeof text_name, "%s/report.txt", folder_name);
+        snprintf(box_name, sizeof box_name, "%s/state.xtbox", folder_name);
+    }
+}
+
+static void put(char *out, size_t room, size_t *at, const char *text) {
+    for (; *text && *at + 1 < room; text++) out[(*at)++] = *text;
+    out[*at] = '\0';
+}
+
+static void put_number(char *out, size_t room, size_t *at, int64_t v) {
+    char digits[24];
+    int n = 0;
+    uint64_t u = v < 0 ? 0 - (uint64_t)v : (uint64_t)v;
+    do digits[n++] = (char)('0' + u % 10);
+    while (u /= 10);
+    if (v < 0) put(out, room, at, "-");
+    while (n > 0 && *at + 1 < room) out[(*at)++] = digits[--n];
+    out[*at] = '\0';
+}
+
+static bool write_file(const char *path, const void *data, size_t n) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    const char *p = data;
+    while (n > 0) {
+        ssize_t wrote = write(fd, p, n);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) break;
+        p += wrote;
+        n -= (size_t)wrote;
+    }
+    close(fd);
+    return n == 0;
+}
+
+static bool dump(const char *why) {
+    static char text[BOX_REPORT + 2048];
+    size_t at = 0;
+    if (mkdir(folder_name, 0700) != 0 && errno != EEXIST) return false;
+    put(text, sizeof text, &at, why);
+    put(text, sizeof text, &at, "\nprogram ");
+    put(text, sizeof text, &at, box->program);
+    put(text, sizeof text, &at, ", pid ");
+    put_number(text, sizeof text, &at, box->pid);
+    put(text, sizeof text, &at, ", step ");
+    put_number(text, sizeof text, &at, box->step);
+    put(text, sizeof text, &at, ", last seen at ");
+    put(text, sizeof text, &at, box->place[0] ? box->place : "its start");
+    put(text, sizeof text, &at, "\ndevice bytes ");
+    put_number(text, sizeof text, &at, box->device_bytes);
+    put(text, sizeof text, &at, ", peak ");
+    put_number(text, sizeof text, &at, box->device_peak);
+    put(text, sizeof text, &at, ", process bytes ");
+    put_number(text, sizeof text, &at, box->rss);
+    put(text, sizeof text, &at, "\n`xtrain postmortem` with this folder shows events and memory by line.\n");
+    if (box->report[0]) {
+        put(text, sizeof text, &at, "\nlast report:\n");
+        put(text, sizeof text, &at, box->report);
+        put(text, sizeof text, &at, "\n");
+    }
+    bool ok = write_file(text_name, text, at);
+    return write_file(box_name, box, sizeof *box) && ok;
+}
+
+const char *blackbox_dump(const char *why) {
+    blackbox *b = blackbox_get();
+    return b && dump(why) ? folder_name : NULL;
+}
+
+/* --- signals --------------------------------------------------------------------------------------------------------------------------------------- */
+static const struct {
+    int sig;
+    const char *name;
+} caught[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGTERM, "SIGTERM"}};
+
+static void on_signal(int sig) {
+    int saved = errno;
+    if (box && owner == getpid()) {
+        char line[800];
+        size_t at = 0;
+        const char *name = "a signal";
+        for (size_t i = 0; i < BASE_COUNT(caught); i++)
+            if (caught[i].sig == sig) name = caught[i].name;
+        box->signal = sig;
+        box->state = BOX_CRASHED;
+        bool kept = dump(name);
+        put(line, sizeof line, &at, "xtrain: ");
+        put(line, sizeof line, &at, name);
+        put(line, sizeof line, &at, " in step ");
+        put_number(line, sizeof line, &at, box->step);
+        put(line, sizeof line, &at, ", last seen at ");
+        put(line, sizeof line, &at, box->place[0] ? box->place : "its start");
+        if (kept) {
+            put(line, sizeof line, &at, "; xtrain postmortem ");
+            put(line, sizeof line, &at, folder_name);
+            put(line, sizeof line, &at, " explains");
+            unlink(file_name);
+        }
+        put(line, sizeof line, &at, "\n");
+        if (write(STDERR_FILENO, line, at) < 0) errno = saved;
+    }
+    errno = saved;
+    signal(sig, SIG_DFL);
+    raise(sig);
+}
+
+/* Only where nobody else has a handler: a program's own, or a sanitizer's, comes first. */
+static void catch_signals(void) {
+    static char stack[64 << 10];
+    stack_t alternate = {.ss_sp = stack, .ss_size = sizeof stack}, now;
+    if (sigaltstack(NULL, &now) == 0 && (now.ss_flags & SS_DISABLE)) sigaltstack(&alternate, NULL); /* a stack that is full cannot run a handler */
+    for (size_t i = 0; i < BASE_COUNT(caught); i++) {
+        struct sigaction old, act = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+        sigemptyset(&act.sa_mask);
+        if (sigaction(caught[i].sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO)) sigaction(caught[i].sig, &act, NULL);
+    }
+}
+
+/* --- making it ------------------------------------------------------------------------------------------------------------------------------------- */
+static void describe_process(blackbox *b) {
+    const world *w = world_get();
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    memcpy(b->magic, "xtbox001", sizeof b->magic);
+    b->size = sizeof *b;
+    b->pid = (int32_t)getpid();
+    b->parent = (int32_t)getppid();
+    b->rank = w->rank;
+    b->world = w->size;
+    b->launched = w->launched;
+    b->state = BOX_RUNNING;
+    b->start_ticks = start_ticks();
+    b->began_unix_s = t.tv_sec;
+    b->began_ns = b->beat_ns = clock_ns();
+    b->oom_kills = base_oom_kills();
+    b->loss = b->step_rate = b->idle_share = (double)NAN;
+    ssize_t n = readlink("/proc/self/exe", b->program, sizeof b->program - 1);
+    b->program[n > 0 ? n : 0] = '\0';
+    const char *dir = env_get("XT_POSTMORTEM_DIR");
+    char here[sizeof b->folder];
+    if (dir && dir[0] == '/') snprintf(b->folder, sizeof b->folder, "%s", dir);
+    else if (getcwd(here, sizeof here)) snprintf(b->folder, sizeof b->folder, "%.*s%s%s", dir ? 300 : 500, here, dir ? "/" : "", dir ? dir : "");
+}
+
+static blackbox *make(void) {
+    const char *folder = blackbox_folder();
+    char temporary[560];
+    if (!folder) return NULL;
+    snprintf(file_name, sizeof file_name, "%s/%d.xtbox", folder, (int)getpid());
+    snprintf(temporary, sizeof temporary, "%s.new", file_name);
+    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0) return NULL;
+    blackbox *b = ftruncate(fd, sizeof *b) == 0 ? mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
+    close(fd);
+    if (b != MAP_FAILED) {
+        describe_process(b);
+        if (rename(temporary, file_name) == 0) return b;
+        munmap(b, sizeof *b);
+    }
+    unlink(temporary);
+    return NULL;
+}
+
+static void report_lost(void);
+
+static void close_at_exit(void) {
+    if (owner == getpid()) blackbox_close(true);
+}
+
+blackbox *blackbox_get(void) {
+    static bool tried;
+    if (owner == getpid() && (box || tried)) return box;
+    pthread_mutex_lock(&lock);
+    if (owner != getpid()) { /* also in a forked child: the mapping is the parent's */
+        if (box) munmap(box, sizeof *box);
+        box = NULL;
+        memset(place_of, 0, sizeof place_of);
+        tried = true;
+        if (env_flag("XT_POSTMORTEM", true)) {
+            report_lost();
+            box = make();
+        }
+        if (box) {
+            static bool at_exit;
+            name_folder();
+            catch_signals();
+            if (!at_exit) at_exit = atexit(close_at_exit) == 0;
+        }
+        owner = getpid();
+    }
+    pthread_mutex_unlock(&lock);
+    return box;
+}
+
+void blackbox_close(bool ended) {
+    if (!box || owner != getpid()) return;
+    pthread_mutex_lock(&lock);
+    box->state = ended ? BOX_ENDED : BOX_CRASHED;
+    if (ended) unlink(file_name);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- the ring ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* The text of a source in the box; the table is small, and a program with more lines than it holds shows "?" for the last. */
+static uint16_t place_number(src_id id) {
+    if (!id || id >= BASE_COUNT(place_of)) return 0;
+    uint16_t k = __atomic_load_n(&place_of[id], __ATOMIC_ACQUIRE);
+    if (k) return (uint16_t)(k - 1);
+    pthread_mutex_lock(&lock);
+    if (!place_of[id] && box->n_places < BOX_PLACES - 1) {
+        k = (uint16_t)++box->n_places; /* 0 is "nowhere" */
+        src_text(id, box->places[k], BOX_PLACE);
+        __atomic_store_n(&place_of[id], (uint16_t)(k + 1), __ATOMIC_RELEASE);
+    } else
+        k = place_of[id] ? (uint16_t)(place_of[id] - 1) : 0;
+    pthread_mutex_unlock(&lock);
+    return k;
+}
+
+void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) {
+    blackbox *x = blackbox_get();
+    if (!x) return;
+    int64_t k = atomic_fetch_add_explicit(&x->n_events, 1, memory_order_relaxed);
+    x->events[k % BOX_EVENTS] = (box_event){clock_ns(), a, b, (uint32_t)step, (uint16_t)kind, place_number(place)};
+}
+
+void blackbox_value(const char *name, double value) {
+    blackbox *b = strstr(name, "loss") ? blackbox_get() : NULL;
+    if (!b) return;
+    pthread_mutex_lock(&lock);
+    bool first = !b->loss_name[0], train = strncmp(name, "train", 5) == 0;
+    if (first || train || strcmp(b->loss_name, name) == 0) {
+        if (first || train) snprintf(b->loss_name, sizeof b->loss_name, "%s", name);
+        b->loss = value;
+    }
+    pthread_mutex_unlock(&lock);
+}
+
+void blackbox_report(const char *text) {
+    blackbox *x = blackbox_get();
+    if (!x) return;
+    pthread_mutex_lock(&lock);
+    snprintf(x->report, sizeof x->report, "%s", text);
+    x->report_bytes = (int64_t)strlen(x->report);
+    pthread_mutex_unlock(&lock);
+}
+
+/* --- runs that were killed before this one --------------------------------------------------------------------------------------------------------------- */
+typedef struct search {
+    char program[256];
+    int told;
+} search;
+
+static bool look(void *user, const box_file *f) {
+    search *s = user;
+    char folder[600];
+    if (f->alive) return true;
+    bool ours = strcmp(f->box.program, s->program) == 0;
+    bool old = time(NULL) - f->box.began_unix_s > 7 * 24 * 3600;
+    if (f->box.state == BOX_ENDED || (!ours && old)) {
+        unlink(f->path);
+        return true;
+    }
+    if (!ours || !blackbox_salvage(f, folder, sizeof folder)) return true;
+    if (s->told++) return true;
+    const char *name = strrchr(f->box.program, '/');
+    log_msg(XT_SEV_WARNING, "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it was killed. xtrain postmortem %s explains", name ? name + 1 : f->box.program,
+            (int)f->box.pid, f->box.world > 1 ? ", with ranks" : "", (long long)f->box.step, f->box.place[0] ? f->box.place : "its start", folder);
+    return true;
+}
+
+/* Said by the next start of the same program, once: whoever moves the file away says it. */
+static void report_lost(void) {
+    search s = {.told = 0};
+    ssize_t n = readlink("/proc/self/exe", s.program, sizeof s.program - 1);
+    const char *folder = blackbox_folder();
+    if (n <= 0 || !folder || world_get()->rank != 0) return;
+    s.program[n] = '\0';
+    blackbox_each(folder, look, &s);
+}

@@ -1,0 +1,143 @@
+/* What is looked at after each step: the black box gets the step's numbers, timers their durations, and every hundred steps the ledger is read for growth.
+ * Called in the training thread at each boundary: what it costs is measured by bench/dispatch_bench. */
+#include "diag/diag.h"
+
+#include <math.h>
+
+enum { REMEMBERED_STEP = 100, HISTORY_EVERY_NS = 1000000000 };
+
+static struct {
+    int64_t last_ns, sampled_ns;
+    double interval_ns;     /* between boundaries, smoothed */
+    src_id place;
+    int64_t history_every;  /* samples between two points of the history, doubled when it is full */
+    int64_t samples;
+} w = {.history_every = 1};
+
+static void history(blackbox *b, int64_t step) {
+    if (w.samples++ % w.history_every != 0) return;
+    if (b->n_history == BOX_HISTORY) { /* every second point goes */
+        for (int i = 0; i < BOX_HISTORY / 2; i++) b->history[i] = b->history[2 * i];
+        b->n_history = BOX_HISTORY / 2;
+        w.history_every *= 2;
+    }
+    b->history[b->n_history++] = counter_get(COUNTER_device_bytes);
+    b->history_step = step;
+}
+
+static void rows(blackbox *b, int64_t step, const lazy_group *g, size_t n) {
+    for (size_t i = 0; i < n && i < BOX_ROWS; i++) {
+        box_row *r = &b->rows[i];
+        r->bytes = g[i].bytes;
+        r->count = g[i].count;
+        snprintf(r->role, sizeof r->role, "%s", lazy_role_name(g[i].role));
+        src_text(g[i].src, r->where, sizeof r->where);
+        snprintf(r->path, sizeof r->path, "%s", intern_text(g[i].path));
+    }
+    b->n_rows = (int64_t)(n < BOX_ROWS ? n : BOX_ROWS);
+    b->rows_step = step;
+}
+
+/* The ledger, for growth and for the box. */
+static void sample(int64_t step, bool growth) {
+    blackbox *b = blackbox_get();
+    size_t n = lazy_ledger_groups(NULL, 0), cap = n;
+    lazy_group *g = base_malloc((n + 1) * sizeof *g);
+    if (!g) return;
+    n = lazy_ledger_groups(g, cap);
+    if (n > cap) n = cap;
+    int64_t rss = base_rss();
+    if (growth) diag_growth_sample(step, g, n, rss);
+    if (b) {
+        rows(b, step, g, n);
+        history(b, step);
+        b->rss = rss;
+        for (int c = 0; c < COUNTER_COUNT && c < BOX_COUNTERS; c++) b->counters[c] = counter_get((counter)c);
+        double wall = (double)(clock_ns() - b->began_ns);
+        b->idle_share = wall > 0 ? 1 - (double)counter_get(COUNTER_execute_ns) / wall : (double)NAN;
+    }
+    base_free(g);
+}
+
+static void describe_device(void) {
+    blackbox *b = blackbox_get();
+    device_client *client = NULL;
+    if (!b || b->device[0]) return;
+    b->device[0] = '?'; /* asked once */
+    if (!lazy_device_is_open(NULL)) {
+        b->device[0] = '\0';
+        return;
+    }
+    xt_status s = lazy_device(&client);
+    if (!s) {
+        const device_info *d = device_get_info(client);
+        device_memory m;
+        snprintf(b->device, sizeof b->device, "%s", d->platform);
+        xt_status_free(device_memory_stats(client, &m));
+        b->device_limit = m.limit;
+        str t = STR_INIT;
+        diag_run_header(&t);
+        snprintf(b->versions, sizeof b->versions, "%s", str_cstr(&t));
+        str_free(&t);
+    }
+    xt_status_free(s);
+}
+
+static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
+    (void)user;
+    (void)cause;
+    int64_t now = clock_ns();
+    if (w.last_ns) {
+        double ns = (double)(now - w.last_ns);
+        w.interval_ns += (w.interval_ns > 0 ? 0.05 : 1) * (ns - w.interval_ns);
+        diag_time_step(now - w.last_ns);
+        diag_watchdog_step(now, now - w.last_ns);
+    }
+    diag_metrics_due(now);
+    w.last_ns = now;
+    blackbox *b = blackbox_get();
+    if (b) {
+        b->beat_ns = now;
+        b->step = step;
+        b->epoch = lazy_position_of_thread()->epoch;
+        b->step_rate = w.interval_ns > 0 ? 1e9 / w.interval_ns : (double)NAN;
+        b->device_bytes = counter_get(COUNTER_device_bytes);
+        b->device_peak = counter_get(COUNTER_device_peak_bytes);
+        if (!b->device[0]) describe_device();
+        if (!ok && xt_error()) {
+            snprintf(b->last_error, sizeof b->last_error, "%s", xt_status_message(xt_error()));
+            blackbox_note(BOX_ERROR, w.place, step, xt_status_code(xt_error()), 0);
+        }
+    }
+    if (step == REMEMBERED_STEP) lazy_ledger_remember(step);
+    bool due = diag_growth_due(step);
+    if (!due && now - w.sampled_ns < HISTORY_EVERY_NS) return;
+    w.sampled_ns = now;
+    sample(step, due);
+}
+
+void diag_watch_event(const lazy_event *e) {
+    blackbox *b = blackbox_get();
+    box_kind kind = e->source == LAZY_COMPILED ? BOX_COMPILE : e->source == LAZY_FROM_DISK ? BOX_DISK_HIT : BOX_EXECUTION;
+    if (!b) return;
+    blackbox_note(e->forced ? BOX_READ : kind, e->src, e->step, e->program, counter_get(COUNTER_device_bytes));
+    if (e->src == w.place) return;
+    w.place = e->src;
+    src_text(e->src, b->place, sizeof b->place);
+}
+
+static void at_finish(void *user) {
+    (void)user;
+    w.last_ns = 0;
+    diag_watchdog_stop();
+    diag_metrics_finish();
+    diag_growth_reset();
+    lazy_ledger_forget();
+}
+
+void diag_watch_start(void) {
+    static bool on;
+    if (!on) lazy_observe(&(lazy_observer){.after = on_step});
+    on = true;
+    lazy_at_finish(at_finish, NULL);
+}

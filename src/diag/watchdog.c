@@ -1,0 +1,103 @@
+/* The watchdog: a step that takes far longer than the others (20 times their median, at least MIN_S; XT_WATCHDOG=SECONDS sets the limit, off switches it off)
+ * is told once with where each rank is: its last boundary, what is in flight, the line that was recorded last. It only tells: the program goes on.
+ * Off until WARM_UP steps have passed, unless a number of seconds is given. */
+#include "coll/coll.h"
+#include "diag/diag.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum { WARM_UP = 20, TIMES = 20, MIN_S = 10 };
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t stop;
+    pthread_t thread;
+    bool running, stopping;
+    _Atomic int64_t last_ns, limit_ns, told_ns, steps;
+} dog = {.lock = PTHREAD_MUTEX_INITIALIZER, .stop = PTHREAD_COND_INITIALIZER};
+
+static void tell(int64_t waited_ns, int64_t limit_ns) {
+    str t = STR_INIT;
+    const blackbox *b = blackbox_get();
+    str_printf(&t, "the step after step %lld takes %.1f s by now, longer than its limit of %.1f s (median %.3f s). This process was last seen at %s, %lld programs in flight", (long long)(b ? b->step : 0),
+               (double)waited_ns / 1e9, (double)limit_ns / 1e9, diag_time_percentile(DIAG_STEP, 0.5) / 1e9, b && b->place[0] ? b->place : "its start", (long long)lazy_in_flight());
+    src_id now = lazy_recording_at();
+    char at[256];
+    if (now) str_printf(&t, ", recording %s", src_text(now, at, sizeof at));
+    for (int r = 0; r < world_get()->size && world_get()->size > 1; r++) {
+        char note[256];
+        if (coll_run_last_note(r, note, sizeof note)) str_printf(&t, "\n  rank %d: %s", r, note);
+    }
+    str_append(&t, " [XT301]");
+    blackbox_note(BOX_WATCHDOG, now, b ? b->step : 0, waited_ns, 0);
+    blackbox_report(str_cstr(&t));
+    log_msg(XT_SEV_WARNING, "%s", str_cstr(&t));
+    diag_event_text("watchdog", now, b ? b->step : 0, str_cstr(&t));
+    str_free(&t);
+}
+
+static void *watch(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&dog.lock);
+    while (!dog.stopping) {
+        struct timespec until;
+        clock_gettime(CLOCK_REALTIME, &until);
+        until.tv_nsec += 200000000;
+        until.tv_sec += until.tv_nsec / 1000000000;
+        until.tv_nsec %= 1000000000;
+        pthread_cond_timedwait(&dog.stop, &dog.lock, &until);
+        int64_t limit = atomic_load(&dog.limit_ns), last = atomic_load(&dog.last_ns), now = clock_ns();
+        if (dog.stopping || !limit || !last || now - last < limit || atomic_load(&dog.told_ns) == last) continue;
+        atomic_store(&dog.told_ns, last); /* once for each step */
+        pthread_mutex_unlock(&dog.lock);
+        tell(now - last, limit);
+        pthread_mutex_lock(&dog.lock);
+    }
+    pthread_mutex_unlock(&dog.lock);
+    return NULL;
+}
+
+static void start(void) {
+    pthread_mutex_lock(&dog.lock);
+    if (!dog.running) {
+        dog.stopping = false;
+        dog.running = pthread_create(&dog.thread, NULL, watch, NULL) == 0;
+    }
+    pthread_mutex_unlock(&dog.lock);
+}
+
+/* The limit in ns; 0: none yet, or switched off. */
+static int64_t limit(int64_t steps) {
+    const char *text = env_get("XT_WATCHDOG");
+    double seconds;
+    if (text && parse_double(text, &seconds) && seconds > 0) return (int64_t)(seconds * 1e9);
+    if (text && !env_flag("XT_WATCHDOG", true)) return 0;
+    if (steps < WARM_UP) return 0;
+    double median = diag_time_percentile(DIAG_STEP, 0.5) * TIMES;
+    return (int64_t)(median > MIN_S * 1e9 ? median : MIN_S * 1e9);
+}
+
+void diag_watchdog_step(int64_t now_ns, int64_t ns) {
+    (void)ns;
+    int64_t steps = atomic_fetch_add_explicit(&dog.steps, 1, memory_order_relaxed);
+    atomic_store_explicit(&dog.last_ns, now_ns, memory_order_relaxed);
+    if (steps > WARM_UP && steps % 64 != 0) return; /* the median moves slowly */
+    int64_t l = limit(steps);
+    atomic_store_explicit(&dog.limit_ns, l, memory_order_relaxed);
+    if (l && !dog.running) start();
+}
+
+void diag_watchdog_stop(void) {
+    pthread_mutex_lock(&dog.lock);
+    bool running = dog.running;
+    dog.stopping = true;
+    atomic_store(&dog.last_ns, 0);
+    atomic_store(&dog.steps, 0);
+    pthread_cond_broadcast(&dog.stop);
+    pthread_mutex_unlock(&dog.lock);
+    if (running) pthread_join(dog.thread, NULL);
+    dog.running = false;
+}
