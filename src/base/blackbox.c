@@ -188,6 +188,7 @@ static void describe_process(blackbox *b) {
     b->program[n > 0 ? n : 0] = '\0';
     const char *dir = env_get("XT_POSTMORTEM_DIR");
     char here[sizeof b->folder];
+    if (dir) xt_status_free(file_make_dirs(dir, 0700));
     if (dir && dir[0] == '/') snprintf(b->folder, sizeof b->folder, "%s", dir);
     else if (getcwd(here, sizeof here)) snprintf(b->folder, sizeof b->folder, "%.*s%s%s", dir ? 300 : 500, here, dir ? "/" : "", dir ? dir : "");
 }
