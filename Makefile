@@ -31,7 +31,7 @@ test: deps all
 
 ## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, Ray
 test-slow: deps all
-	@tests/run.sh $(BUILD) plugins tsan ray tensorboard plan
+	@tests/run.sh $(BUILD) plugins tsan ray tensorboard plan steady
 
 ## make test-device  the device suite against another device: DEVICE=TPU, CUDA or the path of a PJRT plugin
 test-device: deps all

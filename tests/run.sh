@@ -56,7 +56,7 @@ for suite in "$@"; do
         examples) for t in tests/examples/*.sh; do [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 300 bash "$t"; done ;;
         conformance) [ -x tests/conformance/run.sh ] && run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
         layers) run layers 60 tests/layers.sh ;;
-        plugins | tsan | ray | tensorboard | plan) for t in tests/slow/"$suite"*.sh; do [ -f "$t" ] && run "slow/$(basename "$t" .sh)" 1500 bash "$t"; done ;;
+        plugins | tsan | ray | tensorboard | plan | steady) for t in tests/slow/"$suite"*.sh; do [ -f "$t" ] && run "slow/$(basename "$t" .sh)" 1500 bash "$t"; done ;;
         device:*) run "device ${suite#device:}" 600 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
         test_*) run "unit/$suite" 300 "$build/$suite" ;;
         *) run "$suite" 600 bash "$suite" ;;

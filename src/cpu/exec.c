@@ -1,6 +1,7 @@
 /* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated here is given back
  * and the arguments are as the thunks left them (only donated ones may have changed). */
 #include "cpu/cpu_int.h"
+#include "cpu/trace.h"
 #include "cpu/dnnl_util.h"
 
 #include <stdatomic.h>
@@ -13,6 +14,7 @@ typedef struct run_state {
     int *out_from;
     char *arena;
     char **at; /* per slot */
+    uint32_t traced; /* number of this run in the trace; 0: none is taken */
     void **args; /* of the thunk that runs: inputs, then outputs */
 } run_state;
 
@@ -96,8 +98,9 @@ static xt_status run_thunks(run_state *r, cpu_device *d) {
         for (uint32_t i = 0; i < th->n_in; i++) in[i] = r->at[th->in[i].slot] + th->in[i].offset;
         for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;
         cpu_call c = {r->e, th, d, in, out, th->scratch == CPU_NONE ? NULL : r->at[th->scratch]};
-        int64_t begin = r->e->profile ? clock_ns() : 0;
+        int64_t begin = r->e->profile || r->traced ? clock_ns() : 0;
         xt_status s = th->kernel->run(&c);
+        if (r->traced) cpu_trace_thunk(r->traced, th, begin, clock_ns());
         if (r->e->profile) note_time(&r->e->profile[2 * t], clock_ns() - begin);
         if (s) {
             char name[96];
@@ -193,7 +196,10 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
         d->partitions = e->opts.num_partitions > 0 ? e->opts.num_partitions : 1;
         if (d->group) coll_set_tag(d->group, e->coll_tag);
         team_enter(&d->team, e->own_team);
+        r.traced = cpu_trace_on() ? cpu_trace_run() : 0;
+        int64_t began = r.traced ? clock_ns() : 0;
         s = run_thunks(&r, d);
+        if (r.traced) cpu_trace_program(r.traced, e, began, clock_ns());
         team_leave(&d->team);
         d->team.threads = threads;
         if (d == &alone) dnnl_device_close(d);

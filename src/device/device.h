@@ -160,4 +160,9 @@ typedef struct device_memory { /* -1 = the plugin does not say */
 } device_memory;
 xt_status device_memory_stats(device_client *c, device_memory *out);
 
+/* --- profiler.c: what the plugin's profiler tells of the time between the two, as an XSpace message; NULL where a plugin has none ------------------------- */
+typedef struct device_profile device_profile;
+xt_status device_profile_start(device_client *c, device_profile **out);
+xt_status device_profile_stop(device_profile *p, char **out, size_t *out_size); /* also of NULL: nothing; base_free `out` */
+
 #endif

@@ -64,7 +64,7 @@ typedef enum PJRT_ProcessState {
     PJRT_PROCESS_CONNECTED = 3,
     PJRT_PROCESS_ERROR = 4
 } PJRT_ProcessState;
-typedef enum PJRT_Extension_Type { PJRT_EXTENSION_LAYOUTS = 4, PJRT_EXTENSION_SHARDINGS = 19 } PJRT_Extension_Type;
+typedef enum PJRT_Extension_Type { PJRT_EXTENSION_PROFILER = 1, PJRT_EXTENSION_LAYOUTS = 4, PJRT_EXTENSION_SHARDINGS = 19 } PJRT_Extension_Type;
 
 /* --- Opaque objects: the plugin's -------------------------------------------------------------------------------------------------------- */
 typedef struct PJRT_Error PJRT_Error;
@@ -343,5 +343,61 @@ typedef const PJRT_Api *(*PJRT_GetApi)(void);
     { .struct_size = PJRT_SIZE_OF(PJRT_##name##_Args), ##__VA_ARGS__ }
 /* Does the caller's struct reach as far as `field`? */
 #define PJRT_REACHES(args, field) ((args)->struct_size >= offsetof(__typeof__(*(args)), field) + sizeof((args)->field))
+
+/* --- The profiler extension (xla/backends/profiler/plugin/profiler_c_api.h). Its Args have no extension_start; those about errors have a spare pointer. -- */
+typedef struct PLUGIN_Profiler PLUGIN_Profiler;
+typedef struct PLUGIN_Profiler_Error PLUGIN_Profiler_Error;
+typedef struct PLUGIN_Profiler_Error_Args { /* destroy */
+    size_t struct_size;
+    void *priv;
+    PLUGIN_Profiler_Error *error;
+} PLUGIN_Profiler_Error_Args;
+typedef struct PLUGIN_Profiler_Error_Message_Args {
+    size_t struct_size;
+    void *priv;
+    PLUGIN_Profiler_Error *error;
+    const char *message;
+    size_t message_size;
+} PLUGIN_Profiler_Error_Message_Args;
+typedef struct PLUGIN_Profiler_Error_Code_Args {
+    size_t struct_size;
+    void *priv;
+    const PLUGIN_Profiler_Error *error;
+    int32_t code;
+} PLUGIN_Profiler_Error_Code_Args;
+typedef struct PLUGIN_Profiler_Create_Args {
+    size_t struct_size;
+    const char *options;
+    size_t options_size;
+    PLUGIN_Profiler *profiler;
+} PLUGIN_Profiler_Create_Args;
+typedef struct PLUGIN_Profiler_Args { /* destroy, start, stop */
+    size_t struct_size;
+    PLUGIN_Profiler *profiler;
+} PLUGIN_Profiler_Args;
+typedef struct PLUGIN_Profiler_CollectData_Args {
+    size_t struct_size;
+    PLUGIN_Profiler *profiler;
+    uint8_t *buffer;
+    size_t buffer_size_in_bytes;
+} PLUGIN_Profiler_CollectData_Args;
+typedef struct PLUGIN_Profiler_Api {
+    size_t struct_size;
+    void *priv;
+    PLUGIN_Profiler_Error *(*error_destroy)(PLUGIN_Profiler_Error_Args *);
+    PLUGIN_Profiler_Error *(*error_message)(PLUGIN_Profiler_Error_Message_Args *);
+    PLUGIN_Profiler_Error *(*error_get_code)(PLUGIN_Profiler_Error_Code_Args *);
+    PLUGIN_Profiler_Error *(*create)(PLUGIN_Profiler_Create_Args *);
+    PLUGIN_Profiler_Error *(*destroy)(PLUGIN_Profiler_Args *);
+    PLUGIN_Profiler_Error *(*start)(PLUGIN_Profiler_Args *);
+    PLUGIN_Profiler_Error *(*stop)(PLUGIN_Profiler_Args *);
+    PLUGIN_Profiler_Error *(*collect_data)(PLUGIN_Profiler_CollectData_Args *);
+} PLUGIN_Profiler_Api;
+typedef struct PJRT_Profiler_Extension {
+    PJRT_Extension_Base base;
+    PLUGIN_Profiler_Api *profiler_api;
+    int64_t traceme_context_id;
+} PJRT_Profiler_Extension;
+static_assert(sizeof(PLUGIN_Profiler_Api) == 80 && sizeof(PJRT_Profiler_Extension) == 40, "the layout of the profiler extension");
 
 #endif

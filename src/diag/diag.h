@@ -43,6 +43,12 @@ void diag_event_text(const char *kind, src_id src, int64_t step, const char *tex
 void diag_metrics_due(int64_t now_ns); /* writes XT_METRICS every few seconds */
 void diag_metrics_finish(void);
 
+/* --- profile.c ---------------------------------------------------------------------------------------------------------------------------------------- */
+void diag_profile_start(void); /* XT_PROFILE */
+void diag_profile_step(int64_t now_ns, int64_t step);
+void diag_profile_event(const lazy_event *e);
+void diag_profile_finish(void);
+
 /* --- codes.c, agree.c -------------------------------------------------------------------------------------------------------------------------------- */
 const char *diag_code_phrase(int i); /* text that messages of the code in row i contain; "" = none; NULL at the end */
 xt_status diag_disagreement(void);   /* the program's headers or a second copy of the library do not fit; NULL */

@@ -95,6 +95,7 @@ static void on_event(void *user, const lazy_event *e) {
     diag_watch_event(e);
     diag_growth_event(e);
     diag_event_json(e);
+    diag_profile_event(e);
     if (e->source == LAZY_FROM_MEMORY && !debug) return;
     bool made = e->source != LAZY_FROM_MEMORY;
     if (made && debug & DIAG_COMPILE_WORD) report_compile(e);

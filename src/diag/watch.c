@@ -94,6 +94,8 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
         diag_watchdog_step(now, now - w.last_ns);
     }
     diag_metrics_due(now);
+    diag_profile_start();
+    diag_profile_step(now, step);
     w.last_ns = now;
     blackbox *b = blackbox_get();
     if (b) {
@@ -130,6 +132,7 @@ static void at_finish(void *user) {
     (void)user;
     w.last_ns = 0;
     diag_watchdog_stop();
+    diag_profile_finish();
     diag_metrics_finish();
     diag_growth_reset();
     lazy_ledger_forget();

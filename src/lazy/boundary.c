@@ -160,6 +160,8 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     if (!s && b.roots.n) {
         out = base_calloc(b.roots.n, sizeof *out);
         s = out ? lazy_run(c, &b.roots, cause, false, src, out) : status_oom(b.roots.n * sizeof *out, "the results of a step");
+        if (!s && c->nan && (s = lazy_look_for_nan(c, &b.roots, out, src)))
+            for (size_t i = 0; i < b.roots.n; i++) device_buffer_release(out[i]);
         if (!s && c->tape) lazy_tape_finish(c, &b.roots, b.slots, b.requests);
         if (!s) s = hand_over(c, &b, out);
     }

@@ -51,6 +51,20 @@ static void count_again(hash128 key, lazy_program_source source) {
     if (programs.evicted && map_remove(programs.evicted, &key, sizeof key)) counter_add(source == LAZY_COMPILED ? COUNTER_recompiles : COUNTER_reloads, 1);
 }
 
+bool lazy_program_origin(int64_t program, size_t ordinal, src_id *out_src, uint32_t *out_path) {
+    bool found = false;
+    pthread_mutex_lock(&programs.lock);
+    for (size_t i = 0; i < programs.n && !found; i++) {
+        const lazy_origins *o = programs.all[i]->number == program ? programs.all[i]->origins : NULL;
+        found = o && ordinal < o->n_ordinals;
+        if (!found) continue;
+        *out_src = o->ordinals[ordinal];
+        *out_path = o->ordinal_paths[ordinal];
+    }
+    pthread_mutex_unlock(&programs.lock);
+    return found;
+}
+
 int64_t lazy_programs_seen(void) {
     pthread_mutex_lock(&programs.lock);
     size_t n = programs.n + (programs.evicted ? map_count(programs.evicted) : 0);

@@ -135,6 +135,8 @@ typedef struct lazy_ctx {
     lazy_asker *askers; /* noted for this step */
     size_t n_askers, cap_askers;
 
+    bool nan, eager;          /* words of XT_DEBUG, as of the begin of the step */
+    bool looking;             /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
     size_t n_recorded;        /* tensors of this step */
     ir_op *settled;           /* the last op of the trace whose needs-gradient flags are known */
     grad_region *regions;     /* checkpointed blocks of this trace */
@@ -269,6 +271,13 @@ void lazy_disk_store(hash128 key, device_exec *e);
 /* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal is under way. */
 xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_roots *r, device_client *client);
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
+
+/* --- XT_DEBUG=nan and eager (hygiene.c) ------------------------------------------------------------------------------------------------------------ */
+bool lazy_debug_word(const char *word);
+/* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or Inf in out[]. */
+xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
+void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
+xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src); /* value.c: t's value is computed when this returns */
 
 /* --- running (run.c) ---------------------------------------------------------------------------------------------------------------------------------- */
 /* Executes the program of `r`; out_bufs[i] (role VALUE, yours) for every root. */

@@ -142,6 +142,10 @@ int64_t lazy_peak_step(void);                   /* the step in which device memo
 int lazy_in_flight(void);                       /* programs that were started and have not finished */
 void lazy_refuse_when(xt_status (*check)(void)); /* asked once, when the first context is made: its error is the thread's pending one */
 src_id lazy_recording_at(void);                 /* the line whose op was recorded last, by any thread */
+void lazy_wait_idle(void);                      /* until nothing that was started runs; failures stay pending */
+/* The line and module path of op `ordinal` ("n17") of a program in memory, by its number; false when it is not there. */
+bool lazy_program_origin(int64_t program, size_t ordinal, src_id *out_src, uint32_t *out_path);
+void lazy_on_scope(void (*fn)(const char *name, bool begins)); /* told of xt_scope_begin and xt_scope_end */
 int64_t lazy_programs_seen(void);               /* different programs since the device was opened: what XT_CACHE_ENTRIES would have to be */
 char *lazy_cache_folder(char *why, size_t n);    /* of compiled programs, base_free; NULL when off. why: what keeps it from being used, or "" */
 void lazy_device_close(void);                   /* after xt_finish: drops the programs and the client */

@@ -210,7 +210,7 @@ static int64_t device_limit; /* bytes; 0: not asked yet, -1: unknown */
 
 void lazy_forget_limit(void) { device_limit = 0; }
 
-static void wait_idle(void) {
+void lazy_wait_idle(void) {
     pthread_mutex_lock(&rt.lock);
     while (rt.in_flight > 0) pthread_cond_wait(&rt.changed, &rt.lock);
     pthread_mutex_unlock(&rt.lock);
@@ -230,7 +230,7 @@ static bool has_room(const lazy_program *p) {
     const device_exec_stats *t = &p->stats;
     int64_t needs = (t->temp_bytes > 0 ? t->temp_bytes : 0) + (t->output_bytes > 0 ? t->output_bytes : 0) - (t->alias_bytes > 0 ? t->alias_bytes : 0);
     if (counter_get(COUNTER_device_bytes) + needs + counter_get(COUNTER_program_temp_bytes) <= device_limit) return true;
-    wait_idle();
+    lazy_wait_idle();
     xt_status s = lazy_device(&client);
     if (!s) s = device_memory_stats(client, &m);
     bool fits = s || m.in_use < 0 || m.in_use + needs <= device_limit;
@@ -240,7 +240,7 @@ static bool has_room(const lazy_program *p) {
 
 /* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out) {
-    bool doubtful = !has_room(p);
+    bool doubtful = c->nan || !has_room(p);
     for (size_t i = 0; doubtful && i < p->n_inputs; i++) keep[i] = true;
     flight *f = flight_new(c, p, src_intern(src), forced);
     if (!f) return status_oom(sizeof *f, "a step in flight");
@@ -268,7 +268,7 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     }
     (void)cause;
     if (s || !doubtful) return s;
-    wait_idle();
+    lazy_wait_idle();
     s = lazy_take_async_error();
     for (size_t i = 0; s && i < p->n_outputs; i++) {
         device_buffer_release(out[i]);

@@ -15,6 +15,8 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     c->func = f;
     c->b = ir_at_end(m, ir_func_block(f));
     c->n_recorded = 0;
+    c->nan = lazy_debug_word("nan");
+    c->eager = lazy_debug_word("eager");
     c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode};
     c->step_began_ns = clock_ns();
     return NULL;
@@ -270,6 +272,7 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
         s->value = v;
         s->requires_grad = lazy_v_needs_grad(v);
     }
+    if (c->eager) lazy_run_eagerly(c, t, src_get(src));
     return t;
 }
 
@@ -485,8 +488,18 @@ void lazy_path_pop(void) {
     if (c && c->n_path) c->path = c->path_stack[--c->n_path];
 }
 
-void xt_scope_begin(const char *name) { lazy_path_push(name); }
-void xt_scope_end(void) { lazy_path_pop(); }
+static void (*scope_fn)(const char *name, bool begins);
+void lazy_on_scope(void (*fn)(const char *name, bool begins)) { scope_fn = fn; }
+
+void xt_scope_begin(const char *name) {
+    lazy_path_push(name);
+    if (scope_fn) scope_fn(name, true);
+}
+
+void xt_scope_end(void) {
+    if (scope_fn) scope_fn("", false);
+    lazy_path_pop();
+}
 int64_t lazy_step(void) {
     lazy_ctx *c = lazy_ctx_get();
     return c ? c->step : 0;

@@ -28,6 +28,12 @@ static xt_status buffer_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt
     return s->read_buf ? NULL : status_oom(sizeof(lazy_buf), "a value");
 }
 
+xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src) {
+    lazy_buf *b = NULL;
+    XT_TRY(buffer_now(c, t, LAZY_READ, src, &b));
+    return device_buffer_wait(b->dev);
+}
+
 /* The whole value of a buffer that lies as `l` says: every rank must read it then. */
 static xt_status read_buffer(const lazy_buf *b, const lazy_layout *l, const ir_type *type, void *dst, size_t n) {
     if (!l) return device_read(b->dev, dst, n);

@@ -87,7 +87,7 @@ FACE_PLAIN(Plugin_Attributes) {
 
 #define SERVE_ROW(name) .name = face_##name,
 #define REFUSE_ROW(name) .name = refuse_##name,
-static const PJRT_Api api = {.struct_size = PJRT_SIZE_OF(PJRT_Api),
+static const PJRT_Api api = {.struct_size = PJRT_SIZE_OF(PJRT_Api), .extension_start = &face_profiler.base,
                              .pjrt_api_version = {.struct_size = PJRT_SIZE_OF(PJRT_Api_Version), .major_version = 0, .minor_version = 103},
                              SERVED(SERVE_ROW) REFUSED(REFUSE_ROW)};
 

@@ -239,4 +239,6 @@ xt_status face_program_write(const face_program *p, str *out); /* serialised */
 /* options NULL: those it was compiled with. */
 xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out);
 
+extern PJRT_Profiler_Extension face_profiler; /* profiler.c */
+
 #endif

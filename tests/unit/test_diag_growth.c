@@ -162,7 +162,10 @@ static bool step(xt_module *m, xt_optimizer *opt, int64_t batch, const float *da
     xt_backward(loss);
     xt_optimizer_step(opt);
     loss = xt_keep(loss);
-    if (!xt_mark_step() || !xt_wait()) return false;
+    if (!xt_mark_step() || !xt_wait()) {
+        xt_drop(loss);
+        return false;
+    }
     *out_loss = xt_item(loss);
     xt_drop(loss);
     return !xt_error();

@@ -1,0 +1,250 @@
+/* XT_DEBUG=nan: after each step its results are looked at; when one has NaN or Inf, the step is run again with a count of such elements for every op, and the
+ * first op that has some although its inputs have none is named with its line and the range of each input. The step is dropped: states keep the values they had.
+ * XT_DEBUG=eager: every op runs by itself when it is recorded, so that a debugger stands at the line whose op fails. What an op needs is computed again for it,
+ * so the cost grows with the square of a step's ops: a switch for small steps. */
+#include "lazy/ctx.h"
+#include "lazy/ops.h"
+#include "lazy/step.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+bool lazy_debug_word(const char *word) {
+    const char *v = getenv("XT_DEBUG");
+    return v && strstr(v, word) && env_has_word("XT_DEBUG", word);
+}
+
+typedef struct range { /* of the elements of a tensor */
+    double low, high;
+    int64_t count, nan, inf;
+} range;
+
+static range range_of(const void *data, const ir_type *t) {
+    range r = {INFINITY, -INFINITY, t->count, 0, 0};
+    size_t size = xt_dtype_size(t->dtype);
+    for (int64_t i = 0; i < t->count; i++) {
+        double v = lazy_as_double((const char *)data + (size_t)i * size, t->dtype);
+        if (isnan(v)) r.nan++;
+        else if (isinf(v)) r.inf++;
+        else {
+            if (v < r.low) r.low = v;
+            if (v > r.high) r.high = v;
+        }
+    }
+    return r;
+}
+
+static xt_status range_of_buffer(device_buffer *b, const ir_type *t, range *out) {
+    size_t n = device_buffer_bytes(b);
+    void *data = base_malloc(n ? n : 1);
+    xt_status s = data ? device_read(b, data, n) : status_oom(n, "a value to look at");
+    int64_t there = t->dtype != XT_DTYPE_NONE && xt_dtype_size(t->dtype) ? (int64_t)(n / xt_dtype_size(t->dtype)) : 0;
+    ir_type part = *t; /* of a divided tensor this rank's part is looked at */
+    part.count = there < t->count ? there : t->count;
+    if (!s) *out = range_of(data, &part);
+    base_free(data);
+    return s;
+}
+
+/* Runs a program for n values of this trace and gives their buffers. */
+static xt_status run_values(lazy_ctx *c, size_t n, ir_value **values, const xt_src *src, device_buffer **out) {
+    lazy_roots r = {.n = n, .cap = n, .values = values};
+    r.alias_leaf = base_malloc((n + 1) * sizeof *r.alias_leaf);
+    r.askers = base_calloc(n + 1, sizeof *r.askers);
+    xt_status s = r.alias_leaf && r.askers ? NULL : status_oom(n, "looking for NaN");
+    for (size_t i = 0; !s && i < n; i++) {
+        r.alias_leaf[i] = -1;
+        r.askers[i] = (lazy_asker){"XT_DEBUG=nan", src_intern(src)};
+    }
+    if (!s) s = lazy_run(c, &r, LAZY_READ, true, src, out);
+    base_free(r.alias_leaf);
+    base_free(r.askers);
+    return s;
+}
+
+typedef struct suspect {
+    ir_op *op;
+    ir_value *nan, *bad; /* how many elements of its first result are NaN; are NaN or Inf */
+    float n_nan, n_bad;
+} suspect;
+
+static ir_value *count_true(src_id src, xt_tensor mask) { return lazy_value(xt_sum_at(src_get(src), xt_cast_at(src_get(src), mask, XT_F32))); }
+
+/* Counts for each op that this step's program computed, appended to the trace, which ends with the step. */
+static bool add_counts(lazy_ctx *c, suspect **out, size_t *out_n) {
+    suspect *all = NULL;
+    size_t n = 0, cap = 0;
+    for (ir_op *op = c->b.block->first; op; op = op->next) {
+        suspect s = {.op = op};
+        if (!op->n_out || !op->out[0].mark || !ir_dtype_is_float(op->out[0].type->dtype) || op->out[0].type->count == 0) continue;
+        if (!VEC_PUSH(all, n, cap, s)) {
+            base_free(all);
+            return false;
+        }
+    }
+    xt_no_grad_begin();
+    for (size_t i = 0; i < n; i++) {
+        lazy_begin(src_get(all[i].op->src));
+        xt_tensor v = lazy_wrap(&all[i].op->out[0], "XT_DEBUG=nan");
+        all[i].nan = count_true(all[i].op->src, xt_ne_at(src_get(all[i].op->src), v, v));
+        all[i].bad = count_true(all[i].op->src, xt_logical_not_at(src_get(all[i].op->src), xt_isfinite_at(src_get(all[i].op->src), v)));
+    }
+    xt_no_grad_end();
+    *out = all;
+    *out_n = n;
+    for (size_t i = 0; i < n; i++)
+        if (!all[i].bad || !all[i].nan) return false;
+    return true;
+}
+
+static void describe_range(str *t, const range *r) {
+    if (r->low > r->high) str_append(t, "no finite number");
+    else str_printf(t, "from %g to %g", r->low, r->high);
+    if (r->nan) str_printf(t, ", %lld NaN", (long long)r->nan);
+    if (r->inf) str_printf(t, ", %lld Inf", (long long)r->inf);
+}
+
+static void describe_value(str *t, const lazy_ctx *c, const ir_value *v) {
+    char at[256];
+    if (v->def) {
+        str_printf(t, "%s ", ir_op_infos[v->def->code].name);
+        ir_type_print(v->type, t);
+        str_printf(t, " at %s", src_text(v->def->src, at, sizeof at));
+        if (v->def->path) str_printf(t, " (%s)", intern_text(v->def->path));
+        return;
+    }
+    const lazy_buf *b = v->index < c->n_leaves ? c->leaves[v->index].buf : NULL;
+    str_printf(t, "%s ", b ? lazy_role_name(b->info.role) : "number of the step");
+    if (b && b->info.path) str_printf(t, "%s ", intern_text(b->info.path));
+    ir_type_print(v->type, t);
+    if (b) str_printf(t, " at %s", src_text(b->info.src, at, sizeof at));
+}
+
+/* The op and the ranges of what went in and came out. */
+static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src) {
+    ir_value *values[16];
+    device_buffer *bufs[16] = {0};
+    size_t n = 0;
+    str t = STR_INIT;
+    values[n++] = &op->out[0];
+    for (uint32_t i = 0; i < op->n_in && n < BASE_COUNT(values); i++)
+        if (op->in[i]->def && ir_dtype_is_float(op->in[i]->type->dtype)) values[n++] = op->in[i];
+    xt_status s = run_values(c, n, values, src, bufs);
+    range r;
+    describe_value(&t, c, &op->out[0]);
+    str_printf(&t, " makes the first NaN or Inf of step %lld", (long long)c->step);
+    if (!s) s = range_of_buffer(bufs[0], values[0]->type, &r);
+    if (!s) {
+        str_printf(&t, ": %lld of %lld elements (", (long long)(r.nan + r.inf), (long long)r.count);
+        describe_range(&t, &r);
+        str_append(&t, "). Its inputs:");
+    }
+    size_t k = 1;
+    for (uint32_t i = 0; !s && i < op->n_in && i < 15; i++) {
+        ir_value *v = op->in[i];
+        if (!ir_dtype_is_float(v->type->dtype)) continue;
+        if (v->def) s = k < n ? range_of_buffer(bufs[k++], v->type, &r) : NULL;
+        else if (v->index < c->n_leaves && c->leaves[v->index].buf) s = range_of_buffer(c->leaves[v->index].buf->dev, v->type, &r);
+        else continue;
+        if (s) break;
+        str_append(&t, "\n  ");
+        describe_value(&t, c, v);
+        str_append(&t, ": ");
+        describe_range(&t, &r);
+    }
+    for (size_t i = 0; i < n; i++) device_buffer_release(bufs[i]);
+    str_append(&t, "\nthe step is dropped, states keep the values they had [XT401]");
+    if (!s) s = status_new(XT_OUT_OF_RANGE, src_get(op->src), "%s", str_cstr(&t));
+    str_free(&t);
+    return s;
+}
+
+/* NULL when no input of the step has NaN or Inf. */
+static xt_status bad_input(lazy_ctx *c) {
+    for (size_t i = 0; i < c->n_leaves; i++) {
+        const lazy_buf *b = c->leaves[i].buf;
+        range r;
+        if (!b || !b->info.type || !ir_dtype_is_float(b->info.type->dtype) || !c->b.block->args[i]->mark || device_buffer_deleted(b->dev)) continue;
+        XT_TRY(range_of_buffer(b->dev, b->info.type, &r));
+        if (!r.nan && !r.inf) continue;
+        str t = STR_INIT;
+        describe_value(&t, c, c->b.block->args[i]);
+        str_printf(&t, " has NaN or Inf when step %lld begins: ", (long long)c->step);
+        describe_range(&t, &r);
+        xt_status s = status_new(XT_OUT_OF_RANGE, src_get(b->info.src), "%s", str_cstr(&t));
+        str_free(&t);
+        return s;
+    }
+    return NULL;
+}
+
+/* Ops that only move elements, or are asked for an infinity (a mask of -Inf before a softmax), make none. */
+static bool only_moves(const ir_op *op) {
+    ir_class cls = ir_op_infos[op->code].cls;
+    return cls == IR_CLASS_SHAPE || cls == IR_CLASS_CONSTANT || op->code == OP_select || op->code == OP_gather || op->code == OP_dynamic_slice;
+}
+
+/* NaN from inputs without NaN, or Inf from inputs that are all finite. */
+static bool guilty(const suspect *all, size_t k) {
+    const ir_op *op = all[k].op;
+    float nan = 0, bad = 0;
+    if (all[k].n_bad == 0 || only_moves(op)) return false;
+    for (uint32_t i = 0; i < op->n_in; i++)
+        for (size_t j = 0; j < k; j++)
+            if (op->in[i]->def == all[j].op && op->in[i]->def->code != OP_constant) {
+                nan += all[j].n_nan;
+                bad += all[j].n_bad;
+            }
+    return all[k].n_nan > 0 ? nan == 0 : bad == 0;
+}
+
+static xt_status locate(lazy_ctx *c, const xt_src *src) {
+    suspect *all = NULL;
+    size_t n = 0;
+    XT_TRY(bad_input(c));
+    xt_status s = add_counts(c, &all, &n) ? NULL : status_oom(n, "looking for NaN");
+    ir_value **values = base_malloc((2 * n + 1) * sizeof *values);
+    device_buffer **bufs = base_calloc(2 * n + 1, sizeof *bufs);
+    if (!s && (!values || !bufs)) s = status_oom(n, "looking for NaN");
+    for (size_t i = 0; !s && i < n; i++) {
+        values[2 * i] = all[i].nan;
+        values[2 * i + 1] = all[i].bad;
+    }
+    if (!s && n) s = run_values(c, 2 * n, values, src, bufs);
+    ir_op *culprit = NULL;
+    for (size_t i = 0; !s && i < n && !culprit; i++) {
+        s = device_read(bufs[2 * i], &all[i].n_nan, sizeof all[i].n_nan);
+        if (!s) s = device_read(bufs[2 * i + 1], &all[i].n_bad, sizeof all[i].n_bad);
+        if (!s && guilty(all, i)) culprit = all[i].op;
+    }
+    for (size_t i = 0; bufs && i < 2 * n; i++) device_buffer_release(bufs[i]);
+    base_free(values);
+    base_free(bufs);
+    base_free(all);
+    if (!s && culprit) s = describe_culprit(c, culprit, src);
+    return s;
+}
+
+xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src) {
+    if (c->looking) return NULL;
+    bool bad = false;
+    for (size_t i = 0; i < r->n && !bad; i++) {
+        range x;
+        if (!ir_dtype_is_float(r->values[i]->type->dtype)) continue;
+        XT_TRY(range_of_buffer(out[i], r->values[i]->type, &x));
+        bad = x.nan || x.inf;
+    }
+    if (!bad) return NULL;
+    c->looking = true;
+    xt_status s = locate(c, src);
+    c->looking = false;
+    return s;
+}
+
+void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
+    if (c->looking || c->in_boundary || c->tape || c->error) return;
+    c->looking = true;
+    xt_status s = lazy_compute_now(c, t, src);
+    c->looking = false;
+    if (s) lazy_fail(status_at(s, src));
+}

@@ -1,0 +1,164 @@
+#!/bin/bash
+# What a user sees of a run from outside: causes with lines however the program was built, crash folders, killed runs, xtrain top, codes, ranks that agree or not.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off XT_STATUS_DIR=$tmp/status XT_POSTMORTEM_DIR=$tmp/crash
+unset XT_CACHE
+cat >"$tmp/loop.c" <<'C'
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
+int train(int rank, void *arg) {
+    const char *mode = arg;
+    static float data[8][2] = {{1}};
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 40 || mode[0] == 'w'; i++) {
+        xt_tensor x = xt_from_data(data, XT_F32, 2, ((const int64_t[]){mode[0] == 'd' && rank == 1 && i == 5 ? 4 : 8, 2}));
+        xt_tensor loss = xt_mean(xt_square(xt_forward(m, x)));
+        xt_log("train/loss", loss);
+        xt_backward(loss);
+        xt_optimizer_step(sgd);
+        if (!xt_mark_step()) break; /* the boundary */
+        if (i == 30 && mode[0] == 'k') raise(SIGKILL);
+        if (i == 30 && mode[0] == 's') *(volatile int *)(long)(rank) = 1;
+        if (i == 30 && mode[0] == 'a') abort();
+        if (i == 30 && mode[0] == 't') raise(SIGTERM);
+        if (i == 30 && mode[0] == 'e') x = xt_reshape(x, 3, 3);
+        if (mode[0] == 'w') usleep(2000);
+    }
+    return xt_finish();
+}
+#ifndef NO_MAIN
+int main(int argc, char **argv) { return argc > 2 ? xt_launch(train, argv[1]) : train(0, argv[1]); }
+#endif
+C
+build() { # build OUT FLAGS...
+    local out=$1
+    shift
+    # shellcheck disable=SC2086
+    cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$@" -I"$root/include" -o "$tmp/$out" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+}
+build loop "$tmp/loop.c"
+check "the program builds" [ -x "$tmp/loop" ]
+run() { (cd "$tmp" && timeout 60 "$@") >"$tmp/out" 2>&1 </dev/null; }
+
+# A line inserted above the loop: the second start is a disk hit and names the new line, however the program is built.
+export XT_CACHE_DIR=$tmp/cache XT_DEBUG=compile
+line=$(grep -n 'the boundary' "$tmp/loop.c" | cut -d: -f1)
+run ./loop n
+check "a first start compiles" grep -qE "^compile 1: .* at .*loop.c:$line" "$tmp/out"
+sed '7i\    /* a new line */' "$tmp/loop.c" >"$tmp/shifted.c"
+mv "$tmp/shifted.c" "$tmp/loop2.c"
+cat >"$tmp/host.c" <<'C'
+#include <dlfcn.h>
+int main(void) {
+    void *so = dlopen("./train.so", RTLD_NOW);
+    int (*train)(int, void *) = so ? (int (*)(int, void *))dlsym(so, "train") : 0;
+    return train ? train(0, "n") : 99;
+}
+C
+build o2 -O2 "$tmp/loop2.c"
+build o2g1 -O2 -g1 "$tmp/loop2.c"
+build stripped -O2 "$tmp/loop2.c" && strip "$tmp/stripped"
+build pie -O2 -fPIE -pie "$tmp/loop2.c"
+build train.so -O2 -fPIC -shared -DNO_MAIN "$tmp/loop2.c"
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/host.c" -o "$tmp/host" -ldl
+for p in o2 o2g1 stripped pie host; do
+    run "./$p" n
+    check "$p: the second start is a disk hit at the new line" grep -qE "^disk hit: .* at .*loop2.c:$((line + 1))" "$tmp/out"
+    check "$p: nothing is compiled" bash -c "! grep -q '^compile ' '$tmp/out'"
+done
+unset XT_DEBUG XT_CACHE_DIR
+export XT_CACHE=off
+
+# Ends that are not xt_finish.
+sanitized=${ASAN_BUILD:-}
+for end in "s SIGSEGV 139" "a SIGABRT 134" "t SIGTERM 143"; do
+    read -r mode name code <<<"$end"
+    [ -n "$sanitized" ] && [ "$mode" != t ] && continue # the sanitizer's own handlers come first
+    rm -rf "$tmp/crash"
+    run ./loop "$mode"
+    check "$name ends the program as it would" [ $? = "$code" ]
+    check "$name is told with step and line" grep -qE "^xtrain: $name in step 30, last seen at .*loop.c:$line; xtrain postmortem .*xt-crash-[0-9]+ explains" "$tmp/out"
+    "$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
+    check "postmortem names $name" grep -q "ended by signal" "$tmp/out"
+    check "and the line" grep -qE "step 30, .*last seen at .*loop.c:$line" "$tmp/out"
+    check "and has events" grep -qE 'execution .*loop.c:[0-9]+ +program' "$tmp/out"
+    check "and the memory by line" grep -qE 'parameter +.*loop.c:[0-9]+' "$tmp/out"
+done
+rm -rf "$tmp/crash"
+run ./loop e
+check "an error that nobody handles ends with 1" [ $? = 1 ]
+check "has a code" grep -q '^\[XT003\] xtrain explain XT003 says more; what the run was doing: xtrain postmortem ' "$tmp/out"
+check "and a crash folder" grep -q 'xt_reshape' "$tmp"/crash/xt-crash-*/report.txt
+
+# Killed: the black box survives, postmortem finds it at once, and so does the next start.
+rm -rf "$tmp/crash"
+run ./loop k
+check "kill -9" [ $? = 137 ]
+"$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
+check "postmortem explains a kill" grep -qE 'It was killed' "$tmp/out"
+check "with the place" grep -qE "last seen at .*loop.c:$line" "$tmp/out"
+rm -rf "$tmp/crash"
+run ./loop k
+run ./loop n
+check "the next start tells of it" grep -qE 'an earlier run of loop \(pid [0-9]+\) ended without a word at step 30, .*loop.c:[0-9]+: it was killed. xtrain postmortem .*xt-crash-[0-9]+ explains' "$tmp/out"
+run ./loop n
+check "once" bash -c "! grep -q 'an earlier run' '$tmp/out'"
+check "nothing is left in the status folder" [ -z "$(ls "$tmp/status" 2>/dev/null)" ]
+"$BUILD/xtrain" postmortem "$tmp/status" >"$tmp/out" 2>&1
+check "a folder without a dead run is an error" [ $? = 1 ]
+
+# top
+(cd "$tmp" && exec ./loop w) >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 100); do
+    "$BUILD/xtrain" top --json >"$tmp/out" 2>&1
+    grep -qE '"step": [0-9]{2,}' "$tmp/out" && break
+    sleep 0.1
+done
+check "top --json has the program" grep -qE "\"pid\": $pid, .*\"program\": \".*loop\".*\"device\": \"xtrain_cpu\".*\"step\": [0-9]+" "$tmp/out"
+"$BUILD/xtrain" top --once >"$tmp/out" 2>&1
+check "top --once has it too" grep -qE "^ *$pid loop +xtrain_cpu " "$tmp/out"
+if command -v script >/dev/null; then
+    (sleep 1.5; printf q) | TERM=xterm timeout 20 script -qec "stty cols 200 rows 30; $BUILD/xtrain top --interval 0.3" "$tmp/terminal" >/dev/null 2>&1
+    check "top in a terminal" grep -qE "$pid loop" "$tmp/terminal"
+    check "leaves the terminal as it was" grep -q $'\x1b\[?1049l' "$tmp/terminal"
+fi
+kill -9 "$pid"
+wait "$pid" 2>/dev/null
+"$BUILD/xtrain" top --once >"$tmp/out" 2>&1
+check "a dead program disappears" bash -c "! grep -q ' $pid ' '$tmp/out' && ! grep -q '^ *$pid ' '$tmp/out'"
+check "then there is none" grep -q 'no xtrain program' "$tmp/out"
+rm -rf "$tmp/status"
+
+# codes
+"$BUILD/xtrain" explain XT203 --language en >"$tmp/out"
+check "explain" grep -q '^XT203  The number of device buffers' "$tmp/out"
+"$BUILD/xtrain" explain '[xt203]' --language zh >"$tmp/out"
+check "explain in Chinese" grep -q '缓冲区' "$tmp/out"
+"$BUILD/xtrain" explain switches >"$tmp/out"
+check "switches and their cost" grep -q 'XT_DEBUG=nan' "$tmp/out"
+"$BUILD/xtrain" explain XT998 >"$tmp/out" 2>&1
+check "an unknown code" [ $? = 1 ]
+
+# the command's own options
+"$BUILD/xtrain" bench mnist --steps 2 --batch 8 --explain >"$tmp/out" 2>&1
+check "--explain" grep -qE '^compile 1: program 1 .*expected: first program' "$tmp/out"
+"$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --max-compiles 1 --no-pictures >"$tmp/out" 2>&1
+check "--max-compiles" [ $? = 1 ]
+check "says why" grep -q 'XT_MAX_COMPILES=1 programs are compiled already and this step needs another: ' "$tmp/out"
+
+# ranks
+export CPU_NUM_DEVICES=2 XT_TIMEOUT=5
+XT_DEBUG=compile run ./loop n ranks
+check "ranks that agree are folded" grep -qE '^\[ranks 0-1\] compile 1: program 1 for ' "$tmp/out"
+check "one time" [ "$(grep -c 'compile 1: program 1' "$tmp/out")" = 1 ]
+run ./loop d ranks
+check "a rank whose graph differs is named" grep -qE 'rank [01] runs another program in step 5 than rank [01]' "$tmp/out"
+finish
