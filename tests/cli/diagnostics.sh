@@ -28,7 +28,7 @@ int train(int rank, void *arg) {
         if (i == 30 && mode[0] == 's') *(volatile int *)(long)(rank) = 1;
         if (i == 30 && mode[0] == 'a') abort();
         if (i == 30 && mode[0] == 't') raise(SIGTERM);
-        if (i == 30 && mode[0] == 'e') x = xt_reshape(x, 3, 3);
+        if (i == 30 && mode[0] == 'e') x = xt_reshape(xt_from_data(data, XT_F32, 2, ((const int64_t[]){8, 2})), 3, 3);
         if (mode[0] == 'w') usleep(2000);
     }
     return xt_finish();
