@@ -213,24 +213,32 @@ xt_status bpe_open(const char *dir, bpe **out) {
 }
 
 /* --- encoding --------------------------------------------------------------------------------------------------------------------------------------- */
-/* A long piece (a line of dashes, a blob) would make the search over all pairs quadratic, so each pair's rank is kept and only the two beside a merge are
- * looked up again; what is left is one pass over small numbers for each merge. */
+/* Every place of the pair that stands earliest is merged, from left to right, before the next pair is looked for, as GPT-2's own encoder does. So a long
+ * piece costs one pass for each different merge in it. found[i] is the merge of ids[i] and ids[i + 1]; only those beside a merge are looked up again. */
 int64_t bpe_encode_piece(const bpe *b, const char *piece, size_t n, int32_t *ids) {
-    const merge **found = malloc((n ? n : 1) * sizeof *found); /* found[i]: the merge of ids[i] and ids[i + 1] */
+    const merge **found = calloc(n ? n : 1, sizeof *found);
     if (!found) return -1;
     for (size_t i = 0; i < n; i++) ids[i] = b->single[(unsigned char)piece[i]];
-    for (size_t i = 0; i + 1 < n; i++) found[i] = place_of_pair(b, pair_of(ids[i], ids[i + 1]));
     while (n > 1) {
-        size_t best = n;
-        for (size_t i = 0; i + 1 < n; i++)
-            if (found[i]->id >= 0 && (best == n || found[i]->rank < found[best]->rank)) best = i;
-        if (best == n) break;
-        ids[best] = found[best]->id;
-        memmove(ids + best + 1, ids + best + 2, (n - best - 2) * sizeof *ids);
-        memmove(found + best + 1, found + best + 2, (n - best - 2) * sizeof *found);
-        n--;
-        if (best + 1 < n) found[best] = place_of_pair(b, pair_of(ids[best], ids[best + 1]));
-        if (best > 0) found[best - 1] = place_of_pair(b, pair_of(ids[best - 1], ids[best]));
+        const merge *best = NULL;
+        for (size_t i = 0; i + 1 < n; i++) {
+            if (!found[i]) found[i] = place_of_pair(b, pair_of(ids[i], ids[i + 1]));
+            if (found[i]->id >= 0 && (!best || found[i]->rank < best->rank)) best = found[i];
+        }
+        if (!best) break;
+        size_t k = 0;
+        for (size_t i = 0; i < n; k++) {
+            if (i + 1 < n && found[i] == best) {
+                ids[k] = best->id;
+                found[k] = NULL;
+                if (k) found[k - 1] = NULL;
+                i += 2;
+            } else {
+                ids[k] = ids[i];
+                found[k] = found[i++];
+            }
+        }
+        n = k;
     }
     free(found);
     return (int64_t)n;

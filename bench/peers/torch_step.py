@@ -68,6 +68,8 @@ class Gpt2(nn.Module):
         self.tokens, self.places = nn.Embedding(vocab, width), nn.Embedding(context, width)
         self.blocks = nn.Sequential(*[Block(width, heads) for _ in range(layers)])
         self.norm = nn.LayerNorm(width)
+        for table in (self.tokens, self.places):
+            nn.init.normal_(table.weight, std=0.02)
 
     def forward(self, x):
         y = self.tokens(x) + self.places(torch.arange(x.shape[1], device=x.device))

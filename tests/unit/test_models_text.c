@@ -123,6 +123,7 @@ static void merges_by_rank(void **state) {
     ENCODES(t, "hello world", 259, 262, 263);       /* the space belongs to the word; "ld" */
     ENCODES(t, "oll", 264);                         /* "l l" is merged first, and then "o ll" */
     ENCODES(t, "w", 'w');
+    ENCODES(t, "lllll", 256, 256, 'l');             /* all places of a pair, from the left */
     ENCODES(t, "\xc3\xa9", 265);                    /* the two bytes of one letter */
     ENCODES(t, "<|endoftext|>", '<', '|', 'e', 'n', 'd', 'o', 'f', 't', 'e', 'x', 't', '|', '>'); /* in a text it is text */
     size_t n;
@@ -162,6 +163,27 @@ static void every_byte_comes_back(void **state) {
         free(ids);
         tokenizer_free(t);
     }
+}
+
+/* A blob without a space is one piece; its cost must not be the square of its length. */
+static void long_pieces(void **state) {
+    (void)state;
+    enum { LONG = 400000 };
+    write_vocabulary(-1, NULL);
+    tokenizer *t;
+    int32_t *ids;
+    size_t n;
+    char *text = malloc(LONG);
+    assert_non_null(text);
+    for (int i = 0; i < LONG; i++) text[i] = "hel"[i % 3 == 2 ? 2 : i % 3];
+    assert_null(tokenizer_open(dir, &t));
+    assert_null(tokenizer_encode(t, text, LONG, &ids, &n));
+    assert_int_equal(n, LONG / 3 * 2 + 1); /* he l he l ... h */
+    assert_int_equal(ids[0], 257);
+    assert_int_equal(ids[1], 'l');
+    free(ids);
+    free(text);
+    tokenizer_free(t);
 }
 
 static void refuses(const char *part) {
@@ -229,6 +251,7 @@ int main(void) {
         cmocka_unit_test(pieces),
         cmocka_unit_test_setup_teardown(merges_by_rank, begin, end),
         cmocka_unit_test_setup_teardown(every_byte_comes_back, begin, end),
+        cmocka_unit_test_setup_teardown(long_pieces, begin, end),
         cmocka_unit_test_setup_teardown(wrong_files, begin, end),
         cmocka_unit_test_setup_teardown(text_in_windows, begin, end),
     };
