@@ -23,6 +23,13 @@ typedef struct fft_state {
     size_t temp_bytes, line_at, work_at, work_bytes; /* in the scratch memory; one work block a thread */
 } fft_state;
 
+/* Element k of each lane, a cache line of a lane at a time where lines follow one another: lanes are then a power of two apart, more of them than a set of
+ * the cache holds. */
+#define EACH(tile, count, lanes, body)                                                                                                               \
+    for (int64_t k0 = 0; k0 < (count); k0 += (tile))                                                                                                 \
+        for (int64_t l = 0; l < (lanes); l++)                                                                                                        \
+            for (int64_t k = k0; k < (count) && k < k0 + (tile); k++) body
+
 typedef struct stage_run {
     const stage *s;
     const fft_state *f;
@@ -70,12 +77,10 @@ typedef struct stage_run {
                 to[l] = (first + l) / s->inner * s->to_n * s->inner + (first + l) % s->inner;                                                        \
             }                                                                                                                                        \
             if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                                                      \
-            for (int64_t k = 0; k < n; k++)                                                                                                          \
-                for (int64_t l = 0; l < lanes; l++)                                                                                                  \
-                    load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]);                                       \
+            int64_t tile = s->inner == 1 ? 8 : 1;                                                                                                    \
+            EACH(tile, n, lanes, load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]));                         \
             const T *y = fft_run(s->plan, work, s->inverse);                                                                                         \
-            for (int64_t k = 0; k < s->to_n; k++)                                                                                                    \
-                for (int64_t l = 0; l < lanes; l++) store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale);         \
+            EACH(tile, s->to_n, lanes, store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale));                     \
         }                                                                                                                                            \
     }                                                                                                                                                \
     /* Columns of a cut line into r->line, turned. */                                                                                                \
@@ -115,11 +120,10 @@ typedef struct stage_run {
         for (int64_t block = begin; block < end; block++) {                                                                                          \
             int64_t first = block * FFT_LANES, lanes = n1 - first < FFT_LANES ? n1 - first : FFT_LANES;                                              \
             if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n2 * FFT_LANES) * sizeof *work);                                                     \
-            for (int64_t k = 0; k < n2; k++)                                                                                                         \
-                for (int64_t l = 0; l < lanes; l++) {                                                                                                \
+            EACH(8, n2, lanes, {                                                                                                                     \
                     work[k * FFT_LANES + l] = line[2 * ((first + l) * n2 + k)];                                                                      \
                     work[(n2 + k) * FFT_LANES + l] = line[2 * ((first + l) * n2 + k) + 1];                                                           \
-                }                                                                                                                                    \
+            });                                                                                                                                      \
             const T *y = fft_run(s->rows, work, s->inverse);                                                                                         \
             for (int64_t k = 0; k < n2; k++)                                                                                                         \
                 for (int64_t l = 0; l < lanes; l++)                                                                                                  \
