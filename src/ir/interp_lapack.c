@@ -1,5 +1,5 @@
 /* Custom calls of JAX's linear algebra: its CPU back end's LAPACK routines (lapack_spotrf_ffi, ...; types s, d, c, z) and the names its other back
- * ends share (Qr, LuDecomposition, ProductOfElementaryHouseholderReflectors, Eigh is not among them). All in complex double, by the textbook:
+ * ends share (Qr, LuDecomposition, ProductOfElementaryHouseholderReflectors, Eigh). All in complex double, by the textbook:
  * Golub & Van Loan, "Matrix Computations", 4th ed.: 3.4.1 (LU), 4.2.5 (Cholesky), 5.2.1 and 5.1.6 (Householder QR), 8.5.5 (cyclic Jacobi), 8.6.3
  * (one-sided Jacobi SVD). Reflectors and pivots follow LAPACK's conventions, since programs read them. Signs of eigenvectors and singular vectors
  * are free, as everywhere.
@@ -249,9 +249,11 @@ static void run_geqrf(call *c) {
 static void run_orgqr(call *c) {
     product_of_reflectors(&c->in[0], c->in[1].a, c->in[1].n, &c->out[0]);
 }
+/* Eigh's options are a text: "1,..." names the lower triangle. */
 static void run_syevd(call *c) {
     matrix x = {c->scratch, c->in[0].n, c->in[0].n}, *v = &c->out[0];
-    bool lower = option(c->op, "uplo", 'L') == 'L';
+    const char *text = *ir_get_string(c->op, IR_A_call_target_name) == 'E' ? ir_get_string(c->op, IR_A_backend_config) : NULL;
+    bool lower = text ? *text != '0' : option(c->op, "uplo", 'L') == 'L';
     double *w = (double *)(void *)(c->scratch + x.n * x.n);
     for (int64_t i = 0; i < x.n; i++)
         for (int64_t j = 0; j < x.n; j++) {
@@ -313,6 +315,7 @@ static const struct routine {
     {"orgqr", "MV>M", run_orgqr},    {"ungqr", "MV>M", run_orgqr},
     {"syevd", "M>MVI", run_syevd},   {"heevd", "M>MVI", run_syevd},
     {"gesdd", "M>MVMMI", run_gesdd}, {"LuDecomposition", "M>MVV", run_getrf},
+    {"Eigh", "M>MV", run_syevd},
     {"Qr", "M>MV", run_geqrf},       {"ProductOfElementaryHouseholderReflectors", "MV>M", run_orgqr},
 };
 
