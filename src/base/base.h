@@ -176,6 +176,8 @@ const char *counter_help(counter c);
 const char *env_get(const char *name);               /* NULL when unset or empty; `name` must be in env.def */
 bool env_int(const char *name, int64_t *out);        /* false when unset; a value that is no number is reported and ignored */
 bool env_flag(const char *name, bool fallback);      /* 1/on/true/yes, 0/off/false/no */
+/* Which of the n values it has; the first when unset; a value that is none of them is reported and ignored. */
+int env_choice(const char *name, int n, const char *const *values);
 bool env_has_word(const char *name, const char *word); /* comma-separated list: XT_DEBUG=compile,exec */
 void env_report_unknown(void);                       /* once per process; also answers PT_XLA_DEBUG */
 

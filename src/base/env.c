@@ -47,6 +47,18 @@ bool env_flag(const char *name, bool fallback) {
     return fallback;
 }
 
+int env_choice(const char *name, int n, const char *const *values) {
+    const char *v = env_get(name);
+    for (int i = 0; v && i < n; i++)
+        if (strcmp(v, values[i]) == 0) return i;
+    if (!v) return 0;
+    str all = STR_INIT;
+    for (int i = 0; i < n; i++) str_printf(&all, "%s%s", i == 0 ? "" : i == n - 1 ? " or " : ", ", values[i]);
+    log_once(name, XT_SEV_WARNING, "%s=%s is ignored: expected %s", name, v, str_cstr(&all));
+    str_free(&all);
+    return 0;
+}
+
 bool env_has_word(const char *name, const char *word) {
     const char *p = env_get(name);
     size_t n = strlen(word);

@@ -191,9 +191,10 @@ static bool crop_kernel(conv_desc *d) {
 }
 
 /* --- Winograd ------------------------------------------------------------------------------------------------------------------------ */
-static bool winograd_wanted(const char *level) {
-    const char *v = env_get("XT_CPU_WINOGRAD");
-    return strcmp(v ? v : "on", level) == 0;
+typedef enum wino_wish { WINO_ON, WINO_OFF, WINO_ALWAYS } wino_wish;
+static wino_wish winograd_wish(void) {
+    static const char *const wishes[] = {"on", "off", "always"};
+    return (wino_wish)env_choice("XT_CPU_WINOGRAD", BASE_COUNT(wishes), wishes);
 }
 
 /* The same problem for kernel_wino.c. */
@@ -217,7 +218,7 @@ static bool wino_of(const conv_desc *d, wino_problem *p) {
  * every run. It wants enough features for its matrix products and images that tiles cover well. */
 static bool winograd_is_meant(const conv_desc *d) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *wei = &d->md[WEI], *dst = &d->md[DST];
-    if (src->ndims != 4 || wei->ndims != 4 || winograd_wanted("off")) return false;
+    if (src->ndims != 4 || wei->ndims != 4 || winograd_wish() == WINO_OFF) return false;
     for (int i = 0; i < 2; i++)
         if (wei->dims[2 + i] != 3 || d->strides[i] != 1 || d->dilates[i] != 0 || d->pad_l[i] > 1 || d->pad_r[i] > 1) return false;
     if (src->dims[1] % 16 || dst->dims[1] % 16) return false;
@@ -226,7 +227,7 @@ static bool winograd_is_meant(const conv_desc *d) {
     for (int i = 0; i < 2; i++) even = even && d->pad_l[i] == d->pad_l[0] && d->pad_r[i] == d->pad_l[0];
     if (!half && !even) return false; /* oneDNN 2.6.3 takes gradients of uneven padding, and gets them wrong */
     if (half && (!wino_of(d, &p) || !cpu_wino_fits(&p))) return false;
-    if (winograd_wanted("always")) return true;
+    if (winograd_wish() == WINO_ALWAYS) return true;
     int64_t side = half ? 2 : 4, rows = (dst->dims[2] + side - 1) / side, cols = (dst->dims[3] + side - 1) / side;
     double filled = (double)(dst->dims[2] * dst->dims[3]) / (double)(side * side * rows * cols);
     return src->dims[1] >= 32 && dst->dims[1] >= 32 && rows * cols * src->dims[0] >= 64 && filled >= 0.75;

@@ -358,10 +358,11 @@ bool layout_fusion_at(const cpu_builder *b, const ir_op *op, const norm_fusion *
 
 xt_status layout_decide(cpu_builder *b) {
     const ir_block *body = b->exec->main->body;
-    const char *wish = env_get("XT_CPU_LAYOUT");
-    bool always = wish && strcmp(wish, "blocked") == 0, convolutions = false;
+    static const char *const wishes[] = {"auto", "plain", "blocked"};
+    int wish = env_choice("XT_CPU_LAYOUT", BASE_COUNT(wishes), wishes);
+    bool always = wish == 2, convolutions = false;
     for (const ir_op *op = body->first; op; op = op->next) convolutions = convolutions || op->code == OP_convolution;
-    if (simd_level() < 2 || !blk_get() || (wish && strcmp(wish, "plain") == 0) || !(convolutions || always)) return NULL;
+    if (simd_level() < 2 || !blk_get() || wish == 1 || !(convolutions || always)) return NULL;
     layout l = {.b = b};
     xt_status s = list_uses(&l, body);
     if (!s) {
