@@ -2,6 +2,7 @@
 # Plans by the real compilers: TPU (libtpu) and CUDA without hardware, every model, one and many hosts, meshes, a program that does not fit, the page in a browser.
 # The packages are fetched into BUILD/plugins, or found in XT_PLUGINS_DIR; without a network each part is skipped and says so.
 . "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
 x=$BUILD/xtrain
 export XT_PLUGINS_DIR=${XT_PLUGINS_DIR:-$BUILD/plugins}
 out=$tmp/out
@@ -46,6 +47,16 @@ if have TPU tpu; then
     check "too large a batch" plan gpt2 --topology v5e:2x2 --batch 64 --seq 1024
     check "does not fit" [ "$(value fits)" = false ]
     check "and the rows add up all the same" adds_up
+    libtpu=$("$x" doctor --device TPU --json | sed -nE 's#.*"path": "([^"]*)/libtpu/libtpu.so".*#\1#p')
+    python=${JAX_PYTHON:-python3}
+    if "$python" -c 'import jax' 2>/dev/null; then
+        cc -O1 -I"$root/include" "$root/tests/peers/plan_mlp.c" -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" -o "$tmp/mlp"
+        "$x" plan --topology v5e:2x2 --json -- "$tmp/mlp" >"$out" 2>"$tmp/err"
+        ours=$(value peak_bytes) theirs=$(PYTHONPATH=$libtpu timeout 900 "$python" "$root/tests/peers/plan_jax.py" v5e:2x2 2>"$tmp/err" | tail -n 1)
+        check "the same network in JAX takes the same memory within 10 % ($ours, $theirs)" [ $((10 * ours)) -lt $((11 * theirs)) -a $((11 * ours)) -gt $((10 * theirs)) ]
+    else
+        echo "skip JAX: $python has no jax (JAX_PYTHON names another)"
+    fi
 else
     echo "skip TPU: libtpu cannot be had: $(tail -n 1 "$tmp/err")"
 fi
