@@ -208,7 +208,8 @@ static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
 static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     char text[200];
     if (world_get()->size < 2) return;
-    snprintf(text, sizeof text, "%s:%d (%s, step %lld)", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step);
+    snprintf(text, sizeof text, "%.100s:%d (%s, step %lld)%s%s", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, *lazy_met_last() ? " after " : "",
+             lazy_met_last());
     coll_run_note(text);
 }
 

@@ -295,13 +295,18 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
 
 /* Ranks meet in the collectives of their programs: one that runs another program waits for ever, or gets data that is not meant for it. So each says which
  * program it is about to run in which step, and whoever comes later and differs is told, before it waits. */
+static __thread char met_last[64]; /* the step and program before, for ranks that come later */
+
+const char *lazy_met_last(void) { return met_last; }
+
 static void compare_ranks(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
     char key[33], mine[64], note[256];
     const world *w = world_get();
     hash_hex(p->key, key);
     snprintf(mine, sizeof mine, "step %lld), program %.8s", (long long)c->step, key);
-    snprintf(note, sizeof note, "%s:%d (collectives, %s", src ? src->file : "?", src ? src->line : 0, mine);
+    snprintf(note, sizeof note, "%.100s:%d (collectives, %s%s%s", src ? src->file : "?", src ? src->line : 0, mine, *met_last ? " after " : "", met_last);
     coll_run_note(note);
+    memcpy(met_last, mine, sizeof met_last);
     char *comma = strchr(mine, ',');
     for (int r = 0; r < w->size; r++) {
         char theirs[256];

@@ -159,6 +159,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out);
+const char *lazy_met_last(void); /* "step 5), program 1a2b3c4d" of the last program with collectives; "" before the first */
 void lazy_forget_limit(void); /* the device is closed: the next one may have another */
 xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);

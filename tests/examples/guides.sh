@@ -7,7 +7,7 @@ set -u
 root=$(cd "$(dirname "$0")/../.." && pwd)
 [ -n "${ASAN_BUILD:-}" ] && { echo "the plain build has run the guides' commands"; exit 77; }
 export XT_SUMMARY=on
-unset XT_RUNS_DIR
+unset XT_RUNS_DIR XT_POSTMORTEM_DIR
 
 # blocks FILE LANGUAGE DIR: each fenced block of that language as a file of its own
 blocks() {
