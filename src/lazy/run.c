@@ -307,14 +307,12 @@ static void compare_ranks(const lazy_ctx *c, const lazy_program *p, const xt_src
     snprintf(note, sizeof note, "%.100s:%d (collectives, %s%s%s", src ? src->file : "?", src ? src->line : 0, mine, *met_last ? " after " : "", met_last);
     coll_run_note(note);
     memcpy(met_last, mine, sizeof met_last);
-    char *comma = strchr(mine, ',');
+    char step[48];
+    snprintf(step, sizeof step, "step %lld), program ", (long long)c->step);
     for (int r = 0; r < w->size; r++) {
         char theirs[256];
         if (r == w->rank || !coll_run_last_note(r, theirs, sizeof theirs) || strstr(theirs, mine)) continue;
-        *comma = '\0';
-        bool same_step = strstr(theirs, mine) && strstr(theirs, ", program ");
-        *comma = ',';
-        if (!same_step) continue;
+        if (!strstr(theirs, step)) continue; /* it has not come to this step, or has passed it */
         char at[256];
         log_once("ranks differ", XT_SEV_WARNING, "rank %d runs another program in step %lld than rank %d: rank %d is at %s; rank %d at %s with program %.8s (%zu ops). Their collectives cannot meet: all ranks must record the same "
                  "ops on the same shapes in each step [XT302]", r, (long long)c->step, w->rank, r, theirs, w->rank, src_text(src_intern(src), at, sizeof at), key, p->n_nodes);
