@@ -295,18 +295,20 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
 
 /* Ranks meet in the collectives of their programs: one that runs another program waits for ever, or gets data that is not meant for it. So each says which
  * program it is about to run in which step, and whoever comes later and differs is told, before it waits. */
-static __thread char met_last[64]; /* the step and program before, for ranks that come later */
+static __thread char met_last[96]; /* the steps and programs before, newest first, for ranks that come later: a rank may be three steps ahead */
 
 const char *lazy_met_last(void) { return met_last; }
 
 static void compare_ranks(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
-    char key[33], mine[64], note[256];
+    char key[33], mine[64], note[320];
     const world *w = world_get();
     hash_hex(p->key, key);
     snprintf(mine, sizeof mine, "step %lld), program %.8s", (long long)c->step, key);
     snprintf(note, sizeof note, "%.100s:%d (collectives, %s%s%s", src ? src->file : "?", src ? src->line : 0, mine, *met_last ? " after " : "", met_last);
     coll_run_note(note);
-    memcpy(met_last, mine, sizeof met_last);
+    char older[sizeof met_last];
+    memcpy(older, met_last, sizeof older);
+    snprintf(met_last, sizeof met_last, "%.40s%s%.50s", mine, *older ? ", " : "", older);
     char step[48];
     snprintf(step, sizeof step, "step %lld), program ", (long long)c->step);
     for (int r = 0; r < w->size; r++) {
