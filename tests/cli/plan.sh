@@ -54,6 +54,6 @@ mkdir "$tmp/empty"
 env -i PATH=/usr/bin:/bin HOME="$tmp/empty" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/empty" "$x" doctor --device CUDA >"$out" 2>&1
 check "doctor tells how to get what is missing" grep -qE "pip install --target $tmp/empty/jax-cuda13-pjrt jax-cuda13-pjrt|usable|no device to run on" "$out"
 check "a broken plugin" says "does not load" 1 "$x" doctor --device "$BUILD/libxtrain.so"
-check "doctor asks before it installs" bash -c "echo n | '$x' doctor --install tpu 2>&1 | grep -q 'nothing was installed'"
+check "doctor asks before it installs" env -u YES bash -c "echo n | '$x' doctor --install tpu 2>&1 | grep -q 'nothing was installed'"
 check "and knows what there is to install" says "tpu, cuda and xla_cpu are known" 1 "$x" doctor --install fpga
 finish

@@ -38,7 +38,7 @@ static xt_loader *data(int64_t samples, xt_switch shuffle) {
 
 int main(int argc, char **argv) {
     xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = configure};
-    xt_trainer *t = xt_trainer_new(.max_epochs = 5, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
+    xt_trainer *t = xt_trainer_new(.max_epochs = 25, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
     xt_trainer_args(t, argc, argv);
     xt_trainer_add(t, xt_model_checkpoint(.dirpath = getenv("KILLED_DIR"), .every_n_steps = 1));
     int code = xt_fit(t, &task, data(192, XT_ON), data(64, XT_OFF));

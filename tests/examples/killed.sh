@@ -16,12 +16,16 @@ want=$(grep '^weights' "$tmp/out")
 kills=0 tries=0 ended=
 while [ -z "$ended" ] && [ $tries -lt 60 ]; do
     resume=()
-    [ -f "$tmp/cut/last.ckpt" ] && resume=(--resume "$tmp/cut/last.ckpt")
+    before=none
+    [ -f "$tmp/cut/last.ckpt" ] && resume=(--resume "$tmp/cut/last.ckpt") && before=$(stat -c %i "$tmp/cut/last.ckpt")
     KILLED_DIR=$tmp/cut "$tmp/killed" --run_name cut "${resume[@]}" >"$tmp/out" 2>&1 &
     pid=$!
-    # At first within the first steps, later and later in the run, so that slow machines finish too.
-    sleep "$(awk -v r=$RANDOM -v t=$tries 'BEGIN {printf "%.3f", 0.05 + 0.1 * t * r / 32768}')"
-    kill -9 $pid 2>/dev/null
+    # Three times: let it leave a checkpoint of its own, then kill it a random moment later. After that it may come to its end.
+    if [ $kills -lt 3 ]; then
+        while kill -0 $pid 2>/dev/null && [ "$(stat -c %i "$tmp/cut/last.ckpt" 2>/dev/null || echo none)" = "$before" ]; do sleep 0.002; done
+        sleep "$(awk -v r=$RANDOM 'BEGIN {printf "%.3f", 0.02 * r / 32768}')"
+        kill -9 $pid 2>/dev/null
+    fi
     wait $pid 2>/dev/null
     code=$?
     tries=$((tries + 1))
