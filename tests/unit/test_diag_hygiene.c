@@ -40,7 +40,7 @@ static int nothing_left(void **state) {
 }
 
 static void expect(const char *text, const char *word) {
-    if (!strstr(text, word)) fail_msg("no '%s' in: %s", word, text);
+    if (!text || !strstr(text, word)) fail_msg("no '%s' in: %s", word, text ? text : "(no message)");
 }
 
 static void begin(const char *words) {
