@@ -2,7 +2,8 @@
  * each result folds all that lies before it (or behind it).
  *
  * The operand is [outer, n, inner]. With inner > 1, rows of accumulators run along n. With inner 1, four rows go abreast, since one running sum waits for
- * itself; a single long row is cut into segments of a fixed length, whose totals are folded first. Sums and products of f32 accumulate in f64. */
+ * itself; a single long row is cut into segments of a fixed length, whose totals are folded first. Sums and products of f32 accumulate in f64 in long
+ * rows; in short ones they are the interpreter's, step for step. */
 #if defined(__GNUC__) && !defined(__clang__)
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
@@ -10,7 +11,7 @@
 
 #include <math.h>
 
-enum { COLUMNS = 256, SEGMENT = 4096, ABREAST = 4 };
+enum { COLUMNS = 256, SEGMENT = 4096, ABREAST = 4, SHORT = 256 };
 
 typedef struct lane { /* one running fold along a contiguous run; step -1 runs backwards */
     const void *src;
@@ -76,6 +77,7 @@ typedef struct scan_fns {
 #define MIN_NAN (a != a ? a : b != b ? b : a < b ? a : b < a ? b : signbit(a) ? a : b)
 #define FLOAT_SCANS(t, T) SCAN(add_##t, T, double, 0, a + b) SCAN(mul_##t, T, double, 1, a *b) SCAN(max_##t, T, T, -INFINITY, MAX_NAN) SCAN(min_##t, T, T, INFINITY, MIN_NAN)
 FLOAT_SCANS(f32, float)
+SCAN(add_short, float, float, 0, a + b) SCAN(mul_short, float, float, 1, a *b)
 FLOAT_SCANS(f64, double)
 /* Integers fold without a sign where they may wrap: the bits are the same. */
 #define INT_SCANS(t, T, U, least, most) SCAN(add_##t, U, U, 0, a + b) SCAN(mul_##t, U, U, 1, a *b) SCAN(max_##t, T, T, least, a > b ? a : b) SCAN(min_##t, T, T, most, a < b ? a : b)
@@ -88,7 +90,9 @@ INT_SCANS(u64, uint64_t, uint64_t, 0, UINT64_MAX)
 #define FNS_ROW(t) {FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t)}
 enum { FOLDS = 4 };
 static const ir_opcode fold_ops[FOLDS] = {OP_add, OP_multiply, OP_maximum, OP_minimum};
-static const scan_fns *fns_of(xt_dtype t, int fold) {
+static const scan_fns *fns_of(xt_dtype t, int fold, int64_t n) {
+    static const scan_fns short_f32[] = {FNS(add_short), FNS(mul_short)};
+    if (t == XT_F32 && n <= SHORT && fold_ops[fold] != OP_maximum && fold_ops[fold] != OP_minimum) return &short_f32[fold];
     static const scan_fns f32[] = FNS_ROW(f32), f64[] = FNS_ROW(f64), i32[] = FNS_ROW(i32), i64[] = FNS_ROW(i64), u32[] = FNS_ROW(u32), u64[] = FNS_ROW(u64);
     switch ((int)t) {
     case XT_F32: return &f32[fold];
@@ -245,11 +249,11 @@ CPU_LOWER(scan) {
     if (o->in[0] == o->in[1] || o->in[0]->def || o->in[1]->def || o->in[0]->block != region || o->in[1]->block != region) return NULL;
     while (fold < FOLDS && fold_ops[fold] != o->code) fold++;
     const void *init = cpu_build_splat(b, op->in[1]);
-    if (fold == FOLDS || t->count <= 0 || !fns_of(t->dtype, fold) || !init || !is_identity(o->code, t->dtype, init) || !running_dim(op, &dim, &reverse))
+    if (fold == FOLDS || t->count <= 0 || !fns_of(t->dtype, fold, 0) || !init || !is_identity(o->code, t->dtype, init) || !running_dim(op, &dim, &reverse))
         return NULL;
     scan_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    *s = (scan_state){.f = fns_of(t->dtype, fold), .outer = 1, .n = t->dims[dim], .inner = 1, .segments = 1, .elem = xt_dtype_size(t->dtype), .reverse = reverse};
+    *s = (scan_state){.f = fns_of(t->dtype, fold, t->dims[dim]), .outer = 1, .n = t->dims[dim], .inner = 1, .segments = 1, .elem = xt_dtype_size(t->dtype), .reverse = reverse};
     for (int64_t d = 0; d < dim; d++) s->outer *= t->dims[d];
     for (uint32_t d = (uint32_t)dim + 1; d < t->rank; d++) s->inner *= t->dims[d];
     s->segment = s->n;
