@@ -73,6 +73,7 @@ static bool is_elementwise(const ir_op *op) {
 typedef struct tied {
     uint64_t in, out;
 } tied;
+static bool among(uint64_t bits, uint32_t i) { return i < 64 && (bits >> i & 1); } /* a loop has as many operands as values it carries */
 static tied tied_by(const ir_op *op) {
     static const tied none = {0, 0};
     tied t = {0, 1};
@@ -153,9 +154,9 @@ static xt_status tie(batch_last *b, ir_op *op) {
     uint32_t root = NONE;
     bool ok = true;
     for (uint32_t i = 0; i < op->n_in && ok; i++)
-        if (t.in >> i & 1) ok = join(b, op->in[i], &root);
+        if (among(t.in, i)) ok = join(b, op->in[i], &root);
     for (uint32_t i = 0; i < op->n_out && ok; i++)
-        if (t.out >> i & 1) ok = join(b, &op->out[i], &root);
+        if (among(t.out, i)) ok = join(b, &op->out[i], &root);
     bool *grown = b->rewrite;
     if (ok && !VEC_PUSH(grown, b->n_ops, b->cap_ops, false)) ok = false;
     b->rewrite = grown;
@@ -175,9 +176,9 @@ static void count_costs(batch_last *b, ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++) {
         ir_value *v = op->in[i];
         if (v->mark >> 32 != b->epoch >> 32 || v->type->kind != IR_TENSOR) continue;
-        bool inside = t.in >> i & 1;
-        if (!inside && !product && v->def && tied_by(v->def).out >> v->index & 1) b->regions[region_at(b, v)].moved += (double)ir_type_bytes(v->type);
-        if (inside && !is_free(v) && !(v->def && tied_by(v->def).out >> v->index & 1))
+        bool inside = among(t.in, i);
+        if (!inside && !product && v->def && among(tied_by(v->def).out, v->index)) b->regions[region_at(b, v)].moved += (double)ir_type_bytes(v->type);
+        if (inside && !is_free(v) && !(v->def && among(tied_by(v->def).out, v->index)))
             b->regions[region_at(b, v)].moved += (double)ir_type_bytes(v->type) / (v->uses ? (double)v->uses : 1);
     }
     conv_kind kind = op->code == OP_convolution ? kind_of(op) : CONV_OTHER;
@@ -355,7 +356,7 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *user) {
     if (op->code == OP_reduce && keeps_batch(op)) t.out = 1;
     move_attrs(&b, op, t);
     for (uint32_t i = 0; i < op->n_in; i++) {
-        if (!(t.in >> i & 1)) continue;
+        if (!among(t.in, i)) continue;
         ir_value *v = moved(&b, op->in[i]);
         XT_TRY(b.status);
         ir_set_operand(op, i, v);
@@ -363,7 +364,7 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *user) {
     c->changed = true;
     b.before = op->next;
     for (uint32_t i = 0; i < op->n_out; i++) {
-        if (!(t.out >> i & 1)) continue;
+        if (!among(t.out, i)) continue;
         op->out[i].type = moved_type(op->out[i].type);
         ir_value *back = moved_back(&b, &op->out[i]);
         XT_TRY(b.status);
