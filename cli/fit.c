@@ -169,7 +169,12 @@ static int run(int argc, char **argv) {
         cli_config_free(&config);
         return code > 1 ? 2 : 1;
     }
-    code = fit_model(config.plain.argc, config.plain.argv);
+    /* The configuration of a run of one's own names its shared object, and the trainer reads the file itself. */
+    const char *object = NULL;
+    for (int i = 1; i < config.plain.argc && !object; i++)
+        if (is_shared_object(config.plain.argv[i])) object = config.plain.argv[i];
+    if (object) code = fit_shared_object(object, argc - 1, argv + 1);
+    else code = fit_model(config.plain.argc, config.plain.argv);
     cli_config_free(&config);
     return code;
 }

@@ -32,9 +32,10 @@ static int check(const char *path, const xt_model_desc *m) {
     return 0;
 }
 
-static int fit(const xt_model_desc *m, int argc, char **argv, bool json) {
+static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, bool json) {
     xt_trainer *t = xt_trainer_new(.run_name = m->name ? m->name : "model");
     xt_trainer_args(t, argc, argv);
+    xt_trainer_text(t, "model.name", path); /* so that config.json names the model too */
     xt_task task = m->task(t);
     bool has_val = m->struct_size > offsetof(xt_model_desc, val) && m->val, has_test = m->struct_size > offsetof(xt_model_desc, test) && m->test;
     xt_loader *train = m->train(t, task.user), *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
@@ -65,7 +66,7 @@ int fit_shared_object(const char *path, int argc, char **argv) {
         if (strcmp(argv[i], "--help") == 0 && m->help) printf("%s\n\n", m->help);
     }
     fflush(stdout);
-    code = fit(m, n, args, json);
+    code = fit(path, m, n, args, json);
     for (int i = 0; i < n; i++) free(args[i]);
     free(args);
     return code; /* the object stays loaded: threads may still be in it */

@@ -65,8 +65,10 @@ static void memory(const blackbox *b, str *out) {
         str_printf(out, "  over the run, up to step %lld: ", (long long)b->history_step);
         box_sparkline(b, out);
         str_printf(out, "  %.1f -> %.1f MiB\n", mib(b->history[0]), mib(b->history[b->n_history - 1]));
-        if (b->n_history > 8 && b->history[b->n_history - 1] > b->history[b->n_history / 4] + b->history[b->n_history / 4] / 10)
-            str_append(out, "  it grew by more than a tenth since the first quarter of the run: the lines below with many buffers are the suspects\n");
+        int64_t early = b->history[b->n_history / 4], late = b->history[b->n_history - 1];
+        /* A step's own temporaries make some per cent of difference between two looks, and more in programs of a few hundred kilobytes. */
+        if (b->n_history > 8 && late > early + early / 4 && late - early > 1 << 20)
+            str_append(out, "  it grew by more than a quarter since the first quarter of the run: the lines below with many buffers are the suspects\n");
     }
     if (b->n_rows) str_printf(out, "  live buffers by line, as of step %lld:\n", (long long)b->rows_step);
     for (int64_t i = 0; i < b->n_rows && i < ROWS_TOLD; i++)

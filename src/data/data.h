@@ -29,6 +29,8 @@ xt_dataset *data_make(xt_dataset_desc d);
 xt_status data_get(xt_dataset *d, int64_t i, void *const *fields);
 /* From the next epoch on the samples come in their own order (a trainer's overfit_batches). */
 void loader_set_sequential(xt_loader *l);
+/* Samples of an epoch that are in no batch (of any rank), because the last batch would be short and .drop_last is on. */
+int64_t loader_left_out(const xt_loader *l);
 /* Which sample xt_sample_uniform draws for, in this thread. Ended by data_draw_end: calls outside a loader begin anew with each sample. */
 void data_draw_begin(uint64_t seed, int64_t epoch, int64_t sample);
 void data_draw_end(void);

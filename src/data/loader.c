@@ -256,6 +256,11 @@ void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch) {
     l->next = batch < 0 ? 0 : batch;
 }
 
+int64_t loader_left_out(const xt_loader *l) {
+    if (!l || !l->ds || l->batches < 0 || l->o.limit || l->o.drop_last == XT_OFF || l->o.pad_last == XT_ON) return 0;
+    return l->ds->d.count % (l->o.batch * l->parts);
+}
+
 void loader_set_sequential(xt_loader *l) {
     if (!l) return;
     loader_stop(l);

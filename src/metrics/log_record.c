@@ -42,7 +42,9 @@ void log_set_stage(log_stage s) {
 
 void log_set_manual(bool on) {
     log_engine *e = log_engine_get();
-    if (e) e->manual = on;
+    if (!e) return;
+    e->manual = on;
+    e->seen_steps = counter_get(COUNTER_optimizer_steps); /* of a plain loop that follows: only its own steps make rows */
 }
 
 void log_window_begin(void) {

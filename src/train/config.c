@@ -135,7 +135,9 @@ static char *plain_text(const cJSON *v) {
 static xt_status take_section(xt_trainer *t, const cJSON *section) {
     const cJSON *v;
     bool trainer = strcmp(section->string, "trainer") == 0;
-    if (!trainer && strcmp(section->string, "model") != 0 && strcmp(section->string, "data") != 0) return NULL; /* "xtrain", or of other programs */
+    if (strcmp(section->string, "xtrain") == 0) return NULL; /* the version that wrote the file */
+    if (!trainer && strcmp(section->string, "model") != 0 && strcmp(section->string, "data") != 0)
+        return status_new(XT_NOT_FOUND, NULL, "there is no section \"%s\"; trainer, model and data are known", section->string);
     if (!cJSON_IsObject(section)) return status_new(XT_INVALID_ARGUMENT, NULL, "\"%s\" is no object of names and values", section->string);
     cJSON_ArrayForEach(v, section) {
         char *text = plain_text(v);

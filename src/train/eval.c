@@ -83,6 +83,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     log_sink sink = {.row = take_row, .user = &tb};
     log_add_sink(&sink);
     log_set_manual(true);
+    train_tell_left_out(loader, what);
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
     if (task->setup) task->setup(t->net, name, task->user);

@@ -231,8 +231,12 @@ static bool run_epoch(loop *l) {
 static bool run_epochs(loop *l) {
     xt_trainer *t = l->t;
     while (!t->stopping && epochs_left(t) && steps_left(t)) {
+        int64_t steps = t->global_step;
         if (!run_epoch(l)) return false;
-        t->epochs_done++;
+        if (t->global_step == steps && t->task->manual_optimization && t->epochs_done++ == 0 && world_get()->rank == 0)
+            log_msg(XT_SEV_WARNING, "no optimizer stepped in this epoch: with .manual_optimization the training step calls xt_optimizer_step itself");
+        else if (t->global_step != steps || !t->task->manual_optimization)
+            t->epochs_done++;
         if (t->whole_epoch) {
             t->epoch++;
             t->whole_epoch = false;
@@ -343,12 +347,19 @@ static void end_fit(xt_trainer *t, bool ok) {
     lazy_set_draw_step(-1);
 }
 
-/* The pending error often is the same one with its line in front. */
+/* Without "file.c:12: " in front. */
+static const char *without_place(const char *text) {
+    const char *colon = strchr(text, ':');
+    size_t digits = colon ? strspn(colon + 1, "0123456789") : 0;
+    return digits && colon[1 + digits] == ':' && colon[2 + digits] == ' ' ? colon + 3 + digits : text;
+}
+
+/* The pending error often is the same one with another line in front. */
 int train_report(xt_status extra) {
     xt_status e = xt_error();
     const char *first = extra ? xt_status_message(extra) : "", *second = e ? xt_status_message(e) : "";
-    if (e && extra && strstr(second, first)) first = "";
-    else if (e && extra && strstr(first, second)) second = "";
+    if (e && extra && strstr(second, without_place(first))) first = "";
+    else if (e && extra && strstr(first, without_place(second))) second = "";
     if (*first) log_msg(XT_SEV_ERROR, "%s", first);
     if (*second) log_msg(XT_SEV_ERROR, "%s", second);
     bool failed = e || extra;

@@ -1,4 +1,5 @@
 /* xt_predict: one pass in eval mode; each batch's tensor goes to the program's function and to the callbacks while its step is open, so nothing waits. */
+#include "data/data.h"
 #include "train/train_int.h"
 
 static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t limit, xt_prediction_fn fn, void *user) {
@@ -25,6 +26,12 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
     return lazy_drain() && !xt_error();
 }
 
+void train_tell_left_out(const xt_loader *l, const char *what) {
+    int64_t n = loader_left_out(l);
+    if (n && world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING, "%s: the last %lld sample%s fill no batch and are left out; .pad_last = XT_ON (b.mask tells) or .drop_last = XT_OFF in the loader keeps them", what, (long long)n, n == 1 ? "" : "s");
+}
+
 int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
     if (t && t->help) return 0;
     int64_t limit = 0;
@@ -37,6 +44,7 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_load
     if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
     if (s) return train_report(status_at(s, src));
     t->task = task;
+    train_tell_left_out(loader, "xt_predict");
     xt_loader_set_epoch(loader, 0, 0);
     if (task->setup) task->setup(t->net, "predict", task->user);
     for (size_t i = 0; i < t->n_callbacks && !s; i++)

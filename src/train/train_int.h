@@ -110,6 +110,9 @@ extern const size_t train_option_count;
 xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
 double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */
 
+/* predict.c: says when a pass meant to see every sample does not. */
+void train_tell_left_out(const xt_loader *l, const char *what);
+
 /* config.c */
 bool config_is_setting(const char *name); /* model.X, data.X */
 xt_status config_give(xt_trainer *t, const char *name, const char *value); /* a setting */

@@ -90,6 +90,12 @@ refused 'cannot open' "$tmp/none.so"
 echo 'int x;' >"$tmp/empty.c" && "${CC:-cc}" -shared -fPIC "$tmp/empty.c" -o "$tmp/empty.so"
 refused 'has no variable xt_model' "$tmp/empty.so"
 
+"$XTRAIN" fit --config "$tmp/runs/mine/version_0/config.json" --json >"$tmp/again" 2>"$tmp/out"
+check "its own file repeats the run" [ "$(json "$tmp/again" loss_last)" = "$(json "$tmp/so" loss_last)" ]
+echo '{"trainr": {"max_epochs": 1}}' >"$tmp/bad.json"
+refused 'no section "trainr"' "$tmp/mine.so" --config "$tmp/bad.json"
+check "it is said once" [ "$(grep -c 'no section' "$tmp/out")" = 1 ]
+
 # --- pictures of a run
 "$XTRAIN" plot mine --output "$tmp/curves.png" >"$tmp/out" 2>&1
 check "a PNG of the losses" [ "$(head -c 4 "$tmp/curves.png" | tail -c 3)" = PNG ]
