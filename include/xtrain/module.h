@@ -43,6 +43,9 @@ XT_API xt_tensor xt_module_tensor(const xt_module *m, int i);
 XT_API bool xt_module_tensor_is_param(const xt_module *m, int i);
 XT_API xt_tensor xt_module_find(const xt_module *m, const char *name); /* none when absent */
 XT_API int64_t xt_module_param_count(const xt_module *m);              /* elements */
+/* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are bf16 altogether. Statistics of
+ * norms stay f32. Before the first pass; parameters of another dtype that are there already are an error. Files of another float dtype convert on loading. */
+XT_API xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 
 /* safetensors with PyTorch's names; written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
  * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */

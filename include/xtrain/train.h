@@ -29,12 +29,16 @@ typedef struct xt_task {
     /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may return none. A micro-batch that stepped
      * any optimizer counts as one optimizer step; accumulation and clipping are then the task's own, and refused as options. */
     bool manual_optimization;
-    /* Hooks, all optional, in the order they come. A callback's hook of the same place runs first. */
+    /* Hooks, all optional, in the order they come. A callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks
+     * that watch values come after the task. */
     void (*prepare_data)(void *user);                                     /* rank 0 only, before anything else; the others wait (downloads) */
     void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit", "validate", "test" or "predict"; and its counterpart at the end */
     void (*teardown)(xt_module *net, const char *stage, void *user);
     void (*on_fit_start)(xt_module *net, void *user);
     void (*on_fit_end)(xt_module *net, void *user);
+    void (*on_train_start)(xt_module *net, void *user);                   /* after the sanity batches */
+    void (*on_train_end)(xt_module *net, void *user);                     /* before on_fit_end, while validations are over too */
+    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user); /* of every stage: gives the batch that the step gets (augmentation on the device) */
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user);
     bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user); /* true: this batch and the rest of the epoch are left out */
     void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user);
@@ -44,6 +48,16 @@ typedef struct xt_task {
     void (*on_train_epoch_end)(xt_module *net, int64_t epoch, void *user);
     void (*on_validation_epoch_start)(xt_module *net, int64_t epoch, void *user);
     void (*on_validation_epoch_end)(xt_module *net, int64_t epoch, void *user);
+    void (*on_validation_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_validation_batch_end)(xt_module *net, const xt_batch *b, void *user); /* recorded; its step is still open, so xt_log works */
+    void (*on_test_start)(xt_module *net, void *user);                    /* a test is one pass, so it has no epochs of its own */
+    void (*on_test_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_test_batch_end)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_test_end)(xt_module *net, void *user);
+    void (*on_predict_start)(xt_module *net, void *user);
+    void (*on_predict_batch_start)(xt_module *net, const xt_batch *b, void *user);
+    void (*on_predict_batch_end)(xt_module *net, const xt_batch *b, xt_tensor out, void *user);
+    void (*on_predict_end)(xt_module *net, void *user);
     void (*on_exception)(xt_module *net, xt_status error, void *user);    /* the fit ends with this error (borrowed) */
     /* State of one's own in checkpoints, as JSON text; save_state as snprintf would write it. */
     size_t (*save_state)(char *buf, size_t n, void *user);
@@ -62,7 +76,9 @@ typedef struct xt_trainer_opts {
     int64_t val_every_n_epochs;      /* 0 = 1 */
     int64_t val_every_n_batches;     /* of the epoch; 0 = at the epoch's end */
     double gradient_clip_val;        /* 0 = off; norm of all gradients, after averaging */
-    const char *precision;           /* "fp32" (default; "32"), "bf16" ("bf16-mixed"), "16-mixed" ("fp16": f16 with a loss scaler) */
+    /* "fp32" (default; "32"), "bf16" ("bf16-mixed": products in bf16, weights f32), "16-mixed" ("fp16": f16 with a loss scaler), "bf16-true" (weights,
+     * optimizer state and inputs in bf16, half the memory; each update is computed in f32 and rounded once), "16-true", "64-true". */
+    const char *precision;
     const char *run_name;            /* folder under runs/; NULL = "default" */
     const char *runs_dir;            /* NULL = XT_RUNS_DIR or "runs" */
     xt_switch progress_bar;          /* default: on when the sink is a terminal, plain lines otherwise */
@@ -70,7 +86,8 @@ typedef struct xt_trainer_opts {
     const char *loggers;             /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
     xt_switch checkpointing;         /* default on: last.ckpt at the end */
     xt_switch model_summary;         /* default on */
-    const char *resume;              /* checkpoint to continue from; "last" = newest of the run */
+    const char *resume;              /* checkpoint to continue from; "last" = newest of the run; "best" = the best that the run's xt_model_checkpoint kept */
+    const char *ckpt;                /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has, else `resume` */
     uint64_t seed;                   /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
     const char *gradient_clip_algorithm; /* "norm" (default), "value" */
     double limit_test_batches, limit_predict_batches; /* as above, of xt_test and xt_predict */
@@ -140,6 +157,9 @@ XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
 XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);              /* the first one */
 XT_API double xt_trainer_elapsed(const xt_trainer *t);               /* seconds of training, resumed ones included */
 XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NAME/version_N"; NULL while nothing is written there */
+/* The best file that its model checkpoint keeps, rank 0 only, and its monitored value (NaN without a monitor; may be NULL). NULL: none yet. Valid until the
+ * next save. */
+XT_API const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value);
 /* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. */
 XT_API xt_status xt_trainer_save(xt_trainer *t, const char *path);
 
@@ -182,6 +202,22 @@ typedef struct xt_callback_desc {
     size_t (*save_state)(char *buf, size_t n, void *user);                /* JSON text as snprintf would write it */
     xt_status (*load_state)(const char *json, void *user);
     void (*free_user)(void *user);
+    /* Of 0.2: passes on their own (xt_validate, xt_test, xt_predict) call the hooks of a program's own callbacks too. */
+    void (*setup)(xt_trainer *t, const char *stage, void *user);
+    void (*teardown)(xt_trainer *t, const char *stage, void *user);
+    void (*sanity_start)(xt_trainer *t, void *user);
+    void (*sanity_end)(xt_trainer *t, void *user);
+    void (*validation_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*test_start)(xt_trainer *t, void *user);
+    void (*test_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*test_batch_end)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*test_end)(xt_trainer *t, void *user);
+    void (*predict_start)(xt_trainer *t, void *user);
+    void (*predict_batch_start)(xt_trainer *t, const xt_batch *b, void *user);
+    void (*predict_end)(xt_trainer *t, void *user);
+    void (*before_backward)(xt_trainer *t, xt_tensor loss, void *user);
+    void (*after_backward)(xt_trainer *t, void *user);                    /* gradients are there (xt_grad) */
+    void (*before_optimizer_step)(xt_trainer *t, void *user);             /* gradients of the whole window, before clipping */
 } xt_callback_desc;
 XT_API xt_callback *xt_callback_new(const xt_callback_desc *d, void *user); /* d is copied */
 /* A row of values the host has already (learning rates, times): x axis is the optimizer step; no device read. */
@@ -219,6 +255,7 @@ typedef struct xt_model_checkpoint_opts {
     int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation, or each epoch when there is none */
     xt_switch background;  /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the fit at the next
                             * save. xt_fit returns when all files are complete */
+    xt_switch last_only;   /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
     const char *every_time; /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
 } xt_model_checkpoint_opts;
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
@@ -230,6 +267,10 @@ typedef struct xt_early_stopping_opts {
     int patience;          /* checks without improvement; 0 = 3 */
     double min_delta;      /* better by more than this counts */
     double stop_at;        /* stop as soon as the value is better than this; 0 = off */
+    double diverge_at;     /* stop as soon as the value is worse than this; 0 = off */
+    xt_switch check_finite; /* default on: stop when the value is NaN or infinite; off: such a value is no improvement, and no more */
+    xt_switch strict;      /* default on: a value that nobody logged is an error; off: it is waited for */
+    xt_switch on_train_epoch_end; /* default: after each validation, or each epoch when there is none; on: after each epoch in any case */
 } xt_early_stopping_opts;
 #define xt_early_stopping(...) xt_early_stopping_opt(XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
 XT_API xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o);

@@ -116,6 +116,8 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     bool affine = o.affine != XT_OFF;
     n.weight = affine ? nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, 1, &c) : constant_vector(src, 1, d, c);
     n.bias = affine ? nn_tensor(src, m, name, "bias", true, NN_ZEROS, 0, d, 1, &c) : constant_vector(src, 0, d, c);
+    n.weight = xt_cast_at(src, n.weight, d); /* narrow parameters are used in f32, as the statistics are */
+    n.bias = xt_cast_at(src, n.bias, d);
     if (track) {
         n.mean = nn_tensor(src, m, name, "running_mean", false, NN_ZEROS, 0, d, 1, &c);
         n.var = nn_tensor(src, m, name, "running_var", false, NN_ONES, 0, d, 1, &c);

@@ -237,6 +237,7 @@ static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, 
 xt_tensor nn_tensor(const xt_src *src, xt_module *m, const char *layer, const char *leaf, bool is_param, nn_init init, double a, xt_dtype dtype, int rank,
                     const int64_t *dims) {
     char *name = nn_full_name(m, layer, leaf);
+    if (name && is_param && dtype == XT_F32 && m->root->param_dtype != XT_DTYPE_NONE && !strstr(name, "parametrizations.")) dtype = m->root->param_dtype;
     const ir_type *type = ir_tensor(dtype, (size_t)rank, dims);
     if (!name || !type) {
         xt_tensor bad = lazy_error(src, XT_INVALID_ARGUMENT, "%s.%s: its size does not fit memory", layer, leaf);
@@ -261,6 +262,18 @@ xt_tensor xt_param_at(const xt_src *src, xt_module *m, const char *name, const c
     for (size_t k = 0; k < BASE_COUNT(kinds); k++)
         if (init && strcmp(init, kinds[k]) == 0) return nn_tensor(src, m, name, "", true, (nn_init)k, a, dtype, rank, dims);
     return lazy_error(src, XT_INVALID_ARGUMENT, "xt_param %s: init is \"%s\"; zeros, ones, uniform or normal are known", name, init ? init : "NULL");
+}
+
+xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype) {
+    if (!m || !ir_dtype_is_float(dtype)) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_module_set_dtype: a module and a float dtype are needed");
+    for (size_t i = 0; i < m->root->n; i++) {
+        const nn_entry *e = &m->root->entries[i];
+        if (e->is_param && ir_dtype_is_float(e->type->dtype) && e->type->dtype != dtype && !strstr(e->name, "parametrizations."))
+            return status_new(XT_FAILED_PRECONDITION, NULL, "xt_module_set_dtype: %s is %s already; call it before the first pass and xt_module_build (xt_load converts what a file has)", e->name,
+                              xt_dtype_name(e->type->dtype));
+    }
+    m->root->param_dtype = dtype;
+    return NULL;
 }
 
 /* Tracing on a state of the right shape makes the parameters; the trace itself is thrown away with the step. */

@@ -29,6 +29,7 @@ typedef struct nn_root {
     int depth;         /* forward passes running, one inside the other */
     xt_module *module;
     bool training;
+    xt_dtype param_dtype; /* of f32 parameters made from here on; XT_DTYPE_NONE: f32 */
     bool building;     /* xt_module_build is tracing: statistics stay */
     uint64_t number;   /* no other root of the process has it */
     struct nn_shard_rule *rules; /* of xt_shard_params, in order */

@@ -129,7 +129,13 @@ static ir_value *unless_skipped(const step *s, ir_builder *b, ir_value *old, ir_
 }
 
 static void set(const step *s, ir_builder *b, xt_tensor state, ir_value *old, ir_value *new_value) {
+    if (old && new_value) new_value = ir_convert(b, new_value, old->type->dtype);
     lazy_assign(state, lazy_wrap(unless_skipped(s, b, old, new_value), "xt_optimizer_step"));
+}
+
+/* Parameters and states of 16 bits are updated in f32 and rounded once: in bf16, 1 - 0.999 of a second moment would be nothing at all. */
+static ir_value *widened(ir_builder *b, ir_value *v) {
+    return v && ir_dtype_is_float(v->type->dtype) && xt_dtype_size(v->type->dtype) < 4 ? ir_convert(b, v, XT_F32) : v;
 }
 
 static void share(step *s, optim_update *u, const optim_param *p) {
@@ -153,8 +159,12 @@ static void update_one(step *s, optim_param *p, ir_value *grad) {
     share(s, &u, p);
     lazy_path_push(p->name);
     u.b = lazy_begin(s->src);
-    ir_value *old = u.param = lazy_value(p->param), *old_state[OPTIM_MAX_STATES];
-    for (int k = 0; k < o->kind->n_states; k++) old_state[k] = u.state[k] = p->state[k].slot ? lazy_value(p->state[k]) : NULL;
+    ir_value *old = lazy_value(p->param), *old_state[OPTIM_MAX_STATES];
+    u.param = widened(u.b, old);
+    for (int k = 0; k < o->kind->n_states; k++) {
+        old_state[k] = p->state[k].slot ? lazy_value(p->state[k]) : NULL;
+        u.state[k] = widened(u.b, old_state[k]);
+    }
     if (u.param && grad) {
         u.grad = ir_convert(u.b, grad, u.param->type->dtype);
         if (h->maximize) u.grad = ir_negate(u.b, u.grad);

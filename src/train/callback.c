@@ -17,7 +17,11 @@ xt_callback *callback_make(const xt_callback_desc *d, void *user) {
 }
 
 xt_callback *xt_callback_new(const xt_callback_desc *d, void *user) {
-    if (d) return callback_make(d, user);
+    if (d) {
+        xt_callback *c = callback_make(d, user);
+        if (c) c->own = true;
+        return c;
+    }
     lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_callback_new: the description is NULL"));
     return NULL;
 }
@@ -53,8 +57,10 @@ static bool has(const xt_trainer *t, const xt_callback_desc *kind) {
     return false;
 }
 
-/* A smoke run leaves no files and is not stopped early. */
+/* A smoke run leaves no files and is not stopped early. Outside a fit only a program's own callbacks are called, and those for predictions: the library's
+ * are about training. */
 bool callback_rests(const xt_trainer *t, const xt_callback *c) {
+    if (!t->fitting && !c->own && !c->d.predict_batch_end) return true;
     return t->o.fast_dev_run && (callback_is(c, &model_checkpoint_desc) || callback_is(c, &early_stopping_desc));
 }
 

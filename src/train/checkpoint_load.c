@@ -3,9 +3,11 @@
 
 #include <cjson/cJSON.h>
 #include <dirent.h>
+#include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "coll/coll.h"
 #include "format/safetensors.h"
 #include "optim/optim.h"
 
@@ -180,12 +182,87 @@ static xt_status offer_another(xt_status damage, const char *path) {
     return s ? s : damage;
 }
 
+/* --- which file ----------------------------------------------------------------------------------------------------------------------------- */
+/* The best file of the list that a model checkpoint left in the run's newest checkpoint. */
+static xt_status best_listed(const char *last, char **out) {
+    st_file *f = NULL;
+    XT_TRY(st_open(last, &f));
+    const char *text = st_get_meta(f, "callbacks");
+    cJSON *all = text ? cJSON_Parse(text) : NULL;
+    const cJSON *file, *best = NULL;
+    double least = 0;
+    cJSON_ArrayForEach(file, cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "model_checkpoint"), "files")) {
+        const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score"), *path = cJSON_GetObjectItemCaseSensitive(file, "path");
+        double v = cJSON_IsNumber(score) ? score->valuedouble : HUGE_VAL;
+        if (!cJSON_IsString(path) || !file_exists(path->valuestring) || (best && v >= least)) continue;
+        best = path;
+        least = v;
+    }
+    *out = best ? base_strdup(best->valuestring) : NULL;
+    cJSON_Delete(all);
+    st_close(f);
+    return *out ? NULL : status_new(XT_NOT_FOUND, NULL, "best: %s lists no file that an xt_model_checkpoint kept and that is still there; \"last\" or a path names one", last);
+}
+
+static xt_status find_best(const xt_trainer *t, char **out) {
+    const char *mine = xt_trainer_best_checkpoint(t, NULL);
+    if (mine) return (*out = base_strdup(mine)) ? NULL : status_oom(strlen(mine), mine);
+    char *last;
+    XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), &last));
+    xt_status s = best_listed(last, out);
+    base_free(last);
+    return s;
+}
+
+/* Only rank 0 knows what a model checkpoint keeps, and one rank's view of a folder is enough. */
+static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
+    char path[4096] = "";
+    const world *w = world_get();
+    xt_status s = NULL;
+    *out = NULL;
+    if (w->rank == 0) {
+        s = checkpoint_wait(t);
+        if (!s) s = strcmp(given, "best") == 0 ? find_best(t, out) : run_dir_last(train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), out);
+    }
+    if (w->size <= 1) return s;
+    if (*out) snprintf(path, sizeof path, "%s", *out);
+    base_free(*out);
+    *out = NULL;
+    coll_group *g;
+    xt_status e = coll_run_group(&g);
+    if (!e) e = coll_broadcast(g, 0, path, sizeof path);
+    if (e || s) {
+        xt_status_free(s ? e : NULL);
+        return s ? s : e;
+    }
+    if (!*path) return status_new(XT_NOT_FOUND, NULL, "%s: rank 0 found no such checkpoint; its message says more", given);
+    return (*out = base_strdup(path)) ? NULL : status_oom(strlen(path), path);
+}
+
+static xt_status find_file(xt_trainer *t, const char *given, char **out) {
+    if (strcmp(given, "last") == 0 || strcmp(given, "best") == 0) return find_on_rank_0(t, given, out);
+    return (*out = base_strdup(given)) ? NULL : status_oom(strlen(given), given);
+}
+
+/* --- what it holds --------------------------------------------------------------------------------------------------------------------------- */
+xt_status checkpoint_for_pass(xt_trainer *t) {
+    if (!t->o.ckpt) return t->o.resume && !t->opt ? checkpoint_load(t, t->o.resume) : NULL;
+    char *path = NULL;
+    st_file *f = NULL;
+    XT_TRY(find_file(t, t->o.ckpt, &path));
+    xt_status s = st_open(path, &f);
+    if (!s && st_find(f, CHECKPOINT_CHECKSUM)) s = check_sum(f, path); /* a file of weights alone has none */
+    st_close(f);
+    if (!s) s = xt_load(t->net, path);
+    if (!s && world_get()->rank == 0) log_msg(XT_SEV_INFO, "weights of %s", path);
+    if (s && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
+    base_free(path);
+    return s;
+}
+
 xt_status checkpoint_load(xt_trainer *t, const char *given) {
     char *path = NULL;
-    if (strcmp(given, "last") == 0)
-        XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), &path));
-    else if (!(path = base_strdup(given)))
-        return status_oom(strlen(given), given);
+    XT_TRY(find_file(t, given, &path));
     st_file *f = NULL;
     restored r = {0};
     xt_status s = st_open(path, &f);

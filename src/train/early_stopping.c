@@ -1,25 +1,43 @@
 /* Stops when a logged value has not become better for `patience` checks. A check is after each validation, or each epoch when there is none. Order of
- * tests: not finite, good enough, improvement, patience. */
+ * tests: not finite, good enough, diverged, improvement, patience. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
 #include "train/train_int.h"
+
+typedef enum reason { NOT_STOPPED, GOOD_ENOUGH, DIVERGED, OUT_OF_PATIENCE, NOT_FINITE } reason;
 
 typedef struct stopper {
     xt_early_stopping_opts o;
     double best; /* smaller is better */
     int64_t waited;
     bool any;
+    reason why; /* of the newest stop, in checkpoints */
 } stopper;
 
 static double signed_value(const stopper *e, double v) {
     return e->o.mode == XT_MAX ? -v : v;
 }
 
+static reason judge(stopper *e, double v) {
+    double s = signed_value(e, v);
+    if (!isfinite(v) && e->o.check_finite != XT_OFF) return NOT_FINITE;
+    if (e->o.stop_at != 0 && s < signed_value(e, e->o.stop_at)) return GOOD_ENOUGH;
+    if (e->o.diverge_at != 0 && s > signed_value(e, e->o.diverge_at)) return DIVERGED;
+    if (!isnan(v) && (!e->any || s < e->best - e->o.min_delta)) {
+        e->best = s;
+        e->any = true;
+        e->waited = 0;
+        return NOT_STOPPED;
+    }
+    return ++e->waited >= e->o.patience ? OUT_OF_PATIENCE : NOT_STOPPED;
+}
+
 static void check_value(xt_trainer *t, stopper *e) {
-    double v = xt_trainer_metric(t, e->o.monitor, true), s = signed_value(e, v);
+    double v = xt_trainer_metric(t, e->o.monitor, true);
     double probe;
     if (isnan(v) && !log_find(e->o.monitor, &probe)) {
+        if (e->o.strict == XT_OFF) return;
         str names = STR_INIT;
         log_append_names(LOG_VALIDATE, &names);
         if (names.len) str_append(&names, ", ");
@@ -29,35 +47,37 @@ static void check_value(xt_trainer *t, stopper *e) {
         str_free(&names);
         return;
     }
+    e->why = judge(e, v);
+    if (e->why == NOT_STOPPED) return;
     char why[256] = "";
-    if (!isfinite(v))
-        snprintf(why, sizeof why, "%s is %g", e->o.monitor, v);
-    else if (e->o.stop_at != 0 && s < signed_value(e, e->o.stop_at))
-        snprintf(why, sizeof why, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at);
-    else if (!e->any || s < e->best - e->o.min_delta) {
-        e->best = s;
-        e->any = true;
-        e->waited = 0;
-    } else if (++e->waited >= e->o.patience)
-        snprintf(why, sizeof why, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
-    if (!*why) return;
+    switch (e->why) {
+    case NOT_FINITE: snprintf(why, sizeof why, "%s is %g", e->o.monitor, v); break;
+    case GOOD_ENOUGH: snprintf(why, sizeof why, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at); break;
+    case DIVERGED: snprintf(why, sizeof why, "%s = %.6g is worse than %g", e->o.monitor, v, e->o.diverge_at); break;
+    default: snprintf(why, sizeof why, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
+    }
     xt_trainer_stop(t);
     if (world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "early stopping after epoch %lld, step %lld: %s", (long long)t->epoch, (long long)t->global_step, why);
 }
 
+static bool by_epoch(const xt_trainer *t, const stopper *e) {
+    return e->o.on_train_epoch_end == XT_ON || (!t->val && e->o.on_train_epoch_end != XT_OFF);
+}
+
 static void validation_end(xt_trainer *t, void *user) {
-    check_value(t, user);
+    if (!by_epoch(t, user)) check_value(t, user);
 }
 
 static void epoch_end(xt_trainer *t, void *user) {
-    if (!t->val) check_value(t, user);
+    if (by_epoch(t, user)) check_value(t, user);
 }
 
 static size_t save_state(char *buf, size_t n, void *user) {
     const stopper *e = user;
-    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s}", e->any ? e->best : 0.0, (long long)e->waited,
-                            e->any ? "true" : "false");
+    double best = e->any && isfinite(e->best) ? e->best : 0.0; /* JSON knows no infinity: the next value is then the first */
+    return (size_t)snprintf(buf, n, "{\"best\": %.17g, \"waited\": %lld, \"any\": %s, \"reason\": %d}", best, (long long)e->waited,
+                            e->any && isfinite(e->best) ? "true" : "false", (int)e->why);
 }
 
 static xt_status load_state(const char *json, void *user) {
@@ -86,6 +106,8 @@ const xt_callback_desc early_stopping_desc = {
 
 static const option_row rows[] = {
     {"patience", "checks without improvement", OPTION_INT, offsetof(xt_early_stopping_opts, patience), 3, 1, 1e9, NULL},
+    {"check_finite", "stop at NaN or infinity", OPTION_SWITCH, offsetof(xt_early_stopping_opts, check_finite), 0, 0, 0, NULL},
+    {"strict", "a value nobody logged is an error", OPTION_SWITCH, offsetof(xt_early_stopping_opts, strict), 0, 0, 0, NULL},
     {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0, 0, 1e30, NULL},
 };
 

@@ -2,8 +2,9 @@
  * the pass is over and leave it in one read. */
 #include "train/train_int.h"
 
-bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader *l, int64_t limit) {
+bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit) {
     const xt_task *task = t->task;
+    log_stage stage = pass == PASS_TEST ? LOG_TEST : LOG_VALIDATE;
     void (*step)(xt_module *, xt_batch, void *) = stage == LOG_TEST && task->test_step ? task->test_step : task->validation_step;
     lazy_position train_at = *lazy_position_of_thread();
     bool was_training = xt_is_training(t->net);
@@ -20,14 +21,17 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader
         lazy_set_draw_step(done);
         train_precision_begin(t);
         if (done % t->every.steps == 0) log_window_begin();
-        step(t->net, b, task->user);
+        hooks_batch_begin(t, pass, &b);
+        xt_batch given = b;
+        hooks_batch(t, src, &given);
+        step(t->net, given, task->user);
         train_precision_end(t);
-        if (stage == LOG_VALIDATE && !t->sanity) TRAIN_CALL(t, validation_batch_end, t, &b);
+        hooks_batch_end(t, pass, &b, (xt_tensor){0});
         cut = ++done == limit;
     }
     if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
     if (cut || xt_error()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
-    if (!xt_error() && !t->sanity) {
+    if (!xt_error() && pass != PASS_SANITY) {
         log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batches */
         log_emit(stage, true, t->global_step);
     }
@@ -40,14 +44,12 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader
 
 bool train_validate(xt_trainer *t, const xt_src *src) {
     t->validating = true;
-    TRAIN_CALL(t, validation_start, t);
-    if (t->task->on_validation_epoch_start) t->task->on_validation_epoch_start(t->net, t->epoch, t->task->user);
-    bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->val_limit);
+    hooks_begin(t, PASS_VALIDATE);
+    bool ok = train_evaluate(t, src, PASS_VALIDATE, t->val, t->val_limit);
     t->validating = false;
     t->validated_ns = clock_ns();
     if (!ok) return false;
-    if (t->task->on_validation_epoch_end) t->task->on_validation_epoch_end(t->net, t->epoch, t->task->user);
-    TRAIN_CALL(t, validation_end, t);
+    hooks_end(t, PASS_VALIDATE);
     return !xt_error();
 }
 
@@ -72,7 +74,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
         s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task has no %s", what,
                        stage == LOG_TEST ? ".test_step and no .validation_step" : ".validation_step");
     if (!s) s = train_module(t, task);
-    if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
+    if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
     int64_t limit = 0;
     s = limit_batches(stage == LOG_TEST ? "limit_test_batches" : "limit_val_batches",
@@ -86,10 +88,13 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     train_tell_left_out(loader, what);
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
-    if (task->setup) task->setup(t->net, name, task->user);
-    bool ok = train_evaluate(t, src, stage, loader, limit);
-    if (task->teardown) task->teardown(t->net, name, task->user);
+    train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
+    hooks_setup(t, name);
+    hooks_begin(t, pass);
+    bool ok = !xt_error() && train_evaluate(t, src, pass, loader, limit);
     ok = lazy_drain() && ok;
+    if (ok) hooks_end(t, pass); /* the values are there: xt_trainer_metric */
+    hooks_teardown(t, name);
     log_remove_sink(&sink);
     log_set_manual(false);
     lazy_set_draw_step(-1);

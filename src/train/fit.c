@@ -55,10 +55,13 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     const xt_task *task = t->task;
     const ir_type *type = lazy_type(loss);
     if (t->divides && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
+    TRAIN_CALL(t, before_backward, t, loss);
     if (task->on_before_backward) task->on_before_backward(t->net, loss, task->user);
     xt_backward_at(l->src, train_scaled(t, l->src, loss));
+    TRAIN_CALL(t, after_backward, t);
     if (task->on_after_backward) task->on_after_backward(t->net, task->user);
     if (!w->ends || xt_error()) return;
+    TRAIN_CALL(t, before_optimizer_step, t);
     if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
     train_optimizer_steps(t, l->src);
 }
@@ -73,7 +76,9 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
     lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);
-    xt_tensor loss = task->training_step(t->net, *b, task->user);
+    xt_batch given = *b;
+    hooks_batch(t, l->src, &given);
+    xt_tensor loss = task->training_step(t->net, given, task->user);
     if (loss.slot == 0 && !task->manual_optimization && !xt_error())
         lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
     if (!xt_error() && loss.slot) {
@@ -281,9 +286,9 @@ static xt_status fit_limits(xt_trainer *t) {
 /* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the first epoch. */
 static bool sanity(xt_trainer *t, const xt_src *src) {
     if (!t->val || !t->o.num_sanity_val_steps || t->global_step > 0 || t->o.fast_dev_run) return true;
-    t->sanity = true;
-    bool ok = train_evaluate(t, src, LOG_VALIDATE, t->val, t->o.num_sanity_val_steps < 0 ? t->val_limit : t->o.num_sanity_val_steps);
-    t->sanity = false;
+    hooks_begin(t, PASS_SANITY);
+    bool ok = train_evaluate(t, src, PASS_SANITY, t->val, t->o.num_sanity_val_steps < 0 ? t->val_limit : t->o.num_sanity_val_steps);
+    hooks_end(t, PASS_SANITY);
     return ok;
 }
 
@@ -326,6 +331,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     log_drain();
     tell_exception(t);
     result_end(t);
+    if (ok && t->task->on_train_end) t->task->on_train_end(t->net, t->task->user);
     if (ok && t->task->on_fit_end) t->task->on_fit_end(t->net, t->task->user);
     TRAIN_CALL(t, fit_end, t, ok && !xt_error());
     log_drain();
@@ -387,7 +393,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
         return s;
     }
     loop l = {.t = t, .src = src, .batches = t->train_limit};
-    t->loss_begins = true;
+    t->loss_begins = t->fitting = true;
     stopping_begin(t);
     log_set_manual(true);
     result_begin(t);
@@ -395,13 +401,16 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
-    if (!s && task->setup) task->setup(t->net, "fit", task->user);
+    if (!s) hooks_setup(t, "fit");
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
     t->validated_ns = clock_ns();
-    bool ok = !s && sanity(t, src) && run_epochs(&l);
+    bool ok = !s && sanity(t, src);
+    if (ok && task->on_train_start) task->on_train_start(t->net, task->user);
+    ok = ok && run_epochs(&l);
     stopping_end(t);
     end_fit(t, ok);
-    if (task->teardown && t->net) task->teardown(t->net, "fit", task->user);
+    hooks_teardown(t, "fit");
+    t->fitting = false;
     return s;
 }
 

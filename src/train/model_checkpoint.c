@@ -70,6 +70,35 @@ static bool drop(saver *m, size_t i, checkpoint_job *job, size_t *cap) {
     return true;
 }
 
+static const kept *best_of(const saver *m) {
+    const kept *best = NULL;
+    for (size_t i = 0; i < m->n; i++)
+        if (!best || m->files[i].score < best->score) best = &m->files[i];
+    return best;
+}
+
+static double shown_score(const saver *m, const kept *f) {
+    return !m->o.monitor || !isfinite(f->score) ? NAN : m->o.mode == XT_MAX ? -f->score : f->score;
+}
+
+const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value) {
+    if (out_value) *out_value = NAN;
+    for (size_t i = 0; t && i < t->n_callbacks; i++) {
+        if (!callback_is(t->callbacks[i], &model_checkpoint_desc)) continue;
+        const saver *m = t->callbacks[i]->user;
+        const kept *best = best_of(m);
+        if (best && out_value) *out_value = shown_score(m, best);
+        if (best) return best->path;
+    }
+    return NULL;
+}
+
+const char *model_checkpoint_folder(const xt_trainer *t) {
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return ((const saver *)t->callbacks[i]->user)->o.dirpath;
+    return NULL;
+}
+
 /* Without a monitor the newest are the best. */
 static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     *out = -(double)t->global_step;
@@ -102,8 +131,8 @@ static xt_status save(xt_trainer *t, saver *m) {
     m->saved_step = t->global_step;
     if (world_get()->rank != 0) return NULL;
     XT_TRY(score_of(t, m, &score));
-    int64_t k = m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
-    bool good = (int64_t)m->n < k || score < m->files[worst(m)].score;
+    int64_t k = m->o.last_only == XT_ON ? 0 : m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
+    bool good = (int64_t)m->n < k || (k > 0 && score < m->files[worst(m)].score);
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
     checkpoint_job job = {.last = last};
     size_t cap = 0;
@@ -228,6 +257,7 @@ const xt_callback_desc model_checkpoint_desc = {
 static const option_row rows[] = {
     {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6, NULL},
     {"background", "write while training goes on", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, background), 0, 0, 0, NULL},
+    {"last_only", "keep nothing but last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, last_only), 0, 0, 0, NULL},
     {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, 0, NULL},
     {"every_n_epochs", "save after every so many epochs", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
     {"every_n_steps", "save after every so many optimizer steps", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},

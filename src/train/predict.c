@@ -11,11 +11,14 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
     for (xt_batch b; !cut && xt_next_at(src, l, &b);) {
         lazy_set_draw_step(done);
         train_precision_begin(t);
-        xt_tensor out = task->predict_step(t->net, b, task->user);
+        hooks_batch_begin(t, PASS_PREDICT, &b);
+        xt_batch given = b;
+        hooks_batch(t, src, &given);
+        xt_tensor out = task->predict_step(t->net, given, task->user);
         train_precision_end(t);
         if (out.slot == 0 && !xt_error()) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
         if (xt_error()) break;
-        TRAIN_CALL(t, predict_batch_end, t, &b, out);
+        hooks_batch_end(t, PASS_PREDICT, &b, out);
         if (fn) fn(&b, out, user);
         cut = ++done == limit;
     }
@@ -41,18 +44,16 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_load
         s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s", !task ? "the task is NULL" : !loader ? "the loader is NULL" : "the task has no .predict_step");
     if (!s) s = train_module(t, task);
     if (!s) s = limit_batches("limit_predict_batches", t->o.fast_dev_run ? (double)t->o.fast_dev_run : t->o.limit_predict_batches, xt_loader_batches(loader), &limit);
-    if (!s && t->o.resume && !t->opt) s = checkpoint_load(t, t->o.resume);
+    if (!s) s = checkpoint_for_pass(t);
     if (s) return train_report(status_at(s, src));
     t->task = task;
     train_tell_left_out(loader, "xt_predict");
     xt_loader_set_epoch(loader, 0, 0);
-    if (task->setup) task->setup(t->net, "predict", task->user);
-    for (size_t i = 0; i < t->n_callbacks && !s; i++)
-        if (t->callbacks[i]->d.predict_batch_end && t->callbacks[i]->d.fit_start) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
-    bool ok = !s && predict_all(src, t, loader, limit, fn, user);
-    for (size_t i = 0; i < t->n_callbacks; i++)
-        if (t->callbacks[i]->d.predict_batch_end && t->callbacks[i]->d.fit_end) t->callbacks[i]->d.fit_end(t, ok, t->callbacks[i]->user);
-    if (task->teardown) task->teardown(t->net, "predict", task->user);
+    hooks_setup(t, "predict");
+    hooks_begin(t, PASS_PREDICT);
+    bool ok = !xt_error() && predict_all(src, t, loader, limit, fn, user);
+    if (ok) hooks_end(t, PASS_PREDICT);
+    hooks_teardown(t, "predict");
     xt_loader_set_epoch(loader, 0, 0);
     lazy_at_rest();
     return ok && !xt_error() ? 0 : train_report(s);

@@ -63,13 +63,14 @@ static xt_status name_files(const xt_trainer *t, writer *w) {
     return bad ? status_oom(64, "predictions") : NULL;
 }
 
-static xt_status fit_start(xt_trainer *t, void *user) {
+static void predict_start(xt_trainer *t, void *user) {
     writer *w = user;
     close_file(w);
     xt_status_free(w->failed);
     w->failed = NULL;
     w->samples = 0;
-    return name_files(t, w);
+    xt_status s = name_files(t, w);
+    if (s) lazy_fail(s);
 }
 
 /* numpy reads a header padded with blanks, so the count may grow within it. */
@@ -152,12 +153,12 @@ static void predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, v
     lazy_request_value(XT_HERE, "xt_prediction_writer", out, arrived, never, c);
 }
 
-static void fit_end(xt_trainer *t, bool ok, void *user) {
+static void predict_end(xt_trainer *t, void *user) {
     writer *w = user;
     (void)t;
     xt_status s = w->failed;
     w->failed = NULL;
-    if (ok && !s && w->file) {
+    if (!s && w->file) {
         s = write_header(w);
         if (!s && (fflush(w->file) != 0 || fsync(fileno(w->file)) != 0)) s = status_errno("cannot write", w->temporary);
         if (!s && rename(w->temporary, w->path) != 0) s = status_errno("cannot rename", w->temporary);
@@ -167,7 +168,14 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (s) lazy_fail(s);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "prediction_writer", .fit_start = fit_start, .fit_end = fit_end, .predict_batch_end = predict_batch_end, .free_user = free_writer};
+/* After a prediction that failed nothing of it stays. */
+static void teardown(xt_trainer *t, const char *stage, void *user) {
+    (void)t;
+    (void)stage;
+    close_file(user);
+}
+
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "prediction_writer", .predict_start = predict_start, .predict_batch_end = predict_batch_end, .predict_end = predict_end, .teardown = teardown, .free_user = free_writer};
 
 xt_callback *xt_prediction_writer_opt(xt_prediction_writer_opts o) {
     writer *w = base_calloc(1, sizeof *w);

@@ -43,31 +43,44 @@ xt_status run_dir_make(const char *runs, const char *name, char **out) {
     return s;
 }
 
-xt_status run_dir_last(const char *runs, const char *name, char **out_checkpoint) {
-    char *run = path_join(runs, name), *best = NULL;
-    struct timespec newest = {0};
+typedef struct newest {
+    char *path;
+    struct timespec at;
+} newest;
+
+/* What a fit leaves to go on from. */
+static void consider(newest *n, const char *folder) {
+    static const char *const names[] = {"last.ckpt", "on_exception.ckpt"};
+    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+        char *path = path_join(folder, names[i]);
+        struct stat st;
+        bool newer = path && stat(path, &st) == 0 && (!n->path || st.st_mtim.tv_sec > n->at.tv_sec || (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec > n->at.tv_nsec));
+        if (newer) {
+            base_free(n->path);
+            n->path = path;
+            n->at = st.st_mtim;
+        } else
+            base_free(path);
+    }
+}
+
+xt_status run_dir_last(const char *runs, const char *name, const char *also, char **out_checkpoint) {
+    char *run = path_join(runs, name);
+    newest n = {0};
+    if (also) consider(&n, also);
     DIR *d = run ? opendir(run) : NULL;
     for (struct dirent *e; d && (e = readdir(d));) {
         if (version_of(e->d_name) < 0) continue;
-        str path = STR_INIT;
-        struct stat st;
-        str_printf(&path, "%s/%s/checkpoints/last.ckpt", run, e->d_name);
-        bool newer = stat(str_cstr(&path), &st) == 0 &&
-                     (!best || st.st_mtim.tv_sec > newest.tv_sec || (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
-        if (newer) {
-            base_free(best);
-            best = base_strdup(str_cstr(&path));
-            newest = st.st_mtim;
-        }
-        str_free(&path);
+        str folder = STR_INIT;
+        str_printf(&folder, "%s/%s/checkpoints", run, e->d_name);
+        consider(&n, str_cstr(&folder));
+        str_free(&folder);
     }
     if (d) closedir(d);
-    xt_status s =
-        best ? NULL
-             : status_new(XT_NOT_FOUND, NULL,
-                          "resume = last: no %s/%s/version_*/checkpoints/last.ckpt; give the checkpoint's path, or leave resume out to start anew",
-                          runs, name);
+    xt_status s = n.path ? NULL
+                         : status_new(XT_NOT_FOUND, NULL, "last: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path, or leave resume out to start anew", runs, name,
+                                      also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
     base_free(run);
-    *out_checkpoint = best;
+    *out_checkpoint = n.path;
     return s;
 }

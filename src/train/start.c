@@ -5,7 +5,7 @@
 #include "train/logger.h"
 #include "train/train_int.h"
 
-xt_status train_module(xt_trainer *t, const xt_task *task) {
+static xt_status find_module(xt_trainer *t, const xt_task *task) {
     if (task->module) {
         t->net = task->module;
         t->net_fn = NULL;
@@ -16,6 +16,11 @@ xt_status train_module(xt_trainer *t, const xt_task *task) {
     t->net = xt_module_new(task->net, task->user);
     t->net_fn = task->net;
     return t->net ? NULL : status_clone(xt_error());
+}
+
+xt_status train_module(xt_trainer *t, const xt_task *task) {
+    XT_TRY(find_module(t, task));
+    return train_precision_module(t);
 }
 
 static xt_status configure(xt_trainer *t) {

@@ -31,6 +31,7 @@ struct xt_callback {
     xt_callback_desc d;
     void *user;
     const callback_tensors *tensors; /* NULL: it has none */
+    bool own; /* the program's, made by xt_callback_new */
 };
 
 typedef struct train_position { /* where the next micro-batch is */
@@ -77,7 +78,8 @@ struct xt_trainer {
     period every;
     train_position position;
     int64_t epoch, global_step, epochs_done, epoch_batches;
-    bool stop, stopping, validating, sanity; /* stop: a wish; stopping: agreed on (stopping.c). sanity: a validation whose values are thrown away */
+    bool fitting;
+    bool stop, stopping, validating; /* stop: a wish; stopping: agreed on (stopping.c) */
     bool whole_epoch; /* the current epoch's batches are done */
     int stop_signal; /* that ended the fit; 0 = none */
     train_interval val_interval;
@@ -143,6 +145,16 @@ extern const xt_callback_desc accumulation_schedule_desc, model_checkpoint_desc,
 xt_callback *progress_bar_new(void);
 xt_callback *model_summary_new(void);
 
+/* hooks.c: those of the callbacks and of the task together. Errors become pending. */
+typedef enum train_pass { PASS_SANITY, PASS_VALIDATE, PASS_TEST, PASS_PREDICT } train_pass;
+void hooks_setup(xt_trainer *t, const char *stage);
+void hooks_teardown(xt_trainer *t, const char *stage);
+void hooks_begin(xt_trainer *t, train_pass pass);
+void hooks_end(xt_trainer *t, train_pass pass);
+void hooks_batch_begin(xt_trainer *t, train_pass pass, const xt_batch *b);
+void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tensor out); /* out: of a prediction */
+void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b); /* what a step gets: the task's transform, then the precision's */
+
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
 xt_status train_module(xt_trainer *t, const xt_task *task);
@@ -150,6 +162,8 @@ xt_status train_module(xt_trainer *t, const xt_task *task);
 /* precision.c */
 xt_status train_precision_check(const xt_trainer *t);
 xt_status train_precision_attach(xt_trainer *t); /* the loss scaler, where the precision needs one; after the optimizer, before a checkpoint is read */
+xt_status train_precision_module(const xt_trainer *t); /* before the module's first pass */
+void train_precision_batch(const xt_trainer *t, const xt_src *src, xt_batch *b); /* the input as the weights are */
 void train_precision_begin(const xt_trainer *t);
 void train_precision_end(const xt_trainer *t);
 xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss); /* what xt_backward gets */
@@ -170,8 +184,8 @@ void schedules_epoch(xt_trainer *t);
 
 /* fit.c, eval.c */
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
-/* One pass over a loader: stage's values accumulate on the device; the row is on its way when it returns. False with a pending error. */
-bool train_evaluate(xt_trainer *t, const xt_src *src, log_stage stage, xt_loader *l, int64_t limit);
+/* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a pending error. */
+bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit);
 int train_report(xt_status extra); /* prints the pending error (and extra), clears it: 1, or 0 when there is none */
 
 /* A fit after its options are settled; what xt_fit does around it is reporting. Its error may also be the pending one. */
@@ -191,7 +205,9 @@ void result_end(xt_trainer *t);
 
 /* run_dir.c */
 xt_status run_dir_make(const char *runs, const char *name, char **out); /* runs/NAME/version_N, N the next free; base_free */
-xt_status run_dir_last(const char *runs, const char *name, char **out_checkpoint); /* newest last.ckpt of the run */
+/* The newest last.ckpt (or on_exception.ckpt) of the run, or of the folder `also` (NULL: none). */
+xt_status run_dir_last(const char *runs, const char *name, const char *also, char **out_checkpoint);
+const char *model_checkpoint_folder(const xt_trainer *t); /* the first one's own dirpath; NULL */
 const char *train_runs_dir(const xt_trainer *t);
 const char *train_run_name(const xt_trainer *t);
 
@@ -199,7 +215,8 @@ const char *train_run_name(const xt_trainer *t);
 xt_status checkpoint_gather(xt_trainer *t);
 void checkpoint_release(xt_trainer *t);
 xt_status checkpoint_save(xt_trainer *t, const char *path);
-xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": of this trainer's model checkpoint */
+xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
+xt_status checkpoint_for_pass(xt_trainer *t); /* the weights that a validation, test or prediction on its own is meant to use */
 /* checkpoint_writer.c: files written while training goes on. A failure is given by the next call of either. */
 typedef struct checkpoint_job { /* strings are copied; NULL = no such part */
     const char *path, *last; /* the file; another name for it, or a file of its own where there is no path */

@@ -32,7 +32,7 @@ const option_row train_option_rows[] = {
     ROW(signals, OPTION_STRING, 0, 0, 0, "signals that save and stop: TERM (default), INT, HUP, USR1, USR2"),
     ROW(gradient_clip_val, OPTION_DOUBLE, 0, 0, 1e30, "largest norm of all gradients together; 0 = off"),
     ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, 0, "norm (default) or value: of each element"),
-    ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default), bf16-mixed or 16-mixed"),
+    ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default), bf16-mixed, 16-mixed, bf16-true, 16-true or 64-true"),
     ROW(run_name, OPTION_STRING, 0, 0, 0, "folder of this run under runs_dir (default \"default\")"),
     ROW(runs_dir, OPTION_STRING, 0, 0, 0, "folder for logs and checkpoints (default XT_RUNS_DIR or runs)"),
     ROW(progress_bar, OPTION_SWITCH, 0, 0, 0, "default: a bar on a terminal, plain lines elsewhere"),
@@ -40,7 +40,8 @@ const option_row train_option_rows[] = {
     ROW(loggers, OPTION_STRING, 0, 0, 0, "comma list of csv, tensorboard, jsonl (default csv,tensorboard)"),
     ROW(checkpointing, OPTION_SWITCH, 0, 0, 0, "last.ckpt at the end (default on)"),
     ROW(model_summary, OPTION_SWITCH, 0, 0, 0, "table of layers at the start (default on)"),
-    ROW(resume, OPTION_STRING, 0, 0, 0, "checkpoint to continue from; \"last\" = newest of the run"),
+    ROW(resume, OPTION_STRING, 0, 0, 0, "checkpoint to continue from; \"last\" = newest of the run, \"best\" = its best"),
+    ROW(ckpt, OPTION_STRING, 0, 0, 0, "weights to validate, test and predict with: best, last or a path"),
     ROW(seed, OPTION_I64, 0, 0, 9e15, "seed of the run; 0 = leave it"),
 };
 const size_t train_option_count = BASE_COUNT(train_option_rows);
@@ -61,7 +62,7 @@ static void keep_problem(xt_trainer *t, xt_status s) {
 
 /* Strings of a caller's struct may be on its stack. */
 static void intern_strings(xt_trainer_opts *o) {
-    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume, &o->val_every, &o->max_time, &o->signals};
+    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume, &o->ckpt, &o->val_every, &o->max_time, &o->signals};
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         if (*fields[i]) *fields[i] = intern_text(intern(*fields[i]));
 }

@@ -59,6 +59,32 @@ static double weight_now(averager *a, const xt_trainer *t) {
     return 1.0 / (double)++a->updates;
 }
 
+static average *find_or_add(averager *a, const char *name, xt_dtype dtype, const ir_type *like) {
+    average *e = find(a, name);
+    return e ? e : add(a, name, dtype, (int)like->rank, like->dims, NULL);
+}
+
+/* A parameter of 16 bits has its average in f32 beside the one that changes places with it, under a name no parameter has. */
+static bool average_one(averager *a, const char *name, xt_tensor p, const ir_type *type, xt_tensor w) {
+    bool narrow = xt_dtype_size(type->dtype) < 4;
+    xt_dtype d = narrow ? XT_F32 : type->dtype;
+    char wide_name[1100];
+    snprintf(wide_name, sizeof wide_name, "%s%s", name, narrow ? " in f32" : "");
+    average *wide = find_or_add(a, wide_name, d, type);
+    xt_tensor mean = wide ? wide->mean : (xt_tensor){0};
+    average *e = wide ? find_or_add(a, name, type->dtype, type) : NULL;
+    if (!e) return false;
+    e->param = p;
+    xt_tensor mine = xt_cast_at(XT_HERE, w, d), now = xt_cast_at(XT_HERE, p, d);
+    /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen, not computed. */
+    xt_tensor step = xt_add_at(XT_HERE, mean, xt_mul_at(XT_HERE, mine, xt_sub__at(XT_HERE, now, mean)));
+    xt_tensor whole = xt_eq_at(XT_HERE, mine, xt_full_at(XT_HERE, 1, d, XT_DIMS_(0)));
+    xt_tensor next = xt_where_at(XT_HERE, whole, now, step);
+    if (lazy_type(next)) lazy_assign(mean, next);
+    if (narrow && lazy_type(next)) lazy_assign(e->mean, xt_cast_at(XT_HERE, next, type->dtype));
+    return true;
+}
+
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     averager *a = user;
     a->update_due = b->index + 1 >= t->train_limit;
@@ -69,17 +95,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
         xt_tensor p = xt_module_tensor(t->net, i);
         const ir_type *type = lazy_type(p);
         if (!xt_module_tensor_is_param(t->net, i) || !type) continue;
-        const char *name = xt_module_tensor_name(t->net, i);
-        average *e = find(a, name);
-        if (!e) e = add(a, name, type->dtype, (int)type->rank, type->dims, NULL);
-        if (!e) break;
-        e->param = p;
-        xt_tensor mine = xt_cast_at(XT_HERE, w, type->dtype);
-        /* mean + w (p - mean): exactly p for w = 1 only where the difference is exact, so that case is chosen, not computed. */
-        xt_tensor step = xt_add_at(XT_HERE, e->mean, xt_mul_at(XT_HERE, mine, xt_sub__at(XT_HERE, p, e->mean)));
-        xt_tensor whole = xt_eq_at(XT_HERE, mine, xt_full_at(XT_HERE, 1, type->dtype, XT_DIMS_(0)));
-        xt_tensor next = xt_where_at(XT_HERE, whole, p, step);
-        if (lazy_type(next)) lazy_assign(e->mean, next);
+        if (!average_one(a, xt_module_tensor_name(t->net, i), p, type, w)) break;
     }
     xt_no_grad_end();
 }

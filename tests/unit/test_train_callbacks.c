@@ -1,50 +1,8 @@
 /* The callbacks of train_callbacks.h, hooks, prediction, several optimizers, the finders: each on a network small enough to check by hand. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <cmocka.h>
+#include "train_test.h"
 
-#include <xtrain/xtrain.h>
-
-#include "base/base.h"
 #include "format/npy.h"
 #include "train/train_int.h"
-
-static char dir[64], path[256];
-static str said = STR_INIT;
-
-static void listen(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)user;
-    str_appendn(&said, text, n);
-}
-static int begin(void **state) {
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/xt_train_callbacks_XXXXXX");
-    str_clear(&said);
-    xt_set_sink(listen, NULL);
-    xt_seed(7);
-    return mkdtemp(dir) ? 0 : -1;
-}
-static int end(void **state) {
-    (void)state;
-    char command[128];
-    xt_finish();
-    xt_set_sink(NULL, NULL);
-    str_free(&said);
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_module) == 0 && live_get(LIVE_loader) == 0 && live_get(LIVE_tensor) == 0;
-    return system(command) || !clean;
-}
-static void says(const char *part) {
-    if (!strstr(str_cstr(&said), part)) fail_msg("\"%s\" was not said in:\n%s", part, str_cstr(&said));
-}
-static const char *in_dir(const char *name) {
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
-}
 
 /* --- y = w x with w = 1 at first; the loss is w x, so each step takes lr * mean(x) from w ------------------------------------------------------- */
 static int steps, fail_at;
@@ -233,6 +191,7 @@ static void device_stats_are_in_the_rows(void **state) {
     assert_int_equal(xt_fit(t, &task, data(8, 2, XT_ON), NULL), 0);
     char *text;
     size_t n;
+    char path[256];
     snprintf(path, sizeof path, "%s/metrics.csv", xt_trainer_run_dir(t));
     assert_null(file_read_all(path, &text, &n));
     static const char *const names[] = {"device/memory_mib", "device/memory_peak_mib", "host/rss_mib", "host/cpu_percent", "host/memory_percent"};

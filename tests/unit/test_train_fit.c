@@ -1,50 +1,9 @@
 /* The trainer end to end on a real device with a tiny network: what logging costs, windows, validation, stopping, checkpoints. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
 #include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
 
-#include <xtrain/xtrain.h>
-
-#include "base/base.h"
+#include "train_test.h"
 
 enum { SAMPLES = 96, FEATURES = 4 };
-static char dir[64];
-static str said = STR_INIT;
-
-static void listen(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)user;
-    str_appendn(&said, text, n);
-}
-
-static int begin(void **state) {
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/xt_train_fit_XXXXXX");
-    str_clear(&said);
-    xt_set_sink(listen, NULL);
-    xt_seed(7);
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int end(void **state) {
-    (void)state;
-    char command[128];
-    xt_finish();
-    xt_set_sink(NULL, NULL);
-    str_free(&said);
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_logger) == 0 && live_get(LIVE_module) == 0 &&
-                 live_get(LIVE_loader) == 0;
-    return system(command) || !clean;
-}
-
-static void says(const char *part) {
-    if (!strstr(str_cstr(&said), part)) fail_msg("\"%s\" was not said in:\n%s", part, str_cstr(&said));
-}
 
 static xt_loader *data(int64_t batch, int64_t limit) {
     static float x[SAMPLES][FEATURES];
@@ -325,12 +284,6 @@ static void weights(xt_trainer *t, float out[67]) {
         n += (int)xt_numel(w);
     }
     assert_int_equal(n, 67);
-}
-
-static char *in_dir(const char *name) {
-    static char path[256];
-    snprintf(path, sizeof path, "%s/%s", dir, name);
-    return path;
 }
 
 /* Dropout and shuffling included: a run cut in the middle of an epoch and of nothing else goes on with the same bits. */

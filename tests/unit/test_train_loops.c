@@ -1,50 +1,10 @@
 /* How long a fit lasts and when it validates: limits, intervals with units, lower bounds, max_time, smoke runs, sanity batches, signals, and what a resumed
  * run writes. The numbers are those of Lightning's own tests where it has the case. */
-#include <math.h>
-#include <setjmp.h>
 #include <signal.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <unistd.h>
-#include <cmocka.h>
 
-#include <xtrain/xtrain.h>
+#include "train_test.h"
 
-#include "base/base.h"
 #include "train/limits.h"
-
-static char dir[64];
-static str said = STR_INIT;
-
-static void listen(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)user;
-    str_appendn(&said, text, n);
-}
-
-static int begin(void **state) {
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/xt_train_loops_XXXXXX");
-    str_clear(&said);
-    xt_set_sink(listen, NULL);
-    xt_seed(7);
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int end(void **state) {
-    (void)state;
-    char command[128];
-    xt_finish();
-    xt_set_sink(NULL, NULL);
-    str_free(&said);
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_callback) == 0 && live_get(LIVE_module) == 0 && live_get(LIVE_loader) == 0;
-    return system(command) || !clean;
-}
-
-static void says(const char *part) {
-    if (!strstr(str_cstr(&said), part)) fail_msg("\"%s\" was not said in:\n%s", part, str_cstr(&said));
-}
 
 /* --- a task that counts ------------------------------------------------------------------------------------------------------------------------- */
 static int steps, validations, val_batches, stop_after, signal_after, signal_number;
@@ -93,7 +53,7 @@ static int fit(xt_trainer *t, int64_t batches, int64_t val) {
     now = t;
     return xt_fit(t, &task, data(batches, XT_OFF), val ? data(val, XT_OFF) : NULL);
 }
-#define TRAINER(...) xt_trainer_new(.runs_dir = dir, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, .model_summary = XT_OFF, __VA_ARGS__)
+#define TRAINER(...) TEST_TRAINER(.logger = XT_OFF, .checkpointing = XT_OFF, __VA_ARGS__)
 
 /* --- units ------------------------------------------------------------------------------------------------------------------------------------------ */
 static void limits_have_units(void **state) {

@@ -1,45 +1,11 @@
 /* What the trainer does with optimizers: schedules by step and by epoch, plateaus, precisions with a loss scaler, clipping, and that a resumed run goes on
  * with the same bits and rates. */
-#include <math.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
-#include <cmocka.h>
-
-#include <xtrain/xtrain.h>
+#include "train_test.h"
 
 #include "optim/optim.h"
 #include "train/train_int.h"
 
 enum { SAMPLES = 96, FEATURES = 4, WEIGHTS = 67, MOST = 64 };
-static char dir[64];
-
-static void quiet(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)text;
-    (void)n;
-    (void)user;
-}
-
-static int begin(void **state) {
-    (void)state;
-    snprintf(dir, sizeof dir, "/tmp/xt_train_optim_XXXXXX");
-    xt_set_sink(quiet, NULL);
-    xt_seed(7);
-    return mkdtemp(dir) ? 0 : -1;
-}
-
-static int end(void **state) {
-    (void)state;
-    char command[128];
-    xt_finish();
-    xt_set_sink(NULL, NULL);
-    snprintf(command, sizeof command, "rm -rf %s", dir);
-    bool clean = live_get(LIVE_trainer) == 0 && live_get(LIVE_module) == 0 && live_get(LIVE_optimizer) == 0 && live_get(LIVE_tensor) == 0;
-    return system(command) || !clean;
-}
 
 static xt_loader *data(void) { /* 6 batches */
     static float x[SAMPLES][FEATURES];
@@ -101,6 +67,10 @@ static xt_optimizer *one_cycle(xt_module *m, void *user) {
     xt_one_cycle_schedule(o, .max_lr = 0.2, .total_steps = 18, .interval = XT_EACH_STEP);
     return o;
 }
+static xt_optimizer *adam(xt_module *m, void *user) {
+    (void)user;
+    return xt_adamw(m, .lr = 0.01);
+}
 static xt_optimizer *plateau(xt_module *m, void *user) {
     (void)user;
     xt_optimizer *o = xt_sgd(m, .lr = 0.1);
@@ -150,12 +120,17 @@ static void says_what_is_not_logged(void **state) {
     assert_int_equal(xt_fit(t, &task, data()), 1);
 }
 
-static void weights(xt_trainer *t, float out[WEIGHTS]) {
+/* As they are stored, whatever their dtype. */
+static void weights(xt_trainer *t, unsigned char out[WEIGHTS * 8]) {
     int n = 0;
+    size_t at = 0;
     xt_module *m = xt_trainer_module(t);
+    memset(out, 0, WEIGHTS * 8);
     for (int i = 0; i < xt_module_tensors(m); i++) {
         xt_tensor w = xt_module_tensor(m, i);
-        assert_true(xt_read(w, out + n, (size_t)xt_numel(w) * sizeof *out));
+        size_t bytes = (size_t)xt_numel(w) * xt_dtype_size(xt_dtype_of(w));
+        assert_true(xt_read(w, out + at, bytes));
+        at += bytes;
         n += (int)xt_numel(w);
     }
     assert_int_equal(n, WEIGHTS);
@@ -167,9 +142,10 @@ static void resumes(void **state) {
     static const struct {
         xt_optimizer *(*configure)(xt_module *, void *);
         const char *precision;
-    } rows[] = {{by_step, "32"}, {by_epoch, "bf16-mixed"}, {one_cycle, "16-mixed"}, {plateau, "16-mixed"}};
+    } rows[] = {{by_step, "32"}, {by_epoch, "bf16-mixed"}, {one_cycle, "16-mixed"}, {plateau, "16-mixed"},
+                {adam, "bf16-true"}, {by_step, "bf16-true"}, {adam, "16-true"}, {adam, "64-true"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-        float whole[WEIGHTS], resumed[WEIGHTS];
+        unsigned char whole[WEIGHTS * 8], resumed[WEIGHTS * 8];
         rates all, rest;
         xt_task task = task_of(rows[i].configure);
         xt_trainer *t = xt_trainer_new(.max_epochs = 3, .seed = 3, .runs_dir = dir, .progress_bar = XT_OFF, .precision = rows[i].precision);
@@ -222,6 +198,43 @@ static void f16(void **state) {
     assert_int_equal(r.compiles_after_first_epoch, 0);
 }
 
+/* Weights, moments and what the layers give are all of the precision; validation too; an update is rounded once. */
+static xt_dtype seen_out;
+static xt_tensor look(xt_module *m, xt_batch b, void *user) {
+    xt_tensor out = xt_forward(m, b.x);
+    (void)user;
+    seen_out = xt_dtype_of(out);
+    return xt_cross_entropy(out, b.y);
+}
+static void all_of_one_precision(void **state) {
+    (void)state;
+    static const struct {
+        const char *precision;
+        xt_dtype dtype;
+    } rows[] = {{"bf16-true", XT_BF16}, {"16-true", XT_F16}, {"64-true", XT_F64}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_task task = task_of(adam);
+        task.training_step = look;
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 6, .precision = rows[i].precision);
+        assert_int_equal(xt_fit(t, &task, data(), data()), 0);
+        xt_fit_result r = xt_trainer_result(t);
+        assert_true(isfinite(r.loss_last) && r.loss_last < r.loss_first);
+        assert_int_equal(r.compiles_after_first_epoch, 0);
+        assert_int_equal(seen_out, rows[i].dtype);
+        xt_module *m = xt_trainer_module(t);
+        for (int k = 0; k < xt_module_tensors(m); k++) assert_int_equal(xt_dtype_of(xt_module_tensor(m, k)), rows[i].dtype);
+        xt_optimizer *o = xt_trainer_optimizer(t);
+        for (int k = 0; k < xt_optimizer_tensors(o); k++)
+            if (strstr(xt_optimizer_tensor_name(o, k), "exp_avg")) assert_int_equal(xt_dtype_of(xt_optimizer_tensor(o, k)), rows[i].dtype);
+        xt_task other = {.module = m, .training_step = look, .configure_optimizers = adam};
+        t = TEST_TRAINER(.max_epochs = 1, .precision = i ? "bf16-true" : "16-true");
+        assert_int_equal(xt_fit(t, &other, data()), 1); /* the parameters are there already */
+        says("before the first pass");
+        xt_finish();
+        str_clear(&said);
+    }
+}
+
 static void clips_by_value(void **state) {
     (void)state;
     xt_task task = task_of(by_epoch);
@@ -233,6 +246,6 @@ static void clips_by_value(void **state) {
 
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {TEST(follows_schedules), TEST(says_what_is_not_logged), TEST(resumes), TEST(f16), TEST(clips_by_value)};
+    const struct CMUnitTest tests[] = {TEST(follows_schedules), TEST(says_what_is_not_logged), TEST(resumes), TEST(f16), TEST(all_of_one_precision), TEST(clips_by_value)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

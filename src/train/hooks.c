@@ -1,0 +1,99 @@
+/* The hooks of passes that do not train: a callback's hook of a place runs before the task's where something begins; at a pass's end the task's comes
+ * first, so that callbacks that watch values find what it logged. */
+#include "train/train_int.h"
+
+#define TASK_CALL(t, hook, ...)                                                         \
+    do {                                                                                \
+        if ((t)->task->hook) (t)->task->hook((t)->net, __VA_ARGS__, (t)->task->user);   \
+    } while (0)
+#define TASK_TELL(t, hook)                                                              \
+    do {                                                                                \
+        if ((t)->task->hook) (t)->task->hook((t)->net, (t)->task->user);                \
+    } while (0)
+
+void hooks_setup(xt_trainer *t, const char *stage) {
+    TRAIN_CALL(t, setup, t, stage);
+    TASK_CALL(t, setup, stage);
+}
+
+void hooks_teardown(xt_trainer *t, const char *stage) {
+    TRAIN_CALL(t, teardown, t, stage);
+    if (t->net) TASK_CALL(t, teardown, stage);
+}
+
+void hooks_begin(xt_trainer *t, train_pass pass) {
+    switch (pass) {
+    case PASS_SANITY: TRAIN_CALL(t, sanity_start, t); break;
+    case PASS_VALIDATE:
+        TRAIN_CALL(t, validation_start, t);
+        TASK_CALL(t, on_validation_epoch_start, t->epoch);
+        break;
+    case PASS_TEST:
+        TRAIN_CALL(t, test_start, t);
+        TASK_TELL(t, on_test_start);
+        break;
+    case PASS_PREDICT:
+        TRAIN_CALL(t, predict_start, t);
+        TASK_TELL(t, on_predict_start);
+        break;
+    }
+}
+
+void hooks_end(xt_trainer *t, train_pass pass) {
+    switch (pass) {
+    case PASS_SANITY: TRAIN_CALL(t, sanity_end, t); break;
+    case PASS_VALIDATE:
+        TASK_CALL(t, on_validation_epoch_end, t->epoch);
+        TRAIN_CALL(t, validation_end, t);
+        break;
+    case PASS_TEST:
+        TASK_TELL(t, on_test_end);
+        TRAIN_CALL(t, test_end, t);
+        break;
+    case PASS_PREDICT:
+        TASK_TELL(t, on_predict_end);
+        TRAIN_CALL(t, predict_end, t);
+        break;
+    }
+}
+
+void hooks_batch_begin(xt_trainer *t, train_pass pass, const xt_batch *b) {
+    switch (pass) {
+    case PASS_SANITY: break;
+    case PASS_VALIDATE:
+        TRAIN_CALL(t, validation_batch_start, t, b);
+        TASK_CALL(t, on_validation_batch_start, b);
+        break;
+    case PASS_TEST:
+        TRAIN_CALL(t, test_batch_start, t, b);
+        TASK_CALL(t, on_test_batch_start, b);
+        break;
+    case PASS_PREDICT:
+        TRAIN_CALL(t, predict_batch_start, t, b);
+        TASK_CALL(t, on_predict_batch_start, b);
+        break;
+    }
+}
+
+void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tensor out) {
+    switch (pass) {
+    case PASS_SANITY: break;
+    case PASS_VALIDATE:
+        TRAIN_CALL(t, validation_batch_end, t, b);
+        TASK_CALL(t, on_validation_batch_end, b);
+        break;
+    case PASS_TEST:
+        TRAIN_CALL(t, test_batch_end, t, b);
+        TASK_CALL(t, on_test_batch_end, b);
+        break;
+    case PASS_PREDICT:
+        TRAIN_CALL(t, predict_batch_end, t, b, out);
+        TASK_CALL(t, on_predict_batch_end, b, out);
+        break;
+    }
+}
+
+void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b) {
+    if (t->task->on_after_batch_transfer) *b = t->task->on_after_batch_transfer(t->net, *b, t->task->user);
+    train_precision_batch(t, src, b);
+}

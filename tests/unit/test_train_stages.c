@@ -1,0 +1,263 @@
+/* Passes around and after training: the order of all hooks in fit, validate, test and predict, which checkpoint a pass uses, and early stopping's verdicts
+ * (the cases with numbers are Lightning's own). */
+#include "train_test.h"
+
+#include "train/train_int.h"
+
+/* --- the order of hooks -------------------------------------------------------------------------------------------------------------------------- */
+static str order = STR_INIT;
+static void note(const char *what) {
+    str_printf(&order, "%s ", what);
+}
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    note("step");
+    return xt_mean(xt_forward(m, b.x));
+}
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    note("val");
+    xt_log("val/loss", xt_mean(xt_forward(m, b.x)));
+}
+static void test_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    note("test");
+    xt_log("test/loss", xt_mean(xt_forward(m, b.x)));
+}
+static xt_tensor predict_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    note("predict");
+    return xt_forward(m, b.x);
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    note("configure");
+    return xt_sgd(m, .lr = 0.1);
+}
+static xt_loader *data(int64_t batches) {
+    static float x[64];
+    for (int i = 0; i < 64; i++) x[i] = 1;
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2 * batches), .batch = 2);
+}
+
+/* Module hooks are noted as m.NAME, the callback's as c.NAME. */
+#define M0(name) \
+    static void m_##name(xt_module *m, void *user) { (void)m; (void)user; note("m." #name); }
+#define M_EPOCH(name) \
+    static void m_##name(xt_module *m, int64_t epoch, void *user) { (void)m; (void)epoch; (void)user; note("m." #name); }
+#define M_BATCH(name) \
+    static void m_##name(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)b; (void)user; note("m." #name); }
+#define C0(name) \
+    static void c_##name(xt_trainer *t, void *user) { (void)t; (void)user; note("c." #name); }
+#define C_BATCH(name) \
+    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { (void)t; (void)b; (void)user; note("c." #name); }
+M0(fit_start) M0(fit_end) M0(train_start) M0(train_end) M0(after_backward) M0(before_step) M0(test_start) M0(test_end) M0(predict_start) M0(predict_end)
+M_EPOCH(epoch_start) M_EPOCH(epoch_end) M_EPOCH(val_start) M_EPOCH(val_end)
+M_BATCH(val_batch_start) M_BATCH(val_batch_end) M_BATCH(test_batch_start) M_BATCH(test_batch_end) M_BATCH(predict_batch_start)
+C0(epoch_start) C0(epoch_end) C0(val_start) C0(val_end) C0(sanity_start) C0(sanity_end) C0(test_start) C0(test_end) C0(predict_start) C0(predict_end)
+C0(after_backward) C0(before_step) C0(step_end)
+C_BATCH(batch_start) C_BATCH(batch_end) C_BATCH(val_batch_start) C_BATCH(val_batch_end) C_BATCH(test_batch_start) C_BATCH(test_batch_end) C_BATCH(predict_batch_start)
+static void m_setup(xt_module *m, const char *stage, void *user) { (void)m; (void)user; (void)stage; note("m.setup"); }
+static void m_teardown(xt_module *m, const char *stage, void *user) { (void)m; (void)user; (void)stage; note("m.teardown"); }
+static void c_setup(xt_trainer *t, const char *stage, void *user) { (void)t; (void)user; (void)stage; note("c.setup"); }
+static void c_teardown(xt_trainer *t, const char *stage, void *user) { (void)t; (void)user; (void)stage; note("c.teardown"); }
+static bool m_batch_start(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)b; (void)user; note("m.batch_start"); return false; }
+static void m_before_backward(xt_module *m, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; note("m.before_backward"); }
+static void c_before_backward(xt_trainer *t, xt_tensor loss, void *user) { (void)t; (void)loss; (void)user; note("c.before_backward"); }
+static void m_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) { (void)m; (void)b; (void)loss; (void)user; note("m.batch_end"); }
+static void m_predict_batch_end(xt_module *m, const xt_batch *b, xt_tensor out, void *user) { (void)m; (void)b; (void)out; (void)user; note("m.predict_batch_end"); }
+static void c_predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) { (void)t; (void)b; (void)out; (void)user; note("c.predict_batch_end"); }
+static xt_status c_fit_start(xt_trainer *t, void *user) { (void)t; (void)user; note("c.fit_start"); return NULL; }
+static void c_fit_end(xt_trainer *t, bool ok, void *user) { (void)t; (void)ok; (void)user; note("c.fit_end"); }
+static xt_batch doubled(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)user;
+    note("transfer");
+    b.x = xt_mul_scalar(b.x, 2);
+    return b;
+}
+
+static const xt_task hooked = {.net = net, .training_step = train_step, .validation_step = val_step, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = sgd,
+                               .setup = m_setup, .teardown = m_teardown, .on_fit_start = m_fit_start, .on_fit_end = m_fit_end, .on_train_start = m_train_start, .on_train_end = m_train_end,
+                               .on_after_batch_transfer = doubled, .on_train_epoch_start = m_epoch_start, .on_train_batch_start = m_batch_start, .on_before_backward = m_before_backward,
+                               .on_after_backward = m_after_backward, .on_before_optimizer_step = m_before_step, .on_train_batch_end = m_batch_end, .on_train_epoch_end = m_epoch_end,
+                               .on_validation_epoch_start = m_val_start, .on_validation_epoch_end = m_val_end, .on_validation_batch_start = m_val_batch_start, .on_validation_batch_end = m_val_batch_end,
+                               .on_test_start = m_test_start, .on_test_batch_start = m_test_batch_start, .on_test_batch_end = m_test_batch_end, .on_test_end = m_test_end,
+                               .on_predict_start = m_predict_start, .on_predict_batch_start = m_predict_batch_start, .on_predict_batch_end = m_predict_batch_end, .on_predict_end = m_predict_end};
+static const xt_callback_desc watcher = {.struct_size = sizeof(xt_callback_desc), .name = "watcher", .setup = c_setup, .teardown = c_teardown, .fit_start = c_fit_start, .fit_end = c_fit_end,
+                                         .epoch_start = c_epoch_start, .batch_start = c_batch_start, .batch_end = c_batch_end, .step_end = c_step_end, .epoch_end = c_epoch_end,
+                                         .before_backward = c_before_backward, .after_backward = c_after_backward, .before_optimizer_step = c_before_step, .sanity_start = c_sanity_start,
+                                         .sanity_end = c_sanity_end, .validation_start = c_val_start, .validation_batch_start = c_val_batch_start, .validation_batch_end = c_val_batch_end,
+                                         .validation_end = c_val_end, .test_start = c_test_start, .test_batch_start = c_test_batch_start, .test_batch_end = c_test_batch_end, .test_end = c_test_end,
+                                         .predict_start = c_predict_start, .predict_batch_start = c_predict_batch_start, .predict_batch_end = c_predict_batch_end, .predict_end = c_predict_end};
+
+static void came(const char *want) {
+    if (strcmp(str_cstr(&order), want) != 0) fail_msg("came:   %s\nwanted: %s", str_cstr(&order), want);
+    str_clear(&order);
+}
+
+static void hooks_come_in_order(void **state) {
+    (void)state;
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .num_sanity_val_steps = 1, .accumulate_grad_batches = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+    xt_trainer_add(t, xt_callback_new(&watcher, NULL));
+    str_clear(&order);
+    assert_int_equal(xt_fit(t, &hooked, data(2), data(1)), 0);
+#define BATCH "m.batch_start c.batch_start transfer step c.before_backward m.before_backward c.after_backward m.after_backward "
+    came("configure c.fit_start c.setup m.setup m.fit_start c.sanity_start transfer val c.sanity_end m.train_start m.epoch_start c.epoch_start " BATCH
+         "c.batch_end m.batch_end c.batch_start transfer step c.before_backward m.before_backward c.after_backward m.after_backward c.before_step m.before_step c.batch_end m.batch_end c.step_end "
+         "c.val_start m.val_start c.val_batch_start m.val_batch_start transfer val c.val_batch_end m.val_batch_end m.val_end c.val_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
+    assert_int_equal(xt_validate(t, &hooked, data(1)), 0);
+    came("c.setup m.setup c.val_start m.val_start c.val_batch_start m.val_batch_start transfer val c.val_batch_end m.val_batch_end m.val_end c.val_end c.teardown m.teardown ");
+    assert_int_equal(xt_test(t, &hooked, data(1)), 0);
+    came("c.setup m.setup c.test_start m.test_start c.test_batch_start m.test_batch_start transfer test c.test_batch_end m.test_batch_end m.test_end c.test_end c.teardown m.teardown ");
+    assert_int_equal(xt_predict(t, &hooked, data(1), NULL, NULL), 0);
+    came("c.setup m.setup c.predict_start m.predict_start c.predict_batch_start m.predict_batch_start transfer predict c.predict_batch_end m.predict_batch_end "
+         "m.predict_end c.predict_end c.teardown m.teardown ");
+    str_free(&order);
+}
+
+/* The library's own callbacks are about fits: a pass on its own neither saves nor gives the averages back. */
+static void passes_leave_the_fit_alone(void **state) {
+    (void)state;
+    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 2);
+    xt_trainer_add(t, xt_weight_averaging(.decay = 0.5));
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("kept"), .monitor = "val/loss"));
+    xt_trainer_add(t, xt_early_stopping(.monitor = "val/loss"));
+    xt_trainer_add(t, xt_throughput_monitor());
+    assert_int_equal(xt_fit(t, &task, data(4), data(1)), 0);
+    double before = xt_item(xt_module_find(xt_trainer_module(t), "w"));
+    assert_int_equal(xt_validate(t, &task, data(1)), 0);
+    assert_true(xt_item(xt_module_find(xt_trainer_module(t), "w")) == before);
+    assert_float_equal(xt_trainer_metric(t, "val/loss", true), before, 1e-6);
+    str_free(&order);
+}
+
+/* --- best and last ------------------------------------------------------------------------------------------------------------------------------------ */
+static const double *scores;
+static void val_scored(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)b;
+    xt_log_value("val/score", scores[xt_trainer_epoch(*(xt_trainer **)user)]);
+}
+
+/* The weight falls by 0.1 an epoch, so it says which epoch a file is from. */
+static double tested_weight(const char *ckpt, const char *resume, xt_callback *kept) {
+    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .test_step = test_step, .configure_optimizers = sgd};
+    xt_trainer *t = TEST_TRAINER(.run_name = "scored", .ckpt = ckpt, .resume = resume);
+    if (kept) xt_trainer_add(t, kept);
+    if (xt_test(t, &task, data(1))) return NAN;
+    return xt_trainer_metric(t, "test/loss", true);
+}
+
+static void best_and_last(void **state) {
+    (void)state;
+    static const double v[] = {0.5, 0.2, 0.9, 0.4};
+    scores = v;
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 4, .run_name = "scored", .ckpt = "best");
+    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = sgd, .user = &t};
+    double score;
+    assert_null(xt_trainer_best_checkpoint(t, &score));
+    xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .mode = XT_MIN, .save_top_k = 2));
+    assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
+    assert_non_null(strstr(xt_trainer_best_checkpoint(t, &score), "epoch=1-step=2"));
+    assert_float_equal(score, 0.2, 1e-7);
+    assert_float_equal(xt_item(xt_module_find(xt_trainer_module(t), "w")), 0.6, 1e-6); /* the fit itself does not go by ckpt */
+    char best[512], last[512];
+    snprintf(best, sizeof best, "%s", xt_trainer_best_checkpoint(t, NULL));
+    snprintf(last, sizeof last, "%s/checkpoints/last.ckpt", xt_trainer_run_dir(t));
+    assert_int_equal(xt_test(t, &task, data(1)), 0);
+    assert_float_equal(xt_trainer_metric(t, "test/loss", true), 0.8, 1e-6);
+    xt_finish();
+    /* Another process knows it from the list in the newest checkpoint. */
+    static const struct {
+        const char *ckpt, *resume;
+        double want;
+    } rows[] = {{"best", NULL, 0.8}, {"last", NULL, 0.6}, {NULL, "best", 0.8}, {NULL, "last", 0.6}, {"best", "last", 0.8}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) assert_float_equal(tested_weight(rows[i].ckpt, rows[i].resume, NULL), rows[i].want, 1e-6);
+    assert_float_equal(tested_weight(best, NULL, NULL), 0.8, 1e-6);
+    assert_float_equal(tested_weight(last, NULL, NULL), 0.6, 1e-6);
+    assert_true(isnan(tested_weight("/nowhere.ckpt", NULL, NULL)));
+    says("/nowhere.ckpt");
+    assert_int_equal(unlink(best), 0);
+    assert_float_equal(tested_weight("best", NULL, NULL), 0.6, 1e-6); /* the best of those that are still there: epoch 3, 0.4 */
+    str_free(&order);
+}
+
+/* A folder of the program's own is looked into first. */
+static void last_of_a_folder(void **state) {
+    (void)state;
+    xt_task task = {.net = net, .training_step = train_step, .configure_optimizers = sgd};
+    for (int i = 0; i < 2; i++) {
+        xt_trainer *t = TEST_TRAINER(.max_epochs = i + 1, .resume = i ? "last" : NULL);
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("mine"), .last_only = XT_ON));
+        assert_int_equal(xt_fit(t, &task, data(3)), 0);
+        assert_int_equal(xt_trainer_global_step(t), 3 * (i + 1));
+        assert_null(xt_trainer_best_checkpoint(t, NULL)); /* nothing but last.ckpt */
+        xt_finish();
+    }
+    assert_true(file_exists(in_dir("mine/last.ckpt")));
+    str_free(&order);
+}
+
+/* --- early stopping -------------------------------------------------------------------------------------------------------------------------------------- */
+static void early_stopping_rows(void **state) {
+    (void)state;
+    static const double a[] = {6, 5, 5, 5, 5, 5}, b[] = {6, 5, 4, 4, 3, 3}, c[] = {6, 5, 6, 5, 5, 5}, up[] = {1, 2, 3, 30, 4, 4}, down[] = {6, 5, 0.5, 4, 3, 2}, nan_at_2[] = {6, 5, NAN, 4, 3, 2},
+                        falls[] = {0.9, 0.8, 0.2, 0.9, 0.9, 0.9};
+    static const struct {
+        const double *v;
+        xt_early_stopping_opts o;
+        int last; /* zero-based last epoch */
+        const char *says;
+    } rows[] = {{a, {.patience = 3}, 4, "not become better"},
+                {b, {.patience = 1}, 3, "not become better"},
+                {c, {.patience = 3}, 4, "not become better"},
+                {up, {.patience = 5, .diverge_at = 20}, 3, "= 30 is worse than 20"},
+                {up, {.patience = 5, .diverge_at = 30}, 5, "not become better"}, /* strictly */
+                {down, {.stop_at = 1}, 2, "= 0.5 is better than 1"},
+                {down, {.stop_at = 0.5}, 5, NULL},
+                {nan_at_2, {.patience = 3}, 2, "is nan"},
+                {nan_at_2, {.patience = 3, .check_finite = XT_OFF}, 5, NULL},
+                {nan_at_2, {.patience = 1, .check_finite = XT_OFF}, 2, "not become better"},
+                {falls, {.mode = XT_MAX, .patience = 9, .diverge_at = 0.3}, 2, "= 0.2 is worse than 0.3"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        scores = rows[i].v;
+        str_clear(&said);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 6, .logger = XT_OFF, .checkpointing = XT_OFF);
+        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .configure_optimizers = sgd, .user = &t};
+        xt_early_stopping_opts o = rows[i].o;
+        o.monitor = "val/score";
+        o.struct_size = sizeof o;
+        xt_trainer_add(t, xt_early_stopping_opt(o));
+        assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
+        if (xt_trainer_global_step(t) - 1 != rows[i].last) fail_msg("row %zu: ended after epoch %lld", i, (long long)xt_trainer_global_step(t) - 1);
+        if (rows[i].says) says(rows[i].says);
+        xt_finish();
+    }
+    str_free(&order);
+}
+
+static void a_value_that_is_late(void **state) {
+    (void)state;
+    for (int strict = 0; strict < 2; strict++) {
+        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+        xt_trainer_add(t, xt_early_stopping(.monitor = "val/never", .strict = strict ? XT_DEFAULT : XT_OFF));
+        assert_int_equal(xt_fit(t, &task, data(1), data(1)), strict);
+        xt_finish();
+    }
+    says("val/never was not logged; logged so far: val/loss");
+    str_free(&order);
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {T(hooks_come_in_order), T(passes_leave_the_fit_alone), T(best_and_last), T(last_of_a_folder), T(early_stopping_rows), T(a_value_that_is_late)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
