@@ -29,9 +29,9 @@ mnist: deps all
 test: deps all
 	@tests/run.sh $(BUILD) unit cli examples conformance layers
 
-## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, Ray
+## make test-slow    what takes longer or needs packages from PyPI: other plugins, peers, ThreadSanitizer, clang, Ray, long runs
 test-slow: deps all
-	@tests/run.sh $(BUILD) plugins tsan ray tensorboard plan steady
+	@tests/run.sh $(BUILD) slow
 
 ## make test-device  the device suite against another device: DEVICE=TPU, CUDA or the path of a PJRT plugin
 test-device: deps all
@@ -44,7 +44,7 @@ asan: deps
 
 ## make tsan         the threaded tests under ThreadSanitizer
 tsan: deps
-	@tests/run.sh $(BUILD) tsan
+	@tests/run.sh $(BUILD) slow:tsan
 
 ## make bench        all benchmarks in one run; PEERS=DIR runs PyTorch and JAX beside it (bench/peers/setup.sh DIR installs them), BENCH="--quick ..."
 bench: deps all
@@ -60,4 +60,4 @@ format:
 
 ## make clean        removes the build folders
 clean:
-	@rm -rf build build-asan build-tsan
+	@rm -rf build build-asan build-tsan build-clang

@@ -4,6 +4,7 @@
  * reduced, a row of partial results does, and is folded in halves at the end; short innermost dims are gathered, so that a row is many results' elements.
  * Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
 #include "cpu/cpu_int.h"
+#include "cpu/fold_axes.h"
 #include "cpu/region_tape.h"
 
 enum { MOST = 8, ROW = REGION_ROW };
@@ -13,10 +14,9 @@ typedef struct fold_state {
     size_t n, scratch, row_bytes; /* operands; of the tape; of one thread */
     size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
     bool widen; /* f16 operands are folded as f32 */
-    bool inner_reduced, gathered;
-    int n_keep, n_red; /* outer dims of each kind */
-    int64_t keep_dims[VIEW_MAX], keep_strides[VIEW_MAX], red_dims[VIEW_MAX], red_strides[VIEW_MAX];
-    int64_t run, keep, red, parts, outputs; /* innermost dim; products of the outer dims */
+    bool gathered;
+    fold_axes axes;
+    int64_t parts, outputs;
     size_t partial_at[MOST]; /* [parts][outputs] in the scratch memory */
 } fold_state;
 typedef struct fold_run {
@@ -24,15 +24,6 @@ typedef struct fold_run {
     void *const *in, *const *out;
     char *scratch, *threads;
 } fold_run;
-
-static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_t *strides) {
-    int64_t at = 0;
-    for (int i = n - 1; i >= 0; i--) {
-        at += index % dims[i] * strides[i];
-        index /= dims[i];
-    }
-    return at;
-}
 
 typedef struct rows { /* one thread's */
     char *acc[MOST], *next[MOST];
@@ -108,12 +99,12 @@ static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
     rows w;
     rows_begin(r, thread, &w);
     for (int64_t t = begin; t < end; t++) {
-        int64_t k = t / s->parts, p = t % s->parts, base = offset_of(k, s->n_keep, s->keep_dims, s->keep_strides), lanes = 0;
-        int64_t total = s->red * s->run, from = total * p / s->parts, to = total * (p + 1) / s->parts;
+        int64_t k = t / s->parts, p = t % s->parts, base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides), lanes = 0;
+        int64_t total = s->axes.red * s->axes.run, from = total * p / s->parts, to = total * (p + 1) / s->parts;
         while (from < to) {
-            int64_t within = from % s->run, n = s->run - within < ROW ? s->run - within : ROW;
+            int64_t within = from % s->axes.run, n = s->axes.run - within < ROW ? s->axes.run - within : ROW;
             if (n > to - from) n = to - from;
-            int64_t at = base + offset_of(from / s->run, s->n_red, s->red_dims, s->red_strides) + within;
+            int64_t at = base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within;
             if (n <= lanes || lanes == 0) {
                 take_in(r, &w, at, 1, n, lanes == 0);
                 if (lanes == 0) lanes = n;
@@ -132,17 +123,17 @@ static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
 static void kept_rows(void *ctx, int64_t begin, int64_t end, int thread) {
     const fold_run *r = ctx;
     const fold_state *s = r->s;
-    int64_t width = s->gathered ? s->keep_dims[s->n_keep - 1] : s->run, tiles = (width + ROW - 1) / ROW;
-    int64_t step = s->gathered ? s->keep_strides[s->n_keep - 1] : 1, outer_keep = s->outputs / width, reduced = s->gathered ? s->red * s->run : s->red;
-    int keeps = s->gathered ? s->n_keep - 1 : s->n_keep;
+    int64_t width = s->gathered ? s->axes.keep_dims[s->axes.n_keep - 1] : s->axes.run, tiles = (width + ROW - 1) / ROW;
+    int64_t step = s->gathered ? s->axes.keep_strides[s->axes.n_keep - 1] : 1, outer_keep = s->outputs / width, reduced = s->gathered ? s->axes.red * s->axes.run : s->axes.red;
+    int keeps = s->gathered ? s->axes.n_keep - 1 : s->axes.n_keep;
     rows w;
     rows_begin(r, thread, &w);
     for (int64_t t = begin; t < end; t++) {
         int64_t p = t / (outer_keep * tiles), k = t / tiles % outer_keep, col = t % tiles * ROW, n = width - col < ROW ? width - col : ROW;
-        int64_t base = offset_of(k, keeps, s->keep_dims, s->keep_strides) + col * step, from = reduced * p / s->parts, to = reduced * (p + 1) / s->parts;
+        int64_t base = cpu_fold_at(k, keeps, s->axes.keep_dims, s->axes.keep_strides) + col * step, from = reduced * p / s->parts, to = reduced * (p + 1) / s->parts;
         for (int64_t i = from; i < to; i++) {
-            int64_t at = s->gathered ? offset_of(i / s->run, s->n_red, s->red_dims, s->red_strides) + i % s->run
-                                     : offset_of(i, s->n_red, s->red_dims, s->red_strides);
+            int64_t at = s->gathered ? cpu_fold_at(i / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + i % s->axes.run
+                                     : cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides);
             take_in(r, &w, base + at, step, n, i == from);
         }
         give(r, &w, p, k * width + col, n);
@@ -186,12 +177,12 @@ static xt_status fold_run_op(const cpu_call *c) {
     const cpu_team *team = &c->device->team;
     size_t partial = s->partial_at[s->n - 1] + (size_t)(s->parts * s->outputs) * s->elem[s->n - 1];
     fold_run r = {s, c->in, c->out, c->scratch, (char *)c->scratch + (partial + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN};
-    int64_t work = s->red * s->run / (s->inner_reduced ? s->parts : 1);
-    if (s->inner_reduced && !s->gathered) {
-        team_for(team, s->keep * s->parts, 16384 / (work + 1) + 1, reduced_runs, &r);
+    int64_t work = s->axes.red * s->axes.run / (s->axes.inner_reduced ? s->parts : 1);
+    if (s->axes.inner_reduced && !s->gathered) {
+        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, reduced_runs, &r);
     } else {
-        int64_t width = s->gathered ? s->keep_dims[s->n_keep - 1] : s->run, tiles = (width + ROW - 1) / ROW;
-        work = s->keep * s->run * s->red / (s->parts * (s->outputs / width) * tiles);
+        int64_t width = s->gathered ? s->axes.keep_dims[s->axes.n_keep - 1] : s->axes.run, tiles = (width + ROW - 1) / ROW;
+        work = s->axes.keep * s->axes.run * s->axes.red / (s->parts * (s->outputs / width) * tiles);
         team_for(team, s->parts * (s->outputs / width) * tiles, 16384 / (work + 1) + 1, kept_rows, &r);
     }
     team_for(team, s->outputs, 16 * ROW, combine, &r);
@@ -204,36 +195,12 @@ static void fold_free(void *state) {
 }
 static const cpu_kernel fold_kernel = {"fold", fold_run_op, fold_free, true};
 
-/* Merges dims and tells kept from reduced ones. */
+/* Everything that follows from the shape alone, but for the parts. */
 static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, fold_state *s) {
-    int64_t size[VIEW_MAX], stride[VIEW_MAX], step = 1;
-    bool red[VIEW_MAX];
-    int n = 0; /* merged dims, innermost first */
-    for (int i = (int)t->rank - 1; i >= 0; i--) {
-        bool is_red = false;
-        for (size_t k = 0; k < n_dims; k++) is_red = is_red || dims[k] == i;
-        if (t->dims[i] == 1) continue;
-        if (n > 0 && red[n - 1] == is_red) {
-            size[n - 1] *= t->dims[i];
-        } else {
-            size[n] = t->dims[i];
-            stride[n] = step;
-            red[n++] = is_red;
-        }
-        step *= t->dims[i];
-    }
-    s->run = n ? size[0] : 1;
-    s->inner_reduced = n == 0 || red[0];
-    s->keep = s->red = 1;
-    for (int i = n - 1; i > 0; i--) { /* outermost first */
-        if (red[i]) {
-            s->red_dims[s->n_red] = size[i], s->red_strides[s->n_red++] = stride[i], s->red *= size[i];
-        } else {
-            s->keep_dims[s->n_keep] = size[i], s->keep_strides[s->n_keep++] = stride[i], s->keep *= size[i];
-        }
-    }
-    s->gathered = s->inner_reduced && s->run < 64 && s->n_keep > 0 && s->keep_dims[s->n_keep - 1] >= 16;
-    s->outputs = s->keep * (s->inner_reduced ? 1 : s->run);
+    fold_axes *a = &s->axes;
+    cpu_fold_axes(t, dims, n_dims, a);
+    s->gathered = a->inner_reduced && a->run < 64 && a->n_keep > 0 && a->keep_dims[a->n_keep - 1] >= 16;
+    s->outputs = a->keep * (a->inner_reduced ? 1 : a->run);
 }
 
 static xt_status make_tape(const ir_op *op, fold_state *s) {
@@ -270,10 +237,10 @@ CPU_LOWER(fold) {
         return st;
     }
     classify(t, dims, n_dims, s);
-    int64_t tasks = s->inner_reduced && !s->gathered ? s->keep : s->outputs / ROW + 1;
+    int64_t tasks = s->axes.inner_reduced && !s->gathered ? s->axes.keep : s->outputs / ROW + 1;
     s->parts = 1;
     if (tasks < 16 && t->count > 65536) {
-        int64_t most = s->inner_reduced && !s->gathered ? s->red * s->run / (4 * ROW) : s->gathered ? s->red * s->run / 4 : s->red / 4;
+        int64_t most = s->axes.inner_reduced && !s->gathered ? s->axes.red * s->axes.run / (4 * ROW) : s->gathered ? s->axes.red * s->axes.run / 4 : s->axes.red / 4;
         s->parts = most < 1 ? 1 : most > 16 ? 16 : most;
     }
     for (size_t j = 0; j < n; j++) {

@@ -190,7 +190,8 @@ static void make_side(const ir_type *t, const view *v, const int64_t *batch, siz
     }
     out->count = size[0] * size[1] * size[2];
     out->span = t->count;
-    bool plain = one_stride(&groups[0], &out->stride[0]) & one_stride(&groups[1], &out->stride[1]) & one_stride(&groups[2], &out->stride[2]);
+    bool plain = true;
+    for (int g = 0; g < 3; g++) plain = one_stride(&groups[g], &out->stride[g]) && plain; /* each sets its stride */
     plain = plain && (out->stride[2] == 1 || size[2] == 1 || out->stride[1] == 1 || size[1] == 1);
     if (plain && v->offset == 0) return;
     dense.n = all.n;

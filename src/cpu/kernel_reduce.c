@@ -5,16 +5,14 @@
  * reduced index space is cut into `parts` pieces by a rule that looks at shapes only, and the pieces' results are folded in order: the answer
  * does not depend on the number of threads. Sums of bf16 are kept in f32. */
 #include "cpu/kernel_reduce.h"
+#include "cpu/fold_axes.h"
 
 #define ROW_TILE 1024
 
 typedef struct reduce_state {
     fold_op fold;
-    bool half, inner_reduced;
-    int n_keep, n_red; /* outer dims of each kind */
-    int64_t keep_dims[VIEW_MAX], keep_strides[VIEW_MAX], red_dims[VIEW_MAX], red_strides[VIEW_MAX];
-    int64_t run; /* length of the innermost dim */
-    int64_t keep, red; /* products of the outer dims */
+    bool half;
+    fold_axes axes;
     int64_t parts, tiles; /* tiles of a kept run */
     bool split_run; /* parts are pieces of the run, else of the outer reduced space */
 } reduce_state;
@@ -53,15 +51,6 @@ typedef struct reduce_run {
     float *partial; /* inner reduced: [keep][parts]; else [parts][keep * run] */
 } reduce_run;
 
-static int64_t offset_of(int64_t index, int n, const int64_t *dims, const int64_t *strides) {
-    int64_t at = 0;
-    for (int i = n - 1; i >= 0; i--) {
-        at += index % dims[i] * strides[i];
-        index /= dims[i];
-    }
-    return at;
-}
-
 static const float *row_at(const reduce_run *r, int64_t at, int64_t n, float *buf) {
     if (!r->s->half) return (const float *)r->src + at;
     r->simd->tape[TAPE_LOAD_BF16][TAPE_F32](buf, (const uint16_t *)r->src + at, NULL, NULL, n);
@@ -85,12 +74,12 @@ static void scalars(void *ctx, int64_t begin, int64_t end, int thread) {
     const reduce_state *s = r->s;
     for (int64_t t = begin; t < end; t++) {
         int64_t k = t / s->parts, p = t % s->parts;
-        int64_t base = offset_of(k, s->n_keep, s->keep_dims, s->keep_strides);
-        int64_t red0 = s->split_run ? 0 : s->red * p / s->parts, red1 = s->split_run ? s->red : s->red * (p + 1) / s->parts;
-        int64_t run0 = s->split_run ? s->run * p / s->parts : 0, run1 = s->split_run ? s->run * (p + 1) / s->parts : s->run;
+        int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides);
+        int64_t red0 = s->split_run ? 0 : s->axes.red * p / s->parts, red1 = s->split_run ? s->axes.red : s->axes.red * (p + 1) / s->parts;
+        int64_t run0 = s->split_run ? s->axes.run * p / s->parts : 0, run1 = s->split_run ? s->axes.run * (p + 1) / s->parts : s->axes.run;
         float acc = cpu_fold_neutral(s->fold);
         for (int64_t i = red0; i < red1 && run1 > run0; i++)
-            acc = cpu_fold_two(s->fold, acc, fold_run(r, base + offset_of(i, s->n_red, s->red_dims, s->red_strides) + run0, run1 - run0));
+            acc = cpu_fold_two(s->fold, acc, fold_run(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + run0, run1 - run0));
         r->partial[t] = acc;
     }
 }
@@ -102,17 +91,17 @@ static void rows(void *ctx, int64_t begin, int64_t end, int thread) {
     const reduce_state *s = r->s;
     float buf[ROW_TILE], group[ROW_TILE];
     for (int64_t t = begin; t < end; t++) {
-        int64_t p = t / (s->keep * s->tiles), k = t / s->tiles % s->keep, tile = t % s->tiles;
-        int64_t at = tile * ROW_TILE, n = s->run - at < ROW_TILE ? s->run - at : ROW_TILE;
-        int64_t base = offset_of(k, s->n_keep, s->keep_dims, s->keep_strides) + at;
-        float *acc = r->partial + p * s->keep * s->run + k * s->run + at, neutral = cpu_fold_neutral(s->fold);
+        int64_t p = t / (s->axes.keep * s->tiles), k = t / s->tiles % s->axes.keep, tile = t % s->tiles;
+        int64_t at = tile * ROW_TILE, n = s->axes.run - at < ROW_TILE ? s->axes.run - at : ROW_TILE;
+        int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides) + at;
+        float *acc = r->partial + p * s->axes.keep * s->axes.run + k * s->axes.run + at, neutral = cpu_fold_neutral(s->fold);
         for (int64_t i = 0; i < n; i++) acc[i] = neutral;
-        int64_t red1 = s->red * (p + 1) / s->parts;
-        for (int64_t i = s->red * p / s->parts; i < red1;) {
+        int64_t red1 = s->axes.red * (p + 1) / s->parts;
+        for (int64_t i = s->axes.red * p / s->parts; i < red1;) {
             int64_t stop = i + 64 < red1 ? i + 64 : red1;
             for (int64_t j = 0; j < n; j++) group[j] = neutral;
             for (; i < stop; i++)
-                r->simd->fold_rows[s->fold](group, row_at(r, base + offset_of(i, s->n_red, s->red_dims, s->red_strides), n, buf), n);
+                r->simd->fold_rows[s->fold](group, row_at(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides), n, buf), n);
             r->simd->fold_rows[s->fold](acc, group, n);
         }
     }
@@ -129,9 +118,9 @@ static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
     const combine_run *c = ctx;
     const reduce_state *s = c->s;
     const tape_fn narrow = simd_get()->tape[TAPE_STORE_BF16][TAPE_F32];
-    int64_t step = s->inner_reduced ? 1 : s->keep * s->run;
+    int64_t step = s->axes.inner_reduced ? 1 : s->axes.keep * s->axes.run;
     for (int64_t i = begin; i < end; i++) {
-        const float *p = s->inner_reduced ? c->partial + i * s->parts : c->partial + i;
+        const float *p = s->axes.inner_reduced ? c->partial + i * s->parts : c->partial + i;
         float acc = c->init;
         for (int64_t k = 0; k < s->parts; k++) acc = cpu_fold_two(s->fold, acc, p[k * step]);
         if (s->half)
@@ -145,53 +134,23 @@ static xt_status reduce_run_op(const cpu_call *c) {
     const reduce_state *s = c->thunk->state;
     reduce_run r = {s, simd_get(), c->in[0], c->scratch};
     const cpu_team *team = &c->device->team;
-    int64_t work = s->red * s->run;
-    if (s->inner_reduced) {
+    int64_t work = s->axes.red * s->axes.run;
+    if (s->axes.inner_reduced) {
         int64_t per = work / s->parts;
-        team_for(team, s->keep * s->parts, per > 16384 ? 1 : 16384 / (per + 1) + 1, scalars, &r);
+        team_for(team, s->axes.keep * s->parts, per > 16384 ? 1 : 16384 / (per + 1) + 1, scalars, &r);
     } else {
-        int64_t per = s->red / s->parts * (s->run < ROW_TILE ? s->run : ROW_TILE);
-        team_for(team, s->parts * s->keep * s->tiles, per > 16384 ? 1 : 16384 / (per + 1) + 1, rows, &r);
+        int64_t per = s->axes.red / s->parts * (s->axes.run < ROW_TILE ? s->axes.run : ROW_TILE);
+        team_for(team, s->parts * s->axes.keep * s->tiles, per > 16384 ? 1 : 16384 / (per + 1) + 1, rows, &r);
     }
     combine_run m = {s, c->scratch, 0.0f, c->out[0]};
     if (s->half)
         r.simd->tape[TAPE_LOAD_BF16][TAPE_F32](&m.init, c->in[1], NULL, NULL, 1);
     else
         m.init = *(const float *)c->in[1];
-    team_for(team, s->inner_reduced ? s->keep : s->keep * s->run, 8192, combine, &m);
+    team_for(team, s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->axes.run, 8192, combine, &m);
     return NULL;
 }
 static const cpu_kernel reduce_kernel = {"reduce", reduce_run_op, NULL, true};
-
-/* Merges dims, sets everything but the parts. */
-static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, reduce_state *s) {
-    int64_t size[VIEW_MAX], stride[VIEW_MAX], step = 1;
-    bool red[VIEW_MAX];
-    int n = 0; /* merged dims, innermost first */
-    for (int i = (int)t->rank - 1; i >= 0; i--) {
-        bool is_red = false;
-        for (size_t k = 0; k < n_dims; k++) is_red = is_red || dims[k] == i;
-        if (t->dims[i] == 1) continue;
-        if (n > 0 && red[n - 1] == is_red) {
-            size[n - 1] *= t->dims[i];
-        } else {
-            size[n] = t->dims[i];
-            stride[n] = step;
-            red[n++] = is_red;
-        }
-        step *= t->dims[i];
-    }
-    s->run = n ? size[0] : 1;
-    s->inner_reduced = n == 0 || red[0];
-    s->keep = s->red = 1;
-    for (int i = n - 1; i > 0; i--) { /* outermost first */
-        if (red[i]) {
-            s->red_dims[s->n_red] = size[i], s->red_strides[s->n_red++] = stride[i], s->red *= size[i];
-        } else {
-            s->keep_dims[s->n_keep] = size[i], s->keep_strides[s->n_keep++] = stride[i], s->keep *= size[i];
-        }
-    }
-}
 
 CPU_LOWER(reduce) {
     const ir_type *t = op->in[0]->type;
@@ -205,19 +164,19 @@ CPU_LOWER(reduce) {
     if (!s) return status_oom(sizeof *s, "a plan");
     s->fold = f;
     s->half = t->dtype == XT_BF16;
-    classify(t, dims, n_dims, s);
-    s->tiles = (s->run + ROW_TILE - 1) / ROW_TILE;
-    int64_t tasks = s->inner_reduced ? s->keep : s->keep * s->tiles, work = t->count;
+    cpu_fold_axes(t, dims, n_dims, &s->axes);
+    s->tiles = (s->axes.run + ROW_TILE - 1) / ROW_TILE;
+    int64_t tasks = s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->tiles, work = t->count;
     s->parts = 1;
     if (tasks < 64 && work > 32768) {
         int64_t want = work / 16384 / tasks + 1;
-        s->split_run = s->inner_reduced && s->red < want;
-        int64_t most = s->inner_reduced ? (s->split_run ? s->run / 1024 + 1 : s->red) : s->red;
+        s->split_run = s->axes.inner_reduced && s->axes.red < want;
+        int64_t most = s->axes.inner_reduced ? (s->split_run ? s->axes.run / 1024 + 1 : s->axes.red) : s->axes.red;
         s->parts = want > 64 ? 64 : want;
         if (s->parts > most) s->parts = most;
         if (s->parts < 1) s->parts = 1;
     }
-    size_t scratch = (size_t)(s->parts * s->keep * (s->inner_reduced ? 1 : s->run)) * sizeof(float);
+    size_t scratch = (size_t)(s->parts * s->axes.keep * (s->axes.inner_reduced ? 1 : s->axes.run)) * sizeof(float);
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &reduce_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);

@@ -1,25 +1,7 @@
 #!/bin/bash
 # xtrain bench: the keys of its JSON, the roofline, the profile, a loader beside the steps, and what is refused. No figure is judged.
 set -u
-cd "$(dirname "$0")/../.."
-xtrain=${XTRAIN:-build/xtrain}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-# expect NAME CODE PATTERN COMMAND...: exit code, and a line of the output that matches
-expect() {
-    local name=$1 code=$2 pattern=$3 out rc
-    shift 3
-    out=$("$@" 2>&1)
-    rc=$?
-    if [ $rc = "$code" ] && grep -qE -- "$pattern" <<<"$out"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAIL %s: exit %d (expected %d), no line like "%s" in:\n%s\n' "$name" $rc "$code" "$pattern" "$out"
-    fi
-}
+. "$(dirname "$0")/expect.sh"
 # keys FILE KEY...: the last line is a JSON object with these
 keys() {
     local file=$1 key line

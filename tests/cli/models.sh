@@ -1,26 +1,8 @@
 #!/bin/bash
 # xtrain fit and generate with the text and picture models: data of all kinds, resuming, generating, and what is refused.
 set -u
-cd "$(dirname "$0")/../.."
-xtrain=$(realpath "${XTRAIN:-build/xtrain}")
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
+. "$(dirname "$0")/expect.sh"
 export XT_RUNS_DIR=$tmp/runs XT_PROGRESS=off
-passed=0 failed=0
-
-# expect NAME CODE PATTERN COMMAND...: exit code, and a line of the output that matches
-expect() {
-    local name=$1 code=$2 pattern=$3 out rc
-    shift 3
-    out=$("$@" 2>&1 | tr -d '\0'; exit "${PIPESTATUS[0]}")
-    rc=$?
-    if [ $rc = "$code" ] && grep -aqE -- "$pattern" <<<"$out"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAIL %s: exit %d (expected %d), no line like "%s" in:\n%s\n' "$name" $rc "$code" "$pattern" "$out"
-    fi
-}
 same() {
     if cmp -s "$2" "$3"; then passed=$((passed + 1)); else failed=$((failed + 1)); echo "FAIL $1: $2 and $3 differ"; fi
 }

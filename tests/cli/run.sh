@@ -1,25 +1,7 @@
 #!/bin/bash
 # xtrain run: outputs, exit codes and messages.
 set -u
-cd "$(dirname "$0")/../.."
-xtrain=${XTRAIN:-build/xtrain}
-tmp=$(mktemp -d)
-trap 'rm -rf "$tmp"' EXIT
-passed=0 failed=0
-
-# expect NAME CODE PATTERN COMMAND...: exit code, and a line of the output that matches
-expect() {
-    local name=$1 code=$2 pattern=$3 out rc
-    shift 3
-    out=$("$@" 2>&1)
-    rc=$?
-    if [ $rc = "$code" ] && grep -qE -- "$pattern" <<<"$out"; then
-        passed=$((passed + 1))
-    else
-        failed=$((failed + 1))
-        printf 'FAIL %s: exit %d (expected %d), no line like "%s" in:\n%s\n' "$name" $rc "$code" "$pattern" "$out"
-    fi
-}
+. "$(dirname "$0")/expect.sh"
 
 cat >"$tmp/add.mlir" <<'EOF'
 func.func @main(%a: tensor<2xf32>, %b: tensor<2xf32>) -> tensor<2xf32> {

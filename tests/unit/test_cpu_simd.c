@@ -115,6 +115,13 @@ static void instruction_sets_agree(void **state) {
         }
 }
 
+/* By the definition: the nearest multiple of the distance between f16 numbers of that exponent, ties to the even one. */
+static float nearest_f16(float x) {
+    if (isnan(x) || fabsf(x) < ldexpf(1.0f, -40)) return isnan(x) ? x : copysignf(0.0f, x);
+    if (fabsf(x) >= 65520.0f) return copysignf(INFINITY, x);
+    int e = ilogbf(x) < -14 ? -14 : ilogbf(x);
+    return copysignf(ldexpf(rintf(ldexpf(x, 10 - e)), e - 10), x);
+}
 static void narrow_floats_round_to_nearest_even(void **state) {
     (void)state;
     enum { N = 4096 };
@@ -128,8 +135,7 @@ static void narrow_floats_round_to_nearest_even(void **state) {
         simd_get()->tape[TAPE_STORE_F16][TAPE_F32](h, x, NULL, NULL, N);
         simd_get()->tape[TAPE_LOAD_F16][TAPE_F32](back, h, NULL, NULL, N);
         for (int i = 0; i < N; i++) {
-            _Float16 want = (_Float16)x[i];
-            float w = (float)want;
+            float w = nearest_f16(x[i]);
             if (isnan(x[i]) ? !isnan(back[i]) : w != back[i])
                 fail_msg("f16 of %.9g is %.9g, expected %.9g", (double)x[i], (double)back[i], (double)w);
         }

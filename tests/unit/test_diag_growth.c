@@ -10,15 +10,7 @@
 #include "lazy/lazy.h"
 #include <xtrain/xtrain.h>
 
-static char said[40000];
-static void sink(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)user;
-    size_t have = strlen(said);
-    if (n > sizeof said - 1 - have) n = sizeof said - 1 - have;
-    memcpy(said + have, text, n);
-    said[have + n] = 0;
-}
+#include "said.h"
 
 static int fresh(void **state) {
     (void)state;

@@ -9,6 +9,8 @@
 #include "lazy/lazy.h"
 #include <xtrain/xtrain.h>
 
+#include "said.h"
+
 typedef struct seen {
     lazy_why why;
     lazy_cause cause;
@@ -28,16 +30,6 @@ static void on_event(void *user, const lazy_event *e) {
     snprintf(last.reason, sizeof last.reason, "%s", e->reason);
     snprintf(last.advice, sizeof last.advice, "%s", e->advice);
     snprintf(last.expected, sizeof last.expected, "%s", e->expected ? e->expected : "");
-}
-
-static char said[20000];
-static void sink(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)user;
-    size_t have = strlen(said);
-    if (n > sizeof said - 1 - have) n = sizeof said - 1 - have;
-    memcpy(said + have, text, n);
-    said[have + n] = 0;
 }
 
 static int fresh(void **state) {

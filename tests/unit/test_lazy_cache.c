@@ -11,15 +11,7 @@
 #include "lazy/lazy.h"
 #include <xtrain/xtrain.h>
 
-static char said[8000];
-static void sink(xt_severity sev, const char *text, size_t n, void *user) {
-    (void)sev;
-    (void)user;
-    size_t have = strlen(said);
-    if (n > sizeof said - 1 - have) n = sizeof said - 1 - have;
-    memcpy(said + have, text, n);
-    said[have + n] = 0;
-}
+#include "said.h"
 
 static void expect_said(const char *words) {
     if (!strstr(said, words)) fail_msg("expected \"%s\" in: %s", words, said);
