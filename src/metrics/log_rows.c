@@ -22,6 +22,7 @@ typedef struct job {
     log_row row;
     row_metric *metrics; /* NULL: a host row, whose values are ready */
     size_t n;
+    bool all_meet; /* of a trainer with several ranks: each of them has this row */
     float *data; /* [rows, LOG_COLUMNS] */
     log_value *values;
     void (*work)(void *user); /* instead of a row */
@@ -40,6 +41,7 @@ static struct {
     map *latest, *sums; /* by name: values; sums of metrics that have some */
     coll_group *group;
     bool group_failed, sync_failed;
+    xt_status failure; /* of the ranks' agreement, for the thread that trains */
 } lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
 static void job_free(job *j) {
@@ -73,27 +75,32 @@ static uint64_t names_hash(const job *j) {
     return h.lo;
 }
 
+/* What each rank has in its row, as text that fits a message; where the names differ, all ranks tell the same. */
+enum { NAMES_BYTES = 480 };
+typedef struct rank_names {
+    uint64_t hash;
+    char text[NAMES_BYTES];
+} rank_names;
+
 static xt_status same_names(const job *j) {
-    int size = world_get()->size;
-    uint64_t mine = names_hash(j), *all = base_calloc((size_t)size, sizeof *all);
-    if (!all) return status_oom((size_t)size * 8, "a log row");
+    int size = world_get()->size, other = 0;
+    rank_names mine = {.hash = names_hash(j)}, *all = base_calloc((size_t)size, sizeof *all);
+    if (!all) return status_oom((size_t)size * sizeof *all, "a log row");
+    size_t at = 0;
+    for (size_t i = 0; i < j->n && at < sizeof mine.text; i++)
+        if (j->metrics[i].sync) at += (size_t)snprintf(mine.text + at, sizeof mine.text - at, "%s%s", at ? ", " : "", j->metrics[i].name);
     xt_status s = coll_all_gather(lg.group, &mine, sizeof mine, all);
-    for (int r = 0; !s && r < size; r++)
-        if (all[r] != all[0]) {
-            str names = STR_INIT;
-            for (size_t i = 0; i < j->n; i++)
-                if (j->metrics[i].sync) str_printf(&names, " %s", j->metrics[i].name);
-            s = status_new(XT_FAILED_PRECONDITION, NULL,
-                           "ranks logged different names with sync_dist in step %lld: rank %d differs from rank 0; this rank logged:%s",
-                           (long long)j->row.step, r, str_cstr(&names));
-            str_free(&names);
-        }
+    for (int r = 1; !s && r < size && !other; r++)
+        if (all[r].hash != all[0].hash) other = r;
+    if (!s && other)
+        s = status_new(XT_FAILED_PRECONDITION, NULL, "ranks logged different names with sync_dist, at step %lld: rank 0 logged %s; rank %d logged %s. All ranks must log the same names", (long long)j->row.step,
+                       *all[0].text ? all[0].text : "none", other, *all[other].text ? all[other].text : "none");
     base_free(all);
     return s;
 }
 
-/* Sums columns 0, 1, 4, 5 and takes min and max of columns 2 and 3 over the ranks, for the metrics that ask: three small reductions of one row. */
-static xt_status combine(job *j) {
+/* In a trainer's fit all ranks come to each row, whatever they logged, so that a rank without a name is found, not waited for. */
+static xt_status meet(const job *j) {
     if (!lg.group && !lg.group_failed) {
         xt_status s = open_group();
         if (s) {
@@ -101,10 +108,15 @@ static xt_status combine(job *j) {
             return s;
         }
     }
-    if (!lg.group) return NULL;
-    XT_TRY(same_names(j));
+    return lg.group ? same_names(j) : NULL;
+}
+
+/* Sums columns 0, 1, 4, 5 and takes min and max of columns 2 and 3 over the ranks, for the metrics that ask: three small reductions of one row. */
+static xt_status combine(job *j) {
+    XT_TRY(meet(j));
     size_t n = 0, k = 0;
     for (size_t i = 0; i < j->n; i++) n += j->metrics[i].sync ? (size_t)j->metrics[i].count : 0;
+    if (!n || !lg.group) return NULL;
     float *sum = base_calloc(n * 6 + 1, sizeof *sum), *lo = sum + n * 4, *hi = lo + n;
     if (!sum) return status_oom(n * 24, "a log row");
     for (size_t i = 0; i < j->n; i++)
@@ -220,14 +232,20 @@ static void remember(const log_row *row) {
 
 static void write_row(job *j) {
     if (j->metrics) {
-        bool sync = false;
+        bool sync = j->all_meet;
         for (size_t i = 0; i < j->n; i++) sync = sync || j->metrics[i].sync;
         if (sync && world_get()->size > 1 && !lazy_spmd() && !lg.sync_failed) { /* with a mesh, values are those of the whole batch */
-            xt_status s = combine(j);
+            xt_status s = !j->all_meet || env_get("XT_RENDEZVOUS") ? combine(j) : NULL;
             if (s) {
                 lg.sync_failed = true;
-                log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written", xt_status_message(s));
-                xt_status_free(s);
+                if (j->all_meet) { /* the fit ends with it */
+                    pthread_mutex_lock(&lg.lock);
+                    lg.failure = s;
+                    pthread_mutex_unlock(&lg.lock);
+                } else {
+                    log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written", xt_status_message(s));
+                    xt_status_free(s);
+                }
             }
         }
         fill_values(j);
@@ -363,15 +381,40 @@ int64_t log_epoch_rows(log_stage s) {
     return atomic_load(&epoch_rows[s]);
 }
 
+/* What the ranks' logger threads could not agree on becomes the error of the thread that trains. */
+static void take_failure(void) {
+    pthread_mutex_lock(&lg.lock);
+    xt_status s = lg.failure;
+    lg.failure = NULL;
+    pthread_mutex_unlock(&lg.lock);
+    if (s) lazy_fail(status_context(s, "logging"));
+}
+
+/* A row without values: this rank has none, but the others may. */
+static void emit_nothing(log_stage s, bool epoch_level, int64_t step) {
+    job *j = base_calloc(1, sizeof *j);
+    if (j) j->metrics = base_calloc(1, sizeof *j->metrics);
+    if (!j || !j->metrics) {
+        job_free(j);
+        return;
+    }
+    j->all_meet = true;
+    begin_row(j, s, epoch_level, step);
+    enqueue(j);
+}
+
 void log_emit(log_stage s, bool epoch_level, int64_t step) {
     log_engine *e = log_engine_peek();
     log_set *set = e ? &e->sets[s] : NULL;
-    if (!set || !set->n || !set->rows || !set->fresh) return;
-    bool any = false;
-    for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
+    bool all_meet = world_get()->size > 1 && e && e->manual && !lazy_spmd(), any = false;
+    take_failure();
+    if (set && set->n && set->rows && set->fresh)
+        for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
+    if (!any && all_meet) emit_nothing(s, epoch_level, step);
     if (!any) return;
     job *j = base_calloc(1, sizeof *j);
     if (j) {
+        j->all_meet = all_meet;
         j->metrics = base_calloc(set->n, sizeof *j->metrics);
         j->values = base_calloc(set->n, sizeof *j->values);
     }
@@ -434,6 +477,7 @@ void log_drain(void) {
     pthread_mutex_lock(&lg.lock);
     while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
     pthread_mutex_unlock(&lg.lock);
+    if (log_engine_peek()) take_failure();
 }
 
 void log_add_sink(const log_sink *s) {
@@ -471,6 +515,9 @@ void log_close(void) {
     map_free(lg.latest, base_free);
     map_free(lg.sums, base_free);
     lg.latest = lg.sums = NULL;
+    xt_status_free(lg.failure);
+    lg.failure = NULL;
+    lg.sync_failed = false;
     coll_close(lg.group);
     lg.group = NULL;
     pthread_mutex_unlock(&lg.lock);
