@@ -5,7 +5,6 @@
  * XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total stays under XT_CACHE_BYTES: the files not used for longest go first. */
 #include "lazy/ctx.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -93,7 +92,7 @@ static char *file_of(hash128 key) {
     return path_join(dir, name);
 }
 
-static const char *damage(const char *data, size_t n, hash128 key) {
+const char *lazy_cache_damage(const char *data, size_t n, hash128 key) {
     header h;
     if (n < sizeof h) return "it is cut off";
     memcpy(&h, data, sizeof h);
@@ -114,7 +113,7 @@ xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out) 
         return NULL;
     }
     xt_status s = file_read_all(path, &data, &n);
-    const char *why = s ? xt_status_message(s) : damage(data, n, key);
+    const char *why = s ? xt_status_message(s) : lazy_cache_damage(data, n, key);
     if (!why) {
         s = device_deserialize(client, data + sizeof(header), n - sizeof(header), out);
         if (s) why = xt_status_message(s);
@@ -129,46 +128,6 @@ xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out) 
     base_free(data);
     base_free(path);
     return NULL;
-}
-
-typedef struct entry {
-    char *path;
-    int64_t used, size;
-} entry;
-
-static int by_age(const void *a, const void *b) {
-    const entry *x = a, *y = b;
-    return x->used < y->used ? -1 : x->used > y->used;
-}
-
-static void enforce_cap(const char *dir) {
-    int64_t cap = (int64_t)2 << 30;
-    const char *text = env_get("XT_CACHE_BYTES");
-    if (text && !parse_bytes(text, &cap)) log_once("XT_CACHE_BYTES", XT_SEV_WARNING, "XT_CACHE_BYTES=%s is no size (300M, 2GiB); 2 GiB is used", text);
-    entry *files = NULL;
-    size_t n = 0, room = 0;
-    int64_t total = 0;
-    DIR *d = opendir(dir);
-    for (struct dirent *e = d ? readdir(d) : NULL; e; e = readdir(d)) {
-        size_t len = strlen(e->d_name);
-        if (len < 4 || strcmp(e->d_name + len - 4, ".xtc") != 0) continue;
-        entry f = {.path = path_join(dir, e->d_name)};
-        struct stat st;
-        if (!f.path || stat(f.path, &st) != 0 || !VEC_PUSH(files, n, room, f)) {
-            base_free(f.path);
-            continue;
-        }
-        files[n - 1].used = (int64_t)st.st_mtim.tv_sec;
-        files[n - 1].size = (int64_t)st.st_size;
-        total += files[n - 1].size;
-    }
-    if (d) closedir(d);
-    if (n) qsort(files, n, sizeof *files, by_age);
-    for (size_t i = 0; i < n; i++) {
-        if (total > cap && i + 1 < n && unlink(files[i].path) == 0) total -= files[i].size;
-        base_free(files[i].path);
-    }
-    base_free(files);
 }
 
 void lazy_disk_store(hash128 key, device_exec *e) {
@@ -188,7 +147,7 @@ void lazy_disk_store(hash128 key, device_exec *e) {
             if (s) file_writer_abandon(w);
             else s = file_writer_commit(w);
         }
-        if (!s) enforce_cap(checked_folder());
+        if (!s) lazy_cache_enforce_cap(checked_folder());
     }
     /* A plugin without serialisation is no fault; a full disk is said once. */
     if (s && xt_status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", xt_status_message(s));

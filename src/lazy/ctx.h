@@ -137,6 +137,7 @@ typedef struct lazy_ctx {
 
     bool nan, eager;          /* words of XT_DEBUG, as of the begin of the step */
     bool looking;             /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
+    map *computed;            /* of this trace, XT_DEBUG=eager: ir_value * -> its lazy_buf, retained */
     size_t n_recorded;        /* tensors of this step */
     ir_op *settled;           /* the last op of the trace whose needs-gradient flags are known */
     grad_region *regions;     /* checkpointed blocks of this trace */
@@ -267,16 +268,19 @@ void lazy_describe_nodes(const lazy_ctx *c, lazy_node *nodes, size_t n);
 void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const lazy_roots *r, lazy_program *const *known, size_t n_known, lazy_event *ev);
 xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out); /* NULL exec when not there */
 void lazy_disk_store(hash128 key, device_exec *e);
+const char *lazy_cache_damage(const char *data, size_t n, hash128 key); /* of a file's bytes; NULL = sound */
+void lazy_cache_enforce_cap(const char *dir);                            /* cache_files.c: XT_CACHE_BYTES */
 
 /* rehearse.c: notes the program, and that it runs now with what else is alive. No-ops unless a rehearsal is under way. */
 xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_roots *r, device_client *client);
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
 
-/* --- XT_DEBUG=nan and eager (hygiene.c) ------------------------------------------------------------------------------------------------------------ */
+/* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) ------------------------------------------------------------------------------------------------------------ */
 bool lazy_debug_word(const char *word);
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
+void lazy_eager_forget(lazy_ctx *c); /* the values computed so: the trace is gone */
 xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src); /* value.c: t's value is computed when this returns */
 
 /* --- running (run.c) ---------------------------------------------------------------------------------------------------------------------------------- */

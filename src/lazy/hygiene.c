@@ -1,7 +1,5 @@
 /* XT_DEBUG=nan: after each step its results are looked at; when one has NaN or Inf, the step is run again with a count of such elements for every op, and the
- * first op that has some although its inputs have none is named with its line and the range of each input. The step is dropped: states keep the values they had.
- * XT_DEBUG=eager: every op runs by itself when it is recorded, so that a debugger stands at the line whose op fails. What an op needs is computed again for it,
- * so the cost grows with the square of a step's ops: a switch for small steps. */
+ * first op that has some although its inputs have none is named with its line and the range of each input. The step is dropped: states keep the values they had. */
 #include "lazy/ctx.h"
 #include "lazy/ops.h"
 #include "lazy/step.h"
@@ -239,12 +237,4 @@ xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **ou
     xt_status s = locate(c, src);
     c->looking = false;
     return s;
-}
-
-void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
-    if (c->looking || c->in_boundary || c->tape || c->error) return;
-    c->looking = true;
-    xt_status s = lazy_compute_now(c, t, src);
-    c->looking = false;
-    if (s) lazy_fail(status_at(s, src));
 }

@@ -117,6 +117,22 @@ static void op_by_op(void **state) {
     assert_true(xt_mark_step());
 }
 
+/* An op's program reads what was computed before it: as many programs as ops, of one size each, and the same few again and again. */
+static void op_by_op_in_a_long_step(void **state) {
+    (void)state;
+    enum { OPS = 300 };
+    begin("eager");
+    xt_tensor x = xt_from_array(((float[4]){1, 2, 3, 4}), XT_F32, 4);
+    int64_t runs = xt_counter("executions"), compiles = xt_counter("compiles");
+    for (int i = 0; i < OPS; i++) x = xt_tanh(x);
+    assert_int_equal(xt_counter("executions"), runs + OPS);
+    assert_true(xt_counter("compiles") - compiles <= 2);
+    double want = 1;
+    for (int i = 0; i < OPS; i++) want = tanh(want);
+    assert_true(fabs(xt_item(xt_slice(x, 0, 0, 1)) - want) < 1e-5);
+    assert_true(xt_mark_step());
+}
+
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", xt_relu(xt_linear(m, "in", x, 64)), 10);
@@ -192,6 +208,6 @@ static void a_profile(void **state) {
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
-    const struct CMUnitTest tests[] = {CASE(the_first_nan), CASE(masks_are_no_suspects), CASE(a_bad_batch), CASE(op_by_op), CASE(a_profile)};
+    const struct CMUnitTest tests[] = {CASE(the_first_nan), CASE(masks_are_no_suspects), CASE(a_bad_batch), CASE(op_by_op), CASE(op_by_op_in_a_long_step), CASE(a_profile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
