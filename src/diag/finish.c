@@ -6,6 +6,7 @@
 
 #define LEAST_WAIT_S 0.2
 #define LARGE_SHARE 0.15
+enum { UNDER_WAY_STEPS = 20 }; /* boundaries after which a run is under way */
 
 static int64_t began_ns;
 /* When the library is loaded: events need nothing but the lists they go to. */
@@ -69,10 +70,20 @@ void diag_summary_once(void) {
     xt_cost_summary();
 }
 
-/* An error that nobody handled ends the run: what it was doing stays on disk, unless it never got to run anything. */
+/* A mistake of the program's author that shows at once needs no black box: the message has the line, and there is no run to look back on. Memory that ran out,
+ * a device or a file that failed, a rank that went away: always; and so does whatever ends a run that was under way. */
+static bool worth_keeping(xt_status e) {
+    switch (xt_status_code(e)) {
+    case XT_INVALID_ARGUMENT: case XT_NOT_FOUND: case XT_ALREADY_EXISTS: case XT_PERMISSION_DENIED: case XT_FAILED_PRECONDITION: case XT_OUT_OF_RANGE: case XT_UNIMPLEMENTED:
+    case XT_CANCELLED: return counter_get(COUNTER_steps) >= UNDER_WAY_STEPS;
+    default: return true;
+    }
+}
+
+/* An error that nobody handled ends the run: what it was doing stays on disk. */
 static void tell_failure(xt_status e) {
     log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
-    blackbox *b = counter_get(COUNTER_executions) > 0 ? blackbox_get() : NULL;
+    blackbox *b = worth_keeping(e) ? blackbox_get() : NULL;
     if (!b) return;
     snprintf(b->last_error, sizeof b->last_error, "%s", xt_status_message(e));
     if (!b->report[0]) blackbox_report(xt_status_message(e));

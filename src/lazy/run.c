@@ -112,7 +112,8 @@ static xt_status enrich(const flight *f, xt_status s) {
     explain_memory(&text, f, status_text(s));
     if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED) {
         lazy_append_ledger(&text, 8);
-        str_append(&text, "\nwhat helps: a smaller batch, gradient accumulation, bf16 (--precision bf16), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT");
+        str_append(&text, "\nwhat helps: a smaller batch, gradient accumulation, activation checkpointing (xt_checkpoint_block), bf16 (--precision bf16), a mesh that divides parameters or batch "
+                         "(xt_mesh_new), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT; xtrain plan measures what each would save");
     }
     xt_status e = status_new(xt_status_code(s), src_get(f->src), "%s", str_cstr(&text));
     str_free(&text);
@@ -238,6 +239,12 @@ static bool has_room(const lazy_program *p) {
     return fits;
 }
 
+static void note_peak(const lazy_ctx *c, const lazy_program *p) {
+    int64_t peak = counter_get(COUNTER_device_bytes) + (p->stats.temp_bytes > 0 ? p->stats.temp_bytes : 0);
+    if (peak > counter_get(COUNTER_device_peak_bytes)) atomic_store_explicit(&peak_step, c->step, memory_order_relaxed);
+    counter_max(COUNTER_device_peak_bytes, peak);
+}
+
 /* Runs p on in[]; keep[i]: this input's buffer is not to be taken over. */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out) {
     bool doubtful = c->nan || !has_room(p);
@@ -261,15 +268,14 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
         flight_free(f);
     } else {
         counter_add(COUNTER_executions, 1);
-        int64_t peak = counter_get(COUNTER_device_bytes) + (p->stats.temp_bytes > 0 ? p->stats.temp_bytes : 0);
-        if (peak > counter_get(COUNTER_device_peak_bytes)) atomic_store_explicit(&peak_step, c->step, memory_order_relaxed);
-        counter_max(COUNTER_device_peak_bytes, peak);
+        if (!doubtful) note_peak(c, p);
         if (forced) counter_add(COUNTER_forced_executions, 1);
     }
     (void)cause;
     if (s || !doubtful) return s;
     lazy_wait_idle();
     s = lazy_take_async_error();
+    if (!s) note_peak(c, p); /* one that failed for memory never had it */
     for (size_t i = 0; s && i < p->n_outputs; i++) {
         device_buffer_release(out[i]);
         out[i] = NULL;

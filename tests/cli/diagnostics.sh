@@ -142,6 +142,8 @@ rm -rf "$tmp/status"
 check "explain" grep -q '^XT203  The number of device buffers' "$tmp/out"
 "$BUILD/xtrain" explain '[xt203]' --language zh >"$tmp/out"
 check "explain in Chinese" grep -q '缓冲区' "$tmp/out"
+"$BUILD/xtrain" explain 203 --language en >"$tmp/out"
+check "a code by its number alone" grep -q "^XT203  " "$tmp/out"
 "$BUILD/xtrain" explain switches >"$tmp/out"
 check "switches and their cost" grep -q 'XT_DEBUG=nan' "$tmp/out"
 "$BUILD/xtrain" explain XT998 >"$tmp/out" 2>&1
