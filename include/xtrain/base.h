@@ -78,8 +78,9 @@ typedef struct xt_spec {
 /* --- Switches: zero means the documented default, so both answers can be asked for by name. -------------------------- */
 typedef enum xt_switch { XT_DEFAULT = 0, XT_ON = 1, XT_OFF = 2 } xt_switch;
 
-/* How several numbers become one: logged values (metrics.h: to XT_LAST) and losses (losses.h: mean, sum, none, batch mean). Zero: the mean. */
-typedef enum xt_reduce { XT_REDUCE_DEFAULT = 0, XT_MEAN, XT_SUM, XT_MIN, XT_MAX, XT_LAST, XT_NONE, XT_BATCH_MEAN } xt_reduce;
+/* How several numbers become one: logged values (metrics.h: to XT_LAST) and losses (losses.h: mean, sum, none, batch mean); collectives
+ * (collective.h: sum, mean, min, max, product, and, or). Zero: the mean, for collectives the sum. */
+typedef enum xt_reduce { XT_REDUCE_DEFAULT = 0, XT_MEAN, XT_SUM, XT_MIN, XT_MAX, XT_LAST, XT_NONE, XT_BATCH_MEAN, XT_PRODUCT, XT_AND, XT_OR } xt_reduce;
 
 /* --- Status ----------------------------------------------------------------------------------------------------------
  * NULL is success. The codes are PJRT's. A status carries a message, the user's source line where one is known, and

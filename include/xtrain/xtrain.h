@@ -16,6 +16,7 @@
 #include <xtrain/mesh.h>
 #include <xtrain/metrics.h>
 #include <xtrain/dist.h>
+#include <xtrain/collective.h>
 #include <xtrain/train.h>
 #include <xtrain/plot.h>
 #include <xtrain/diag.h>

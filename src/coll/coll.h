@@ -54,6 +54,9 @@ xt_status coll_get(coll_group *g, const char *key, size_t key_size, int timeout_
 typedef enum coll_op { COLL_SUM, COLL_PROD, COLL_MIN, COLL_MAX, COLL_AND, COLL_OR } coll_op;
 xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data,
                           size_t count); /* in place; f32/f64/bf16/f16, ints, bool; bf16 and f16 sum in f32 */
+/* dst[i] = src[0][i] op ... op src[n-1][i], as coll_all_reduce folds: dst may be one of the sources. */
+xt_status coll_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count);
+void coll_scale_half(void *data, xt_dtype t, size_t count, float factor); /* bf16 or f16, in place, rounded once */
 xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *dst); /* dst: size * bytes, by rank */
 xt_status coll_broadcast(coll_group *g, int root, void *data, size_t bytes);
 xt_status coll_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst);

@@ -190,3 +190,21 @@ void reduce_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int 
         memcpy((char *)dst + offset, acc.bytes, len * row->width);
     }
 }
+
+xt_status coll_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count) {
+    XT_TRY(reduce_check(op, t));
+    if (n > 0) reduce_fold(op, t, dst, src, n, count);
+    return NULL;
+}
+
+void coll_scale_half(void *data, xt_dtype t, size_t count, float factor) {
+    const reduce_row *row = &rows[t];
+    float x[BLOCK];
+    for (size_t at = 0; at < count; at += BLOCK) {
+        size_t n = count - at < BLOCK ? count - at : BLOCK;
+        uint16_t *p = (uint16_t *)data + at;
+        row->widen(x, p, n);
+        for (size_t i = 0; i < n; i++) x[i] *= factor;
+        row->narrow(p, x, n);
+    }
+}

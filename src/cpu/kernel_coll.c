@@ -68,19 +68,19 @@ static xt_status group_of(const ir_op *op, int rank, int size, int *members, int
     return NULL;
 }
 
-static bool combine_of(const ir_op *op, coll_op *out_coll, tape_op *out_tape) {
+static bool combine_of(const ir_op *op, coll_op *out) {
     if (op->n_regions < 1 || !op->regions[0].block) return false;
     const ir_block *b = op->regions[0].block;
     const ir_op *o = b->first;
     if (!o || o->n_in != 2 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0] || b->n_args != 2) return false;
     if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0]))) return false;
     switch ((int)o->code) {
-    case OP_add: *out_coll = COLL_SUM, *out_tape = TAPE_ADD; return true;
-    case OP_multiply: *out_coll = COLL_PROD, *out_tape = TAPE_MUL; return true;
-    case OP_minimum: *out_coll = COLL_MIN, *out_tape = TAPE_MIN; return true;
-    case OP_maximum: *out_coll = COLL_MAX, *out_tape = TAPE_MAX; return true;
-    case OP_and: *out_coll = COLL_AND, *out_tape = TAPE_AND; return true;
-    case OP_or: *out_coll = COLL_OR, *out_tape = TAPE_OR; return true;
+    case OP_add: *out = COLL_SUM; return true;
+    case OP_multiply: *out = COLL_PROD; return true;
+    case OP_minimum: *out = COLL_MIN; return true;
+    case OP_maximum: *out = COLL_MAX; return true;
+    case OP_and: *out = COLL_AND; return true;
+    case OP_or: *out = COLL_OR; return true;
     default: return false;
     }
 }
@@ -110,29 +110,13 @@ static xt_status gather_all(const cpu_device *d, const void *src, size_t bytes, 
 /* dst = members[0] op members[1] op ..., n elements each, taken at `stride` bytes from one rank to the next. */
 static xt_status fold_members(const ir_op *op, xt_dtype t, const char *all, size_t stride, const int *members, int n_members, int64_t n, void *dst) {
     coll_op c;
-    tape_op o;
-    tape_type reg;
-    if (!combine_of(op, &c, &o))
-        return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or has no implementation");
-    if (!tape_type_of(t, &reg) || !simd_get()->tape[o][reg]) return unsupported(op, "of this element type has no implementation");
-    const simd_ops *simd = simd_get();
-    bool half = t == XT_BF16 || t == XT_F16;
-    if (!half) {
-        memcpy(dst, all + (size_t)members[0] * stride, (size_t)n * xt_dtype_size(t));
-        for (int m = 1; m < n_members; m++) simd->tape[o][reg](dst, dst, all + (size_t)members[m] * stride, NULL, n);
-        return NULL;
-    }
-    float *acc = base_malloc(((size_t)n * 2 + 1) * sizeof *acc), *x = acc + n;
-    if (!acc) return status_oom((size_t)n * 8, "a collective");
-    tape_op load = t == XT_BF16 ? TAPE_LOAD_BF16 : TAPE_LOAD_F16, store = t == XT_BF16 ? TAPE_STORE_BF16 : TAPE_STORE_F16;
-    simd->tape[load][TAPE_F32](acc, all + (size_t)members[0] * stride, NULL, NULL, n);
-    for (int m = 1; m < n_members; m++) {
-        simd->tape[load][TAPE_F32](x, all + (size_t)members[m] * stride, NULL, NULL, n);
-        simd->tape[o][TAPE_F32](acc, acc, x, NULL, n);
-    }
-    simd->tape[store][TAPE_F32](dst, acc, NULL, NULL, n);
-    base_free(acc);
-    return NULL;
+    if (!combine_of(op, &c)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    const void **src = base_malloc((size_t)n_members * sizeof *src);
+    if (!src) return status_oom((size_t)n_members * sizeof *src, "a collective");
+    for (int m = 0; m < n_members; m++) src[m] = all + (size_t)members[m] * stride;
+    xt_status s = coll_fold(c, t, dst, src, n_members, (size_t)n);
+    base_free(src);
+    return s;
 }
 
 /* Copies `part` of `parts` equal slabs along dim of `whole` to or from a dense array of the slab's shape. */
@@ -154,8 +138,7 @@ static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t p
 static xt_status all_reduce(const cpu_device *d, const ir_op *op, const int *members, int n, xt_dtype t, int64_t count, const void *in, void *out) {
     size_t bytes = (size_t)count * xt_dtype_size(t);
     coll_op c;
-    tape_op o;
-    if (n == size_of(d) && combine_of(op, &c, &o)) {
+    if (n == size_of(d) && combine_of(op, &c)) {
         if (out != in && bytes) memcpy(out, in, bytes);
         return d->group && n > 1 ? coll_all_reduce(d->group, c, t, out, (size_t)count) : NULL;
     }
@@ -209,8 +192,7 @@ static xt_status from_all(const cpu_device *d, const ir_op *op, const int *membe
     char *all, *tmp = NULL;
     xt_status s = NULL;
     coll_op c;
-    tape_op o;
-    if (op->code == OP_reduce_scatter && d->group && n == size_of(d) && n > 1 && in_rank_order(members, n) && combine_of(op, &c, &o))
+    if (op->code == OP_reduce_scatter && d->group && n == size_of(d) && n > 1 && in_rank_order(members, n) && combine_of(op, &c))
         return reduce_scatter_all(d, op, c, me, n, &in[i], &out[i]);
     XT_TRY(gather_all(d, in[i].data, bytes, &all));
     switch ((int)op->code) {
@@ -220,6 +202,12 @@ static xt_status from_all(const cpu_device *d, const ir_op *op, const int *membe
         break;
     }
     case OP_collective_broadcast: memcpy(out[i].data, all + (size_t)members[0] * bytes, bytes); break;
+    case OP_collective_reduce: /* the first of a group gets it, the others zeros */
+        if (me == 0)
+            s = fold_members(op, in[i].type->dtype, all, bytes, members, n, in[i].type->count, out[i].data);
+        else
+            memset(out[i].data, 0, slab_bytes);
+        break;
     case OP_reduce_scatter: {
         int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
         tmp = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
@@ -238,7 +226,7 @@ static xt_status from_all(const cpu_device *d, const ir_op *op, const int *membe
         }
         break;
     }
-    default: /* collective_permute: zeros where nobody sends */
+    case OP_collective_permute: /* zeros where nobody sends */
         memset(out[i].data, 0, slab_bytes);
         {
             size_t np;
@@ -246,6 +234,8 @@ static xt_status from_all(const cpu_device *d, const ir_op *op, const int *membe
             for (size_t k = 0; k + 1 < np; k += 2)
                 if (pairs[k + 1] == rank_of(d) && pairs[k] >= 0 && pairs[k] < size_of(d)) memcpy(out[i].data, all + (size_t)pairs[k] * bytes, bytes);
         }
+        break;
+    default: s = unsupported(op, "is no collective"); break;
     }
     base_free(tmp);
     base_free(all);
@@ -261,6 +251,7 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
         *(uint32_t *)out[0].data = id;
         return NULL;
     }
+    if (ir_get_bool(op, IR_A_has_dynamic_root, false)) return unsupported(op, "with a root known only when running is not there");
     int *members = base_malloc((size_t)size * sizeof *members), n = 0, me = -1;
     if (!members) return status_oom(0, "a collective");
     xt_status s = d->partitions > 1 && op->code != OP_collective_permute ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);

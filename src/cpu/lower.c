@@ -39,6 +39,7 @@ const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS] = {
     [OP_reduce_scatter] = {cpu_lower_collective},
     [OP_collective_broadcast] = {cpu_lower_collective},
     [OP_collective_permute] = {cpu_lower_collective},
+    [OP_collective_reduce] = {cpu_lower_collective},
     [OP_replica_id] = {cpu_lower_collective},
     [OP_partition_id] = {cpu_lower_collective},
 };

@@ -4,8 +4,8 @@
 #include "grad/grad_int.h"
 #include "ir/sharding.h"
 
-/* (x, y) -> x + y of scalars of dtype t. */
-static ir_block *sum_region(grad_call *c, xt_dtype t) {
+/* (x, y) -> x `code` y of scalars of dtype t. */
+static ir_block *region_of(grad_call *c, ir_opcode code, xt_dtype t) {
     ir_builder *b = c->b;
     ir_block *block = b->status ? NULL : ir_block_new(b->m);
     ir_value *x = block ? ir_block_arg(b->m, block, ir_scalar(t)) : NULL, *y = x ? ir_block_arg(b->m, block, ir_scalar(t)) : NULL;
@@ -16,8 +16,8 @@ static ir_block *sum_region(grad_call *c, xt_dtype t) {
     ir_builder in = ir_at_end(b->m, block);
     in.src = b->src;
     in.path = b->path;
-    ir_value *sum = ir_add(&in, x, y);
-    ir_return(&in, 1, &sum);
+    ir_value *result = ir_binary(&in, code, x, y);
+    ir_return(&in, 1, &result);
     b->status = in.status;
     return b->status ? NULL : block;
 }
@@ -30,7 +30,7 @@ static ir_op *collective(grad_call *c, ir_opcode code, size_t n, ir_value *const
     ir_attr *attrs = arena_alloc(c->b->m->mem, (op->n_attrs + n_with + 1) * sizeof *attrs);
     size_t n_attrs = 0;
     bool sums = code == OP_all_reduce || code == OP_reduce_scatter || code == OP_collective_reduce;
-    ir_block *region = sums ? sum_region(c, in[0]->type->dtype) : NULL;
+    ir_block *region = sums ? region_of(c, OP_add, in[0]->type->dtype) : NULL;
     if (!attrs || (sums && !region)) {
         if (!c->b->status) c->b->status = status_oom(op->n_attrs * sizeof *attrs, "gradients");
         return NULL;
@@ -62,29 +62,58 @@ static void hand_out(grad_call *c, const ir_op *op, size_t n, const size_t *wher
     for (size_t k = 0; op && k < n; k++) c->d_in[where[k]] = ir_convert(c->b, &((ir_op *)(uintptr_t)op)->out[k], c->op->in[where[k]]->type->dtype);
 }
 
-/* The members that hold the extreme share the sum of the cotangents. */
-static xt_status all_reduce_extreme(grad_call *c, size_t n, ir_value **d, const size_t *where) {
+static ir_value *sum_over_members(grad_call *c, ir_value *x) {
+    ir_op *sum = x ? collective(c, OP_all_reduce, 1, &x, 0, NULL, 0, NULL) : NULL;
+    return sum ? &sum->out[0] : NULL;
+}
+
+/* x is this member's operand, y what all members' became, d the sum of their cotangents. The members that hold the extreme share d. */
+static ir_value *of_extreme(grad_call *c, ir_value *x, ir_value *y, ir_value *d) {
     ir_builder *b = c->b;
-    ir_op *sum = collective(c, OP_all_reduce, n, d, 0, NULL, 0, NULL);
-    for (size_t k = 0; sum && k < n; k++) {
-        ir_value *x = ir_convert(b, c->op->in[where[k]], d[k]->type->dtype), *hit = ir_compare(b, IR_EQ, x, &((ir_op *)(uintptr_t)c->op)->out[where[k]]);
-        ir_value *mask = hit ? ir_convert(b, hit, d[k]->type->dtype) : NULL;
-        ir_op *holders = mask ? collective(c, OP_all_reduce, 1, &mask, 0, NULL, 0, NULL) : NULL;
-        if (holders) d[k] = ir_divide(b, ir_multiply(b, mask, &sum->out[k]), &holders->out[0]);
-        if (d[k]) c->d_in[where[k]] = ir_convert(b, d[k], c->op->in[where[k]]->type->dtype);
-    }
-    return NULL;
+    ir_value *hit = ir_compare(b, IR_EQ, x, y), *mask = hit ? ir_convert(b, hit, d->type->dtype) : NULL, *holders = sum_over_members(c, mask);
+    return holders ? ir_divide(b, ir_multiply(b, mask, d), holders) : NULL;
+}
+
+/* d times the product of the others' operands. Where no operand is 0 that is y / x; with one 0 among them only its member has a derivative, the product of
+ * all others; with more nobody has. */
+static ir_value *of_product(grad_call *c, ir_value *x, ir_value *d) {
+    ir_builder *b = c->b;
+    ir_block *region = region_of(c, OP_multiply, x->type->dtype);
+    ir_value *one = ir_splat(b, x->type, 1), *zero = ir_splat(b, x->type, 0), *none = ir_compare(b, IR_EQ, x, zero);
+    ir_value *safe = none ? ir_select(b, none, one, x) : NULL, *zeros = sum_over_members(c, none ? ir_convert(b, none, x->type->dtype) : NULL);
+    const ir_attr *groups = ir_attr_find(c->op, IR_A_replica_groups);
+    ir_op *all = safe && region && groups ? ir_build(b, OP_all_reduce, 1, &safe, 1, groups, 1, &region, 0, NULL) : NULL;
+    if (!all || !zeros) return NULL;
+    ir_value *p = &all->out[0], *others = ir_divide(b, p, safe);
+    ir_value *alone = ir_and(b, none, ir_compare(b, IR_EQ, zeros, one));
+    ir_value *factor = ir_select(b, ir_compare(b, IR_EQ, zeros, zero), others, ir_select(b, alone, p, zero));
+    return ir_multiply(b, d, factor);
+}
+
+static bool has_rule(ir_opcode code) {
+    return code == OP_add || code == OP_maximum || code == OP_minimum || code == OP_multiply;
+}
+
+/* The derivative of operand i, given its result and the sum of all members' cotangents, both whole. */
+static void of_members(grad_call *c, ir_opcode code, size_t i, ir_value *y, ir_value *d) {
+    if (!d || !y) return;
+    ir_value *x = ir_convert(c->b, c->op->in[i], d->type->dtype);
+    ir_value *dx = !x ? NULL : code == OP_multiply ? of_product(c, x, d) : of_extreme(c, x, ir_convert(c->b, y, d->type->dtype), d);
+    if (dx) c->d_in[i] = ir_convert(c->b, dx, c->op->in[i]->type->dtype);
 }
 
 xt_status grad_all_reduce(grad_call *c) {
     ir_opcode code = grad_region_op(c->op, 0);
-    if (code != OP_add && code != OP_maximum && code != OP_minimum) return grad_refuse(c, "only sums, maxima and minima over members have one");
+    if (!has_rule(code)) return grad_refuse(c, "only sums, products, maxima and minima over members have one");
     ir_value **d;
     size_t *where, n;
     XT_TRY(arriving(c, &d, &where, &n));
     if (!n) return NULL;
-    if (code != OP_add) return all_reduce_extreme(c, n, d, where);
-    hand_out(c, collective(c, OP_all_reduce, n, d, 0, NULL, 0, NULL), n, where);
+    ir_op *sum = collective(c, OP_all_reduce, n, d, 0, NULL, 0, NULL);
+    if (code == OP_add)
+        hand_out(c, sum, n, where);
+    else
+        for (size_t k = 0; sum && k < n; k++) of_members(c, code, where[k], &((ir_op *)(uintptr_t)c->op)->out[where[k]], &sum->out[k]);
     return NULL;
 }
 
@@ -98,12 +127,23 @@ xt_status grad_all_gather(grad_call *c) {
     return NULL;
 }
 
-xt_status grad_reduce_scatter(grad_call *c) {
-    if (grad_region_op(c->op, 0) != OP_add) return grad_refuse(c, "only sums over members have one");
-    if (!c->want[0] || !c->d_out[0]) return NULL;
-    const ir_type *whole = ir_with_dtype(c->op->in[0]->type, c->d_out[0]->type->dtype);
+/* The parts of all members, joined again. */
+static ir_value *joined(grad_call *c, ir_value *part) {
+    const ir_type *whole = ir_with_dtype(c->op->in[0]->type, part->type->dtype);
     ir_attr dim = ir_attr_int(IR_A_all_gather_dim, ir_get_int(c->op, IR_A_scatter_dimension, 0));
-    hand_out(c, collective(c, OP_all_gather, 1, c->d_out, 1, &dim, 1, &whole), 1, (size_t[]){0});
+    ir_op *all = collective(c, OP_all_gather, 1, &part, 1, &dim, 1, &whole);
+    return all ? &all->out[0] : NULL;
+}
+
+xt_status grad_reduce_scatter(grad_call *c) {
+    ir_opcode code = grad_region_op(c->op, 0);
+    if (!has_rule(code)) return grad_refuse(c, "only sums, products, maxima and minima over members have one");
+    if (!c->want[0] || !c->d_out[0]) return NULL;
+    ir_value *d = joined(c, c->d_out[0]);
+    if (code == OP_add)
+        c->d_in[0] = d ? ir_convert(c->b, d, c->op->in[0]->type->dtype) : NULL;
+    else
+        of_members(c, code, 0, code == OP_multiply ? d : joined(c, &((ir_op *)(uintptr_t)c->op)->out[0]), d);
     return NULL;
 }
 

@@ -156,16 +156,27 @@ bool ir_sort(ir_builder *b, size_t n, ir_value *const *x, int64_t dim, bool desc
     return give_results(ir_build(b, OP_sort, n, x, BASE_COUNT(attrs), attrs, 1, &region, 0, NULL), n, out);
 }
 
+ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_rank_groups *g, size_t n, ir_value *const *x, size_t n_more, const ir_attr *more, const ir_type *const *types) {
+    for (size_t i = 0; i < n; i++)
+        if (!x[i]) return NULL;
+    ir_block *region = combine != OP_COUNT && n ? binary_region(b, combine, x[0]->type->dtype) : NULL;
+    ir_attr attrs[8];
+    size_t k = 0;
+    if (b->status || n_more > BASE_COUNT(attrs) - 3) return NULL;
+    if (g) attrs[k++] = ir_attr_ints2(b, IR_A_replica_groups, g->n, g->size, g->ranks);
+    if (g && g->channel) {
+        attrs[k++] = ir_attr_int(IR_A_channel_id, g->channel);
+        attrs[k++] = ir_attr_int(IR_A_channel_type, 1);
+    }
+    for (size_t i = 0; i < n_more; i++) attrs[k++] = more[i];
+    return ir_build(b, code, n, x, k, attrs, region != NULL, &region, types ? n : 0, types);
+}
+
 bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel, ir_value **out) {
     bool good = n && members > 0 && x[0];
     int64_t *ids = good ? arena_alloc(b->m->mem, (size_t)members * sizeof *ids) : NULL;
     for (int64_t i = 0; ids && i < members; i++) ids[i] = i;
-    ir_block *region = ids ? binary_region(b, combine, x[0]->type->dtype) : NULL;
-    if (!region) {
-        if (good && !b->status) b->status = status_oom((size_t)members * sizeof *ids, "replica groups");
-        return give_results(NULL, n, out);
-    }
-    ir_attr groups = ir_attr_ints2(b, IR_A_replica_groups, 1, (size_t)members, ids);
-    ir_attr attrs[] = {groups, ir_attr_int(IR_A_channel_id, channel), ir_attr_int(IR_A_channel_type, 1)};
-    return give_results(ir_build(b, OP_all_reduce, n, x, channel ? 3 : 1, attrs, 1, &region, 0, NULL), n, out);
+    if (good && !ids && !b->status) b->status = status_oom((size_t)members * sizeof *ids, "replica groups");
+    ir_rank_groups g = {1, (size_t)members, ids, channel};
+    return give_results(ids ? ir_collective(b, OP_all_reduce, combine, &g, n, x, 0, NULL, NULL) : NULL, n, out);
 }

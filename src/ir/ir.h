@@ -321,6 +321,14 @@ bool ir_batch_norm_grad(ir_builder *b, ir_value *x, ir_value *scale, ir_value *m
                         int64_t feature, ir_value *out[3]);
 ir_value *ir_batch_norm_inference(ir_builder *b, ir_value *x, ir_value *scale, ir_value *offset, ir_value *mean, ir_value *var,
                                   float epsilon, int64_t feature);
+/* A collective in which the ranks of each row of `ranks` [n, size] work together (g NULL: it has no groups), with the attributes `more` beside; combine:
+ * the op of its computation, OP_COUNT for those without one; types: of the n results where they are not inferred. NULL when an operand is. */
+typedef struct ir_rank_groups {
+    size_t n, size;
+    const int64_t *ranks;
+    int64_t channel; /* 0 = none */
+} ir_rank_groups;
+ir_op *ir_collective(ir_builder *b, ir_opcode code, ir_opcode combine, const ir_rank_groups *g, size_t n, ir_value *const *x, size_t n_more, const ir_attr *more, const ir_type *const *types);
 /* Variadic all_reduce over `members` replicas in one group (cross-replica); out: n values. */
 bool ir_all_reduce(ir_builder *b, ir_opcode combine, size_t n, ir_value *const *x, int64_t members, int64_t channel, ir_value **out);
 void ir_return(ir_builder *b, size_t n, ir_value *const *v); /* func.return or stablehlo.return, by where the block is */
