@@ -13,6 +13,7 @@
 #include <xtrain/plan.h>
 #include <xtrain/schedule.h>
 #include <xtrain/data.h>
+#include <xtrain/memory.h>
 #include <xtrain/mesh.h>
 #include <xtrain/metrics.h>
 #include <xtrain/dist.h>

@@ -8,6 +8,18 @@ static void free_loader(void *l) {
     xt_loader_free(l);
 }
 
+/* xt_reinitialize: what is ready is thrown away and read again, from the batch that is next. */
+static void let_go(void *user) {
+    xt_loader *l = user;
+    loader_stop(l);
+    for (int k = 0; k < DATA_FIELDS; k++) {
+        device_buffer_release(l->samples[k]);
+        l->samples[k] = NULL;
+    }
+    device_buffer_release(l->ones);
+    l->ones = NULL;
+}
+
 static const ir_type *batched(const ir_type *sample, int64_t n) {
     int64_t dims[XT_MAX_RANK];
     if (!sample || sample->rank + 1 > XT_MAX_RANK) return NULL;
@@ -27,6 +39,7 @@ static xt_loader *loader_new(void) {
     lazy_batch_part(&l->part, &l->parts);
     live_add(LIVE_loader, 1);
     lazy_own(l, free_loader);
+    lazy_on_reset(let_go, l);
     return l;
 }
 
@@ -127,6 +140,7 @@ xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts given) {
 void xt_loader_free(xt_loader *l) {
     if (!l) return;
     lazy_disown(l);
+    lazy_reset_forget(l);
     loader_stop(l);
     xt_dataset_free(l->ds);
     for (int k = 0; k < DATA_FIELDS; k++) {

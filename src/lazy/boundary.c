@@ -204,6 +204,41 @@ static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
     lazy_clear_trace(c);
 }
 
+void lazy_then(const lazy_phases *p, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    if (c->tape) lazy_tape_volatile(c, c->b.src, what);
+    if (VEC_PUSH(c->phases, c->n_phases, c->cap_phases, *p)) return;
+    lazy_fail(status_oom(sizeof *p, "the programs of a step"));
+    p->done(p->user);
+}
+
+void lazy_then_not(const void *user) {
+    lazy_ctx *c = lazy_ctx_get();
+    for (size_t i = c ? c->n_phases : 0; i-- > 0;) {
+        if (c->phases[i].user != user) continue;
+        c->phases[i].done(c->phases[i].user);
+        memmove(&c->phases[i], &c->phases[i + 1], (--c->n_phases - i) * sizeof *c->phases);
+    }
+}
+
+/* What the loop still holds (results of xt_call) lives on: all step slots that are there now. */
+static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
+    lazy_tape *tape = c->tape;
+    c->tape = NULL;
+    for (size_t i = 0; i < c->n_phases; i++) {
+        for (size_t held = c->n_step_slots; !c->error && c->phases[i].record(c->phases[i].user); held = c->n_step_slots) {
+            xt_status s = c->error ? NULL : run_step(c, cause, src);
+            if (s) lazy_fail(s);
+            end_step(c, src_intern(src), held);
+            if ((s = lazy_new_trace(c))) lazy_fail(s);
+        }
+        c->phases[i].done(c->phases[i].user);
+    }
+    c->n_phases = 0;
+    c->tape = tape;
+}
+
 /* Other ranks' errors show where this one was seen last. */
 static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     char text[200];
@@ -251,6 +286,10 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
     if (s) {
         lazy_fail(s);
         ok = false;
+    }
+    if (c->n_phases) {
+        run_phases(c, cause, src);
+        ok = c->error == NULL;
     }
     c->echo = false;
     lazy_step_passed(c, cause, counts, ok);

@@ -41,7 +41,8 @@ typedef struct lazy_slot {
     ir_value *value, *leaf;
     lazy_buf *buf, *read_buf; /* read_buf: value of a node read before its step ended */
     void *host;               /* first value of a state, until it is uploaded; NULL with type = zeros */
-    bool has_host;            /* the state still waits for its upload */
+    bool has_host;            /* the value waits for its upload: of a new state, or of what was taken off the device (host_state.c) */
+    bool host_part;           /* and `host` is this rank's part of it, not the whole */
     void *whole;              /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
     const lazy_buf *whole_of;
     xt_tensor grad;
@@ -169,6 +170,8 @@ typedef struct lazy_ctx {
     lazy_done_fn *done_fns;
     void **done_users;
     size_t n_done, cap_done, cap_done_users, n_done_users;
+    lazy_phases *phases;      /* lazy_then */
+    size_t n_phases, cap_phases;
 } lazy_ctx;
 
 void lazy_watch_exit(void);

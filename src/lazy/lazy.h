@@ -45,6 +45,16 @@ void lazy_assign(xt_tensor state, xt_tensor value);               /* types must 
 bool lazy_state_swap(xt_tensor a, xt_tensor b);
 xt_status lazy_state_read(xt_tensor state, void *dst, size_t n);  /* waits; the value as of the last boundary */
 xt_status lazy_state_write(xt_tensor state, const void *data, size_t n);
+/* --- states in host memory (host_state.c): between steps they can wait there, as a new state waits for its first use ------------------------------ */
+/* Starts bringing states to the host; memory[i], where not NULL, is room for the i-th and is taken over. lazy_to_host_finish waits, takes them off the device
+ * and frees m. A state must not be used in the step being recorded when its move is finished. */
+typedef struct lazy_move lazy_move;
+xt_status lazy_to_host(size_t n, const xt_tensor *states, void *const *memory, lazy_move **out);
+xt_status lazy_to_host_finish(lazy_move *m); /* NULL: nothing to do */
+/* Puts a state that waits in host memory onto the device; *out_memory (base_free) is the room it leaves, or NULL. */
+xt_status lazy_state_upload(xt_tensor state, void **out_memory);
+/* A value that outlives its step by itself, with a role in the ledger and the name of `of`: xt_drop it. */
+xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor of);
 /* A tensor over a buffer that is on the device already (loader batches); takes the reference over. Dies at the next boundary. */
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
 /* One element of data that changes from step to step: all of a step travel in one packed upload. */
@@ -102,6 +112,18 @@ void lazy_path_pop(void);
 typedef enum lazy_cause { LAZY_STEP_END, LAZY_LOADER, LAZY_MARK_STEP, LAZY_ITEM, LAZY_READ, LAZY_FINISH, LAZY_CHECKPOINT, LAZY_EVAL, LAZY_WAIT, LAZY_CALL, LAZY_CAUSE_COUNT } lazy_cause;
 const char *lazy_cause_name(lazy_cause c);
 bool lazy_boundary(lazy_cause cause, const xt_src *src); /* false with a pending error: the step's work is dropped, state keeps its old values */
+/* More programs of the step being recorded, each run after the one before: at the boundary record(user) records the next one, or gives false when there is
+ * none. done(user) comes at the end, also when the step failed and none were run. The step counts as one. */
+typedef struct lazy_phases {
+    bool (*record)(void *user);
+    void (*done)(void *user);
+    void *user;
+} lazy_phases;
+void lazy_then(const lazy_phases *p, const char *what); /* a compiled step function with it in is recorded at each call: `what` (kept) says why */
+void lazy_then_not(const void *user);                    /* `user` dies before the step ends: its programs are not run */
+/* xt_reinitialize: fn(user) lets go of device buffers that no handle names (a loader's next batches). Any number; forget before user dies. */
+void lazy_on_reset(void (*fn)(void *user), void *user);
+void lazy_reset_forget(const void *user);
 /* Observers of boundaries (log engine, trainer, diag): `before` may still record (accumulate logs, ask for values); `after` gets the number of the
  * step. Called in order of registration; per process. */
 typedef struct lazy_observer {

@@ -35,6 +35,8 @@ static void ctx_free(void *p) {
     base_free(c->pasts);
     base_free(c->done_fns);
     base_free(c->done_users);
+    for (size_t i = 0; i < c->n_phases; i++) c->phases[i].done(c->phases[i].user);
+    base_free(c->phases);
     base_free(c);
     if (this_ctx == c) this_ctx = NULL;
 }

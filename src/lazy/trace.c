@@ -180,7 +180,7 @@ ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf) {
     return v;
 }
 
-xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
+static xt_status upload_host(lazy_ctx *c, lazy_slot *s) {
     device_client *client;
     XT_TRY(lazy_device(&client));
     size_t n = ir_type_bytes(s->type);
@@ -188,7 +188,7 @@ xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
     const void *data = s->host;
     const ir_type *local = lazy_layout_local(s->layout, s->type);
     if (s->layout && local) n = ir_type_bytes(local);
-    if (data && s->layout) {
+    if (data && s->layout && !s->host_part) {
         own = base_malloc(n ? n : 1);
         if (own) lazy_layout_slice(s->layout, s->type, data, own);
         data = own;
@@ -202,16 +202,32 @@ xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
     s->buf = lazy_buf_new(dev, s->src, s->path, s->role, s->type, c->step);
     if (s->buf) s->buf->layout = s->layout;
     if (!s->buf) return status_oom(sizeof(lazy_buf), "a buffer");
+    s->has_host = false;
+    return NULL;
+}
+
+xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s) {
+    XT_TRY(upload_host(c, s));
     base_free(s->host);
     s->host = NULL;
-    s->has_host = false;
+    return NULL;
+}
+
+xt_status lazy_state_upload(xt_tensor state, void **out_memory) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    *out_memory = NULL;
+    if (!s || s->buf || !s->has_host) return NULL;
+    XT_TRY(upload_host(c, s));
+    *out_memory = s->host;
+    s->host = NULL;
     return NULL;
 }
 
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t index) {
     lazy_slot *s = &c->slots[index];
     if (s->leaf) return s->leaf;
-    if (!s->buf && s->is_state) {
+    if (!s->buf && (s->is_state || s->has_host)) {
         xt_status st = lazy_upload_state(c, s);
         if (st) {
             lazy_fail(st);
@@ -378,6 +394,7 @@ bool lazy_state_swap(xt_tensor a, xt_tensor b) {
     x->buf = y->buf, y->buf = old.buf;
     x->host = y->host, y->host = old.host;
     x->has_host = y->has_host, y->has_host = old.has_host;
+    x->host_part = y->host_part, y->host_part = old.host_part;
     return true;
 }
 

@@ -159,7 +159,8 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     if (!s || s->failed) return status_new(XT_INVALID_ARGUMENT, NULL, "reading a state that is gone");
     if (n != ir_type_bytes(s->type)) return status_new(XT_INVALID_ARGUMENT, NULL, "reading %s: %zu bytes wanted, it has %zu", intern_text(s->name), n, ir_type_bytes(s->type));
-    if (s->has_host && !s->buf) { /* never used: its first value is still here */
+    if (s->has_host && !s->buf && s->host_part) XT_TRY(lazy_upload_state(c, s)); /* the other ranks have the rest */
+    if (s->has_host && !s->buf) { /* not on the device: a first value, or one that was taken off it */
         if (s->host) memcpy(dst, s->host, n);
         else memset(dst, 0, n);
         return NULL;
@@ -211,7 +212,7 @@ xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
     if (!s || s->failed || s->layout == l) return NULL;
-    if (!s->buf) {
+    if (!s->buf && !s->host_part) {
         s->layout = l;
         return NULL;
     }
@@ -239,6 +240,7 @@ xt_status lazy_state_write(xt_tensor state, const void *data, size_t n) {
     s->buf = NULL;
     s->host = host;
     s->has_host = true;
+    s->host_part = false;
     s->changed = c->b.src;
     return NULL;
 }

@@ -98,6 +98,7 @@ struct xt_optimizer {
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
+    struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */
     ir_value **last; /* the gradients of the step recorded last (averaged, unscaled, not clipped), valid in lazy_step() == last_step */
     size_t n_last;
     int64_t last_step;
@@ -150,6 +151,16 @@ ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, doubl
 void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max); /* all times min(1, max / (norm + 1e-6)) */
 void gradients_clip_value(ir_builder *b, gradients *g, double max);
 ir_value *gradients_not_finite(ir_builder *b, const gradients *g); /* i1 scalar */
+
+/* --- optim_step.c: the parts of a step ---------------------------------------------------------------------------------------------------------- */
+bool optim_activate(xt_optimizer *o, const xt_src *src, const gradients *g); /* the parameters of this step, in g's order; all others are inactive */
+optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int tensor); /* makes its state at the first call; NULL without memory */
+/* Records the update of n parameters, by their numbers in the module. skip: i1 scalar or NULL. */
+void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads, ir_value *skip);
+
+/* --- offload.c: the same with the state in host memory: what is recorded now keeps the gradients, the updates follow when the step ends ------------ */
+void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip);
+void optim_offload_free(xt_optimizer *o);
 
 /* --- counters.c --------------------------------------------------------------------------------------------------------------------------------------- */
 /* Counts this step for the active parameters. `skip`: i1 scalar, true = nothing is counted; or NULL. */

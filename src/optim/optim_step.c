@@ -11,7 +11,7 @@ static void step_error(const xt_src *src, const char *what) {
 }
 
 /* --- parameters ----------------------------------------------------------------------------------------------------------------------------------- */
-static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
+optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
     while (o->n_slots <= (size_t)i)
         if (!VEC_PUSH(o->slots, o->n_slots, o->cap_slots, (int){-1})) return NULL;
     if (o->slots[i] >= 0) return &o->params[o->slots[i]];
@@ -35,11 +35,10 @@ static optim_param *param_of(xt_optimizer *o, const xt_src *src, int i) {
     return NULL;
 }
 
-/* The parameters of this step, in g's order; all others are inactive. */
-static bool activate(xt_optimizer *o, const xt_src *src, const gradients *g) {
+bool optim_activate(xt_optimizer *o, const xt_src *src, const gradients *g) {
     for (size_t i = 0; i < o->n; i++) o->params[i].active = false;
     for (size_t i = 0; i < g->n; i++) {
-        optim_param *p = param_of(o, src, g->index[i]);
+        optim_param *p = optim_param_of(o, src, g->index[i]);
         if (!p) {
             lazy_fail(status_oom(sizeof *p, "an optimizer's state"));
             return false;
@@ -189,14 +188,20 @@ static void remember(xt_optimizer *o, const gradients *g) {
     o->last_step = lazy_step();
 }
 
-static void update_all(const xt_src *src, xt_optimizer *o, gradients *g, ir_value *skip) {
+void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int *tensors, ir_value *const *grads, ir_value *skip) {
     step s = {.src = src, .o = o, .skip = skip};
-    if (activate(o, src, g) && optim_count(src, o, skip) && step_open(&s))
-        for (size_t i = 0; i < g->n; i++) {
-            optim_param *p = param_of(o, src, g->index[i]);
-            if (p) update_one(&s, p, g->values[i]);
+    if (step_open(&s))
+        for (size_t i = 0; i < n; i++) {
+            optim_param *p = optim_param_of(o, src, tensors[i]);
+            if (p) update_one(&s, p, grads[i]);
         }
     step_close(&s);
+}
+
+static void update_all(const xt_src *src, xt_optimizer *o, gradients *g, ir_value *skip) {
+    if (!optim_activate(o, src, g) || !optim_count(src, o, skip)) return;
+    if (o->offload) optim_offload_step(src, o, g, skip);
+    else optim_update_params(src, o, g->n, g->index, g->values, skip);
 }
 
 static void consume(const gradients *g) {

@@ -42,6 +42,7 @@ void xt_optimizer_free(xt_optimizer *o) {
     lazy_replay_forget(o); /* and with it every recording that refers to its groups */
     for (size_t i = 0; i < o->n_schedulers; i++) schedule_free(o->schedulers[i]);
     base_free(o->schedulers);
+    optim_offload_free(o);
     optim_state_free(o);
     for (size_t i = 0; i < o->n_groups; i++) base_free(o->groups[i].pattern);
     base_free(o->groups);
