@@ -173,6 +173,19 @@ const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i) {
 const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i) {
     return e->main->result_types[i];
 }
+static const char *attr_text(size_t n, const ir_attr *attrs, const char *name) {
+    for (size_t i = 0; i < n; i++)
+        if (attrs[i].name && attrs[i].kind == IR_AK_STRING && strcmp(attrs[i].name, name) == 0) return attrs[i].v.s;
+    return NULL;
+}
+const char *cpu_exec_input_text(const cpu_exec *e, size_t i, const char *attr) {
+    const ir_func *f = e->main;
+    return f->arg_attrs && f->n_arg_attrs ? attr_text(f->n_arg_attrs[i], f->arg_attrs[i], attr) : NULL;
+}
+const char *cpu_exec_output_text(const cpu_exec *e, size_t i, const char *attr) {
+    const ir_func *f = e->main;
+    return f->result_attrs && f->n_result_attrs ? attr_text(f->n_result_attrs[i], f->result_attrs[i], attr) : NULL;
+}
 int cpu_exec_alias(const cpu_exec *e, size_t input) {
     return e->alias[input];
 }

@@ -107,6 +107,8 @@ struct cpu_device {
     int replicas, partitions; /* of the program that runs now */
 };
 
+bool cpu_is_host_callback(const ir_op *op); /* kernel_callback.c */
+
 /* --- building (plan.c) ------------------------------------------------------------------------------------------------------ */
 typedef struct cpu_builder cpu_builder;
 int cpu_build_threads(const cpu_builder *b);

@@ -57,7 +57,7 @@ static xt_status interp_run_op(const cpu_call *call) {
     for (uint32_t i = 0; i < t->n_in; i++) in[i] = (array){i < t->op->n_in ? t->op->in[i]->type : c->values[i - t->op->n_in]->type, call->in[i]};
     for (uint32_t i = 0; i < t->n_out; i++) out[i] = (array){t->op->out[i].type, call->out[i]};
     lookup_env env = {call, c, in + t->op->n_in};
-    interp_hooks hooks = {.user = call->device, .collective = cpu_coll_hook};
+    interp_hooks hooks = {.user = call->device, .collective = cpu_coll_hook, .custom_call = cpu_custom_call_hook};
     xt_status s = interp_op(call->exec->module, t->op, &hooks, in, out, look_up, &env);
     base_free(a);
     return s;
@@ -100,7 +100,7 @@ static xt_status program_run(const cpu_call *call) {
     if (!a) return status_oom(0, "running a program");
     array *in = a, *out = a + n_in;
     for (size_t i = 0; i < n_in; i++) in[i] = (array){cpu_exec_input_type(e, i), call->in[i]};
-    interp_hooks hooks = {.user = call->device, .collective = cpu_coll_hook};
+    interp_hooks hooks = {.user = call->device, .collective = cpu_coll_hook, .custom_call = cpu_custom_call_hook};
     xt_status s = interp_run(e->module, e->main->name, &hooks, n_in, in, t->n_out, out);
     for (uint32_t j = 0; j < t->n_out; j++) {
         if (!s && ir_type_bytes(out[j].type) == ir_type_bytes(cpu_exec_output_type(e, j)))

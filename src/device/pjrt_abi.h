@@ -89,8 +89,6 @@ typedef struct PJRT_AsyncTrackingEvent PJRT_AsyncTrackingEvent;
 typedef struct PJRT_FulfillAliasBufferCallback PJRT_FulfillAliasBufferCallback;
 typedef struct PJRT_MultiSlice_Config PJRT_MultiSlice_Config;
 typedef struct PJRT_HloOutputCallbackInfo PJRT_HloOutputCallbackInfo;
-typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args PJRT_Buffer_CopyRawToHostFuture_Callback_Args;
-typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args PJRT_Buffer_DonateWithControlDependency_Callback_Args;
 
 /* --- Structs that are filled by callers ----------------------------------------------------------------------------------------------------
  * PJRT_SIZE(name, n) states and checks a struct's size; PJRT_SIZE_OF(name) is what goes into struct_size. */
@@ -306,6 +304,25 @@ typedef PJRT_Error *(*PJRT_KeyValuePutCallback)(PJRT_KeyValuePutCallback_Args *a
 typedef void (*PJRT_Event_OnReadyCallback)(PJRT_Error *error, void *user_arg);
 typedef PJRT_Error *(*PJRT_Error_PayloadVisitor)(const char *key, size_t key_size, const char *value, size_t value_size, void *user_arg);
 
+/* What the client hands to the functions that PJRT_Buffer_CopyRawToHostFuture and _DonateWithControlDependency give it; no extension chain. */
+typedef struct PJRT_Buffer_CopyRawToHostFuture_Callback_Args {
+    size_t struct_size;
+    void *callback_data;
+    PJRT_Error_Code error_code;
+    const char *error_message;
+    size_t error_message_size;
+    void *dst;
+} PJRT_Buffer_CopyRawToHostFuture_Callback_Args;
+PJRT_SIZE(PJRT_Buffer_CopyRawToHostFuture_Callback_Args, 48);
+typedef struct PJRT_Buffer_DonateWithControlDependency_Callback_Args {
+    size_t struct_size;
+    void *callback_data;
+    PJRT_Error_Code error_code;
+    const char *error_message;
+    size_t error_message_size;
+} PJRT_Buffer_DonateWithControlDependency_Callback_Args;
+PJRT_SIZE(PJRT_Buffer_DonateWithControlDependency_Callback_Args, 40);
+
 /* --- The Args structs, one per slot ------------------------------------------------------------------------------------------------------------ */
 #define PJRT_FN(name, since, size, ...)                                                                                                              \
     typedef struct PJRT_##name##_Args {                                                                                                              \
@@ -399,5 +416,52 @@ typedef struct PJRT_Profiler_Extension {
     int64_t traceme_context_id;
 } PJRT_Profiler_Extension;
 static_assert(sizeof(PLUGIN_Profiler_Api) == 80 && sizeof(PJRT_Profiler_Extension) == 40, "the layout of the profiler extension");
+
+/* --- The layouts extension: a layout is an object with one text, as "{1,0}" ---------------------------------------------------------------------- */
+typedef struct PJRT_Layouts_MemoryLayout PJRT_Layouts_MemoryLayout;
+typedef struct PJRT_Layouts_SerializedLayout PJRT_Layouts_SerializedLayout;
+#define PJRT_LAYOUTS_FN(name, ...)                                                                                                                   \
+    typedef struct PJRT_Layouts_##name##_Args {                                                                                                      \
+        size_t struct_size;                                                                                                                          \
+        PJRT_Extension_Base *extension_start;                                                                                                        \
+        __VA_ARGS__                                                                                                                                  \
+    } PJRT_Layouts_##name##_Args;
+PJRT_LAYOUTS_FN(MemoryLayout_Destroy, PJRT_Layouts_MemoryLayout *layout;)
+PJRT_LAYOUTS_FN(MemoryLayout_Serialize, PJRT_Layouts_MemoryLayout *layout; const char *serialized_bytes; size_t serialized_bytes_size;
+                PJRT_Layouts_SerializedLayout *serialized_layout; void (*serialized_layout_deleter)(PJRT_Layouts_SerializedLayout *);)
+PJRT_LAYOUTS_FN(Client_GetDefaultLayout, PJRT_Client *client; PJRT_Buffer_Type type; const int64_t *dims; size_t num_dims; PJRT_Layouts_MemoryLayout *layout;)
+PJRT_LAYOUTS_FN(Buffer_MemoryLayout, PJRT_Buffer *buffer; PJRT_Layouts_MemoryLayout *layout;)
+PJRT_LAYOUTS_FN(Topology_GetDefaultLayout, PJRT_TopologyDescription *topology_description; PJRT_Buffer_Type type; const int64_t *dims; size_t num_dims;
+                PJRT_Layouts_MemoryLayout *layout;)
+PJRT_LAYOUTS_FN(Executable_GetOutputLayouts, PJRT_Executable *executable; size_t num_outputs; PJRT_Layouts_MemoryLayout **layouts;)
+PJRT_LAYOUTS_FN(Executable_GetParameterLayouts, PJRT_Executable *executable; size_t num_parameters; PJRT_Layouts_MemoryLayout **layouts;)
+typedef struct PJRT_Layouts_Extension {
+    PJRT_Extension_Base base;
+    PJRT_Error *(*MemoryLayout_Destroy)(PJRT_Layouts_MemoryLayout_Destroy_Args *);
+    PJRT_Error *(*MemoryLayout_Serialize)(PJRT_Layouts_MemoryLayout_Serialize_Args *);
+    PJRT_Error *(*Client_GetDefaultLayout)(PJRT_Layouts_Client_GetDefaultLayout_Args *);
+    PJRT_Error *(*Buffer_MemoryLayout)(PJRT_Layouts_Buffer_MemoryLayout_Args *);
+    PJRT_Error *(*Topology_GetDefaultLayout)(PJRT_Layouts_Topology_GetDefaultLayout_Args *);
+    PJRT_Error *(*Executable_GetOutputLayouts)(PJRT_Layouts_Executable_GetOutputLayouts_Args *);
+    PJRT_Error *(*Executable_GetParameterLayouts)(PJRT_Layouts_Executable_GetParameterLayouts_Args *);
+} PJRT_Layouts_Extension;
+static_assert(sizeof(PJRT_Layouts_Extension) == 80, "the layout of the layouts extension");
+
+/* --- The shardings extension: serialised OpSharding messages, one per parameter or output; a NULL list = unknown ------------------------------------ */
+typedef struct PJRT_Shardings_Args {
+    size_t struct_size;
+    PJRT_Extension_Base *extension_start;
+    PJRT_Executable *executable;
+    size_t count;
+    const char **shardings;
+    const size_t *sizes;
+} PJRT_Shardings_Args;
+PJRT_SIZE(PJRT_Shardings_Args, 48);
+typedef struct PJRT_Shardings_Extension {
+    PJRT_Extension_Base base;
+    PJRT_Error *(*Executable_ParameterShardings)(PJRT_Shardings_Args *);
+    PJRT_Error *(*Executable_OutputShardings)(PJRT_Shardings_Args *);
+} PJRT_Shardings_Extension;
+static_assert(sizeof(PJRT_Shardings_Extension) == 40, "the layout of the shardings extension");
 
 #endif

@@ -8,7 +8,7 @@ static const int64_t descending[MAX_LAYOUT_RANK] = {63, 62, 61, 60, 59, 58, 57, 
                                                     19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
 
 /* --- from the host --------------------------------------------------------------------------------------------------------------------- */
-static xt_status check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t) {
+xt_status face_check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t) {
     int64_t *strides;
     XT_TRY(face_layout_strides(layout, t, &strides));
     bool dense = strides == NULL;
@@ -48,7 +48,7 @@ FACE(Client_BufferFromHostBuffer, client) {
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
     XT_TRY(check_strides(a));
     XT_TRY(face_type_of(a->type, a->dims, a->num_dims, &t));
-    XT_TRY(check_device_layout(a->device_layout, t));
+    XT_TRY(face_check_device_layout(a->device_layout, t));
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of the buffer is NULL");
     const int64_t *strides = a->num_byte_strides ? a->byte_strides : NULL;
     bool keep = a->host_buffer_semantics == PJRT_HOST_ZERO_COPY || a->host_buffer_semantics == PJRT_HOST_MUTABLE_ZERO_COPY;
@@ -63,7 +63,7 @@ FACE(Client_BufferFromHostBuffer, client) {
         face_event_set(done, NULL);
     }
     if (!s)
-        s = face_buffer_new(v, &a->buffer); /* a failure inside sets `done` with the value's end */
+        s = face_buffer_new(v, a->memory, &a->buffer); /* a failure inside sets `done` with the value's end */
     else
         face_value_release(v);
     if (s)
@@ -91,7 +91,7 @@ FACE(Client_CreateViewOfDeviceBuffer, client) {
     const ir_type *t;
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
     XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
-    XT_TRY(check_device_layout(a->layout, t));
+    XT_TRY(face_check_device_layout(a->layout, t));
     if (!a->device_buffer_ptr && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the memory to view is NULL");
     face_value *v;
     XT_TRY(face_value_new(d, t, &v));
@@ -103,7 +103,7 @@ FACE(Client_CreateViewOfDeviceBuffer, client) {
     if (s || !end->fn) base_free(end);
     if (!s) {
         borrow(v, a->device_buffer_ptr, done);
-        s = face_buffer_new(v, &a->buffer); /* its failure ends the view like a deletion */
+        s = face_buffer_new(v, a->memory, &a->buffer); /* its failure ends the view like a deletion */
     } else
         face_value_release(v);
     face_event_release(done);
@@ -116,7 +116,7 @@ FACE(Client_CreateUninitializedBuffer, client) {
     face_value *v;
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
-    XT_TRY(check_device_layout(a->shape_layout, t));
+    XT_TRY(face_check_device_layout(a->shape_layout, t));
     XT_TRY(face_value_new(d, t, &v));
     xt_status s = face_alloc(d, v->bytes, &v->data);
     if (s) {
@@ -125,7 +125,7 @@ FACE(Client_CreateUninitializedBuffer, client) {
     }
     memset(v->data, 0, v->bytes);
     face_event_set(v->ready, NULL);
-    return face_buffer_new(v, &a->buffer);
+    return face_buffer_new(v, a->memory, &a->buffer);
 }
 
 /* A buffer that stands for a failure: whatever uses it gets the error. */
@@ -137,7 +137,7 @@ FACE(Client_CreateErrorBuffer, client) {
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
     XT_TRY(face_value_new(d, t, &v));
     face_event_set(v->ready, face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
-    return face_buffer_new(v, &a->buffer);
+    return face_buffer_new(v, a->memory, &a->buffer);
 }
 
 /* --- questions --------------------------------------------------------------------------------------------------------------------------- */
@@ -188,7 +188,7 @@ FACE(Buffer_Device, buffer) {
 }
 
 FACE(Buffer_Memory, buffer) {
-    a->memory = &a->buffer->device->memory;
+    a->memory = a->buffer->memory;
     return NULL;
 }
 

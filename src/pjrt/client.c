@@ -1,6 +1,6 @@
 /* Clients: create options, the devices of this and the other processes, and what the client is called.
  *
- * Create options: cpu_device_count (devices of this process; beats CPU_NUM_DEVICES), node_id and num_nodes (this process among the processes of
+ * Create options: platform_name (what the client and its devices are called; default xtrain_cpu), cpu_device_count (devices of this process; beats CPU_NUM_DEVICES), node_id and num_nodes (this process among the processes of
  * the run); numbers may come as strings, as the JAX_PJRT_CLIENT_CREATE_OPTIONS variable sends them. Several processes tell each other their
  * device counts over the key-value callbacks, and node 0 the name of the group their collectives use. */
 #include <stdlib.h>
@@ -33,6 +33,7 @@ void face_client_release(PJRT_Client *c) {
 /* --- options ------------------------------------------------------------------------------------------------------------------------------ */
 typedef struct create_options {
     int64_t devices, node_id, num_nodes, ignored;
+    char platform[32];
 } create_options;
 
 static xt_status option_int(const PJRT_NamedValue *v, int64_t *out) {
@@ -49,6 +50,14 @@ static xt_status option_int(const PJRT_NamedValue *v, int64_t *out) {
     return status_new(XT_INVALID_ARGUMENT, NULL, "the create option %.*s is no whole number", (int)v->name_size, v->name);
 }
 
+/* What the client calls itself: JAX wants the name under which the plugin was registered. */
+static xt_status option_platform(const PJRT_NamedValue *v, create_options *out) {
+    if (v->type != PJRT_VALUE_STRING || v->value_size == 0 || v->value_size >= sizeof out->platform)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the create option platform_name is no text of 1 to %zu characters", sizeof out->platform - 1);
+    snprintf(out->platform, sizeof out->platform, "%.*s", (int)v->value_size, v->string_value);
+    return NULL;
+}
+
 static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options *out) {
     static const struct {
         const char *name;
@@ -61,9 +70,13 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
     };
     for (size_t i = 0; i < n; i++) {
         size_t k = 0;
+        if (v[i].name_size == 13 && memcmp(v[i].name, "platform_name", 13) == 0) {
+            XT_TRY(option_platform(&v[i], out));
+            continue;
+        }
         while (k < BASE_COUNT(known) && (strlen(known[k].name) != v[i].name_size || memcmp(known[k].name, v[i].name, v[i].name_size) != 0)) k++;
         if (k == BASE_COUNT(known))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes",
+            return status_new(XT_INVALID_ARGUMENT, NULL, "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes, platform_name",
                               (int)v[i].name_size, v[i].name);
         XT_TRY(option_int(&v[i], (int64_t *)((char *)out + known[k].offset)));
     }
@@ -153,7 +166,7 @@ static xt_status make_devices(PJRT_Client *c, const int64_t *counts) {
     c->devices = base_calloc(total, sizeof *c->devices);
     c->all = base_calloc(total, sizeof *c->all);
     c->mine = base_calloc(mine, sizeof *c->mine);
-    c->memories = base_calloc(mine, sizeof *c->memories);
+    c->memories = base_calloc(mine * FACE_KINDS, sizeof *c->memories);
     PJRT_DeviceDescription **descriptions = base_calloc(total, sizeof *descriptions);
     c->topology.descriptions = descriptions;
     if (!c->devices || !c->all || !c->mine || !c->memories || !descriptions) return status_oom(total * sizeof *c->devices, "devices");
@@ -169,7 +182,7 @@ static xt_status make_devices(PJRT_Client *c, const int64_t *counts) {
             c->all[c->n_devices] = d;
             descriptions[c->n_devices++] = &d->description;
             if (!local) continue;
-            c->memories[c->n_mine] = &d->memory;
+            for (int k = 0; k < FACE_KINDS; k++) c->memories[c->n_mine * FACE_KINDS + (size_t)k] = &d->memory[k];
             c->mine[c->n_mine++] = d;
         }
     return face_topology_init(&c->topology, descriptions, c->n_devices);
@@ -219,6 +232,8 @@ FACE_SIZED(Client_Create, offsetof(PJRT_Client_Create_Args, client) + sizeof(voi
     live_add(LIVE_plugin_client, 1);
     c->node_id = (int)o.node_id;
     c->n_nodes = (int)o.num_nodes;
+    snprintf(c->platform, sizeof c->platform, "%s", *o.platform ? o.platform : face_platform);
+    c->topology.platform = c->platform;
     c->threads = threads_per_device(o.devices);
     xt_status s = set_up(c, a, &o);
     if (s) {
@@ -244,7 +259,7 @@ void face_tell(const char *text, const char **out, size_t *out_size) {
 
 /* --- what it is ------------------------------------------------------------------------------------------------------------------------------------- */
 FACE(Client_PlatformName, client) {
-    face_tell(face_platform, &a->platform_name, &a->platform_name_size);
+    face_tell(a->client->platform, &a->platform_name, &a->platform_name_size);
     return NULL;
 }
 
@@ -272,7 +287,7 @@ FACE(Client_AddressableDevices, client) {
 
 FACE(Client_AddressableMemories, client) {
     a->addressable_memories = a->client->memories;
-    a->num_addressable_memories = a->client->n_mine;
+    a->num_addressable_memories = a->client->n_mine * FACE_KINDS;
     return NULL;
 }
 
@@ -303,6 +318,15 @@ FACE(Client_DefaultDeviceAssignment, client) {
 FACE(Client_TopologyDescription, client) {
     a->topology = &a->client->topology;
     return NULL;
+}
+
+/* Host memory is device memory here, so there is nothing to map. */
+FACE(Client_DmaMap, client) {
+    return a->data || a->size == 0 ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_DmaMap: data is NULL");
+}
+
+FACE(Client_DmaUnmap, client) {
+    return a->data ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_DmaUnmap: data is NULL");
 }
 
 FACE(Client_UpdateGlobalProcessInfo, client) {

@@ -3,19 +3,27 @@
 
 #include "pjrt/face.h"
 
-static const char device_kind[] = "cpu", memory_kind[] = "device";
+static const char device_kind[] = "cpu";
+const char *const face_kind_names[FACE_KINDS] = {"device", "pinned_host", "unpinned_host"};
+
+int face_kind_find(const char *name, size_t n) {
+    for (int k = 0; k < FACE_KINDS; k++)
+        if (strlen(face_kind_names[k]) == n && memcmp(face_kind_names[k], name, n) == 0) return k;
+    return -1;
+}
 
 void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit) {
     d->client = c;
     d->description.id = id;
     d->description.process = process;
-    snprintf(d->description.text, sizeof d->description.text, "xtrain_cpu:%d", id);
+    snprintf(d->description.text, sizeof d->description.text, "%s:%d", c->platform, id);
     d->local_id = local_id;
     d->limit = limit;
-    d->memory.device = d;
-    d->memory.id = id;
-    snprintf(d->memory.text, sizeof d->memory.text, "memory of xtrain_cpu:%d", id);
-    d->memories[0] = &d->memory;
+    for (int k = 0; k < FACE_KINDS; k++) {
+        PJRT_Memory *m = d->memories[k] = &d->memory[k];
+        *m = (PJRT_Memory){.device = d, .id = id * FACE_KINDS + k, .kind = k};
+        snprintf(m->text, sizeof m->text, "%s memory of %.40s", face_kind_names[k], d->description.text);
+    }
     d->self[0] = d;
     pthread_mutex_init(&d->account, NULL);
     pthread_mutex_init(&d->lock, NULL);
@@ -90,13 +98,13 @@ FACE(Device_LocalHardwareId, device) {
 
 FACE(Device_AddressableMemories, device) {
     a->memories = a->device->memories;
-    a->num_memories = a->device->local_id >= 0;
+    a->num_memories = a->device->local_id >= 0 ? FACE_KINDS : 0;
     return NULL;
 }
 
 FACE(Device_DefaultMemory, device) {
     if (a->device->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->device->description.text);
-    a->memory = &a->device->memory;
+    a->memory = &a->device->memory[0];
     return NULL;
 }
 
@@ -147,13 +155,12 @@ FACE(Memory_Id, memory) {
 }
 
 FACE(Memory_Kind, memory) {
-    a->kind = memory_kind;
-    a->kind_size = sizeof memory_kind - 1;
+    face_tell(face_kind_names[a->memory->kind], &a->kind, &a->kind_size);
     return NULL;
 }
 
 FACE(Memory_Kind_Id, memory) {
-    a->kind_id = 0;
+    a->kind_id = a->memory->kind;
     return NULL;
 }
 

@@ -145,6 +145,23 @@ FACE(Event_OnReady, event) {
     return s;
 }
 
+/* A mark of work that a client follows; it is told of nothing, and ends with its handle. */
+struct PJRT_AsyncTrackingEvent {
+    PJRT_Device *device;
+};
+
+FACE(Device_CreateAsyncTrackingEvent, device) {
+    a->event = base_malloc(sizeof *a->event);
+    if (!a->event) return status_oom(sizeof *a->event, "an event");
+    a->event->device = a->device;
+    return NULL;
+}
+
+FACE(AsyncTrackingEvent_Destroy, event) {
+    base_free(a->event);
+    return NULL;
+}
+
 FACE_PLAIN(Event_Create) {
     a->event = face_event_new();
     return a->event ? NULL : status_oom(sizeof *a->event, "an event");

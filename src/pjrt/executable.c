@@ -163,8 +163,8 @@ FACE(Executable_OutputDimensions, executable) {
 
 FACE(Executable_OutputMemoryKinds, executable) {
     a->num_outputs = a->executable->program->n_out;
-    a->memory_kinds = a->executable->program->kinds;
-    a->memory_kind_sizes = a->executable->program->kind_sizes;
+    a->memory_kinds = a->executable->program->kinds + a->executable->program->n_in;
+    a->memory_kind_sizes = a->executable->program->kind_sizes + a->executable->program->n_in;
     return NULL;
 }
 

@@ -15,6 +15,8 @@ typedef struct run_task {
     array *arrays; /* n_in, then n_out */
     int *from; /* per output: the input whose memory it took, or -1 */
     bool *donated;
+    int32_t launch_id;
+    xt_status poison; /* guarded by the device's lock while the task waits: it fails with this instead of running */
 } run_task;
 
 static void run_free(run_task *t) {
@@ -27,6 +29,7 @@ static void run_free(run_task *t) {
     base_free(t->arrays);
     base_free(t->from);
     base_free(t->donated);
+    xt_status_free(t->poison);
     base_free(t);
 }
 
@@ -62,7 +65,8 @@ static void take_results(run_task *t) {
 /* `device` NULL: on the caller's thread. */
 static void run_on(run_task *t, PJRT_Device *d, cpu_device *device) {
     cpu_alloc memory = {d, task_alloc, task_dealloc};
-    xt_status s = gather_inputs(t);
+    xt_status s = t->poison ? t->poison : gather_inputs(t);
+    t->poison = NULL;
     if (!s) s = cpu_run(t->exec->program->exec, device, &memory, t->arrays, t->donated, t->arrays + t->n_in, t->from);
     if (!s) take_results(t);
     for (size_t i = 0; i < t->n_in; i++) {
@@ -118,6 +122,7 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
     run_task *t = base_calloc(1, sizeof *t);
     if (!t) return status_oom(sizeof *t, "an execution");
     t->task.run = run;
+    t->launch_id = o ? o->launch_id : 0;
     t->exec = e;
     atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
     t->in = base_calloc(p->n_in + p->n_out + 1, sizeof *t->in);
@@ -148,7 +153,8 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
 /* Handles for the client; each adds a reference to the task's values. */
 static xt_status make_outputs(run_task *t, PJRT_Buffer **out) {
     for (size_t j = 0; j < t->n_out; j++) {
-        xt_status s = face_buffer_new(face_value_retain(t->out[j]), &out[j]);
+        PJRT_Memory *memory = &t->out[j]->device->memory[t->exec->program->out_kinds[j]];
+        xt_status s = face_buffer_new(face_value_retain(t->out[j]), memory, &out[j]);
         if (!s) continue;
         while (j-- > 0) face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = out[j]));
         return s;
@@ -220,5 +226,37 @@ FACE(LoadedExecutable_Execute, executable) {
         launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
     }
     base_free(tasks);
+    return NULL;
+}
+
+/* --- executions that must not run, and what belongs to one ---------------------------------------------------------------------------------- */
+/* A run that still waits fails with the client's error; one that has begun ends as it will, and `poisoned` says so. */
+FACE_SIZED(Device_PoisonExecution, offsetof(PJRT_Device_PoisonExecution_Args, payload), device) {
+    PJRT_Device *d = a->device;
+    bool found = false;
+    pthread_mutex_lock(&d->lock);
+    for (face_task *t = d->first; t; t = t->next) {
+        run_task *r = (run_task *)t;
+        if (t->run != run || r->launch_id != a->launch_id || r->poison) continue;
+        r->poison = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");
+        found = true;
+    }
+    pthread_mutex_unlock(&d->lock);
+    a->poisoned = found;
+    return NULL;
+}
+
+/* A context carries what extensions add to an execution; none of ours does. */
+struct PJRT_ExecuteContext {
+    char unused;
+};
+
+FACE_PLAIN(ExecuteContext_Create) {
+    a->context = base_calloc(1, sizeof *a->context);
+    return a->context ? NULL : status_oom(sizeof *a->context, "an execution context");
+}
+
+FACE(ExecuteContext_Destroy, context) {
+    base_free(a->context);
     return NULL;
 }

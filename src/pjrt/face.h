@@ -71,17 +71,21 @@ struct PJRT_DeviceDescription {
     int32_t id, process;
     char text[64];
 };
+/* All of a device's memories are the host's; the kinds exist because programs name them: "device" (the default), "pinned_host", "unpinned_host". */
+enum { FACE_KINDS = 3 };
+extern const char *const face_kind_names[FACE_KINDS];
+int face_kind_find(const char *name, size_t n); /* or -1 */
 struct PJRT_Memory {
     PJRT_Device *device;
-    int32_t id;
+    int32_t id, kind;
     char text[64];
 };
 typedef struct face_task face_task;
 typedef struct face_block face_block;
 struct PJRT_Device {
     PJRT_DeviceDescription description;
-    PJRT_Memory memory;
-    PJRT_Memory *memories[1]; /* what Device_AddressableMemories gives */
+    PJRT_Memory memory[FACE_KINDS];
+    PJRT_Memory *memories[FACE_KINDS]; /* what Device_AddressableMemories gives */
     PJRT_Device *self[1]; /* what Memory_AddressableByDevices gives */
     PJRT_Client *client;
     int32_t local_id; /* -1: of another process */
@@ -131,6 +135,7 @@ struct PJRT_TopologyDescription {
     PJRT_DeviceDescription **descriptions;
     size_t n;
     uint64_t fingerprint;
+    const char *platform;
 };
 struct PJRT_Client {
     atomic_int refs;
@@ -139,15 +144,16 @@ struct PJRT_Client {
     PJRT_Device *devices; /* all, by global id */
     size_t n_devices;
     PJRT_Device **all, **mine;
-    PJRT_Memory **memories; /* of `mine` */
+    PJRT_Memory **memories; /* of `mine`, FACE_KINDS each */
     size_t n_mine;
+    char platform[32];
     int threads; /* of each device */
     char *coll_name;
     PJRT_TopologyDescription topology;
 };
 void face_client_retain(PJRT_Client *c);
 void face_client_release(PJRT_Client *c);
-extern const char face_platform[], face_version[];
+extern const char face_platform[], face_version[]; /* the default platform name; a client may be created under another */
 void face_tell(const char *text, const char **out, size_t *out_size);
 xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription **descriptions, size_t n);
 
@@ -158,24 +164,29 @@ typedef struct face_value {
     const ir_type *type;
     void *data; /* NULL until made, and after a program took it over */
     size_t bytes; /* dense host bytes */
-    bool borrowed; /* the client's memory: read only, `on_free` tells when it is free again */
+    bool borrowed; /* not its own memory: read only; `on_free` tells when the client's is free again, `of` is the value whose memory it is */
     face_event *on_free;
+    struct face_value *of;
     face_event *ready;
 } face_value;
 xt_status face_value_new(PJRT_Device *d, const ir_type *type, face_value **out); /* no memory yet */
 face_value *face_value_retain(face_value *v);
 void face_value_release(face_value *v);
+/* A value that reads the memory of `of` under another type of as many bytes, once `of` and (unless NULL) the event `also` are there. */
+xt_status face_value_view(face_value *of, const ir_type *type, face_event *also, face_value **out);
 struct PJRT_Buffer {
     PJRT_Device *device;
+    PJRT_Memory *memory;
     const ir_type *type;
     pthread_mutex_t lock;
     face_value *value; /* guarded; NULL when deleted or donated */
     face_value *pinned; /* guarded; what external references hold, also after deletion */
     int external;
 };
-xt_status face_buffer_new(face_value *v, PJRT_Buffer **out); /* takes the reference over, also on failure */
+xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out); /* takes the reference over, also on failure; memory NULL: the device's default */
 face_value *face_buffer_value(PJRT_Buffer *b); /* a new reference, or NULL */
 face_value *face_buffer_take(PJRT_Buffer *b); /* the buffer's own reference: it is deleted now; or NULL */
+xt_status face_check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t); /* NULL or row-major */
 xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const ir_type **out);
 const char *face_type_text(const ir_type *t, char *buf, size_t n);
 
@@ -214,8 +225,13 @@ typedef struct face_program {
     PJRT_Buffer_Type *out_types;
     int64_t *out_dims; /* of all outputs */
     size_t *out_ranks;
-    const char **kinds; /* "device", as many as inputs or outputs, whichever are more */
+    uint8_t *in_kinds, *out_kinds; /* of memory: indices of face_kind_names */
+    const char **kinds; /* their names: inputs, then outputs */
     size_t *kind_sizes;
+    char **shardings; /* OpSharding messages: inputs, then outputs; NULL for programs of one device */
+    size_t *sharding_sizes;
+    pthread_mutex_t lock;
+    PJRT_Layouts_MemoryLayout **layouts[2]; /* guarded: the lists last given, of inputs and of outputs */
     PJRT_NamedValue costs[3];
 } face_program;
 struct PJRT_Executable {
@@ -239,6 +255,10 @@ xt_status face_program_write(const face_program *p, str *out); /* serialised */
 /* options NULL: those it was compiled with. */
 xt_status face_program_read(const char *data, size_t n, const char *options, size_t options_size, face_program **out);
 
+xt_status face_sharding_write(const char *text, str *out); /* sharding.c: an mhlo.sharding text (NULL: replicated) as an OpSharding message */
+
 extern PJRT_Profiler_Extension face_profiler; /* profiler.c */
+extern PJRT_Layouts_Extension face_layouts; /* layouts.c */
+extern PJRT_Shardings_Extension face_shardings; /* sharding.c */
 
 #endif

@@ -64,4 +64,4 @@ static PLUGIN_Profiler_Error *collect(PLUGIN_Profiler_CollectData_Args *a) {
 
 static PLUGIN_Profiler_Api table = {.struct_size = sizeof(PLUGIN_Profiler_Api), .error_destroy = error_destroy, .error_message = error_message, .error_get_code = error_code, .create = create,
                                     .destroy = destroy, .start = start, .stop = stop, .collect_data = collect};
-PJRT_Profiler_Extension face_profiler = {.base = {.struct_size = sizeof(PJRT_Profiler_Extension), .type = PJRT_EXTENSION_PROFILER}, .profiler_api = &table, .traceme_context_id = -1};
+PJRT_Profiler_Extension face_profiler = {.base = {.struct_size = sizeof(PJRT_Profiler_Extension), .type = PJRT_EXTENSION_PROFILER, .next = &face_layouts.base}, .profiler_api = &table, .traceme_context_id = -1};

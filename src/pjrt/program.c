@@ -2,8 +2,6 @@
 #include "base/proto.h"
 #include "pjrt/face.h"
 
-static const char kind_name[] = "device";
-
 void face_program_release(face_program *p) {
     if (!p || atomic_fetch_sub_explicit(&p->refs, 1, memory_order_acq_rel) != 1) return;
     cpu_exec_free(p->exec);
@@ -14,6 +12,13 @@ void face_program_release(face_program *p) {
     base_free(p->out_ranks);
     base_free(p->kinds);
     base_free(p->kind_sizes);
+    base_free(p->in_kinds);
+    for (size_t i = 0; p->shardings && i < p->n_in + p->n_out; i++) base_free(p->shardings[i]);
+    base_free(p->shardings);
+    base_free(p->layouts[0]);
+    base_free(p->layouts[1]);
+    pthread_mutex_destroy(&p->lock);
+    base_free(p->sharding_sizes);
     base_free(p);
     live_add(LIVE_plugin_executable, -1);
 }
@@ -22,6 +27,7 @@ static xt_status program_new(face_program **out) {
     *out = base_calloc(1, sizeof **out);
     if (!*out) return status_oom(sizeof **out, "a program");
     atomic_init(&(*out)->refs, 1);
+    pthread_mutex_init(&(*out)->lock, NULL);
     live_add(LIVE_plugin_executable, 1);
     return NULL;
 }
@@ -34,18 +40,53 @@ static xt_status keep_options(face_program *p, const char *bytes, size_t n) {
     return face_options_read(bytes, n, &p->options);
 }
 
+/* Memory kinds that the program's attributes name; "device" without one. */
+static xt_status describe_kinds(face_program *p) {
+    size_t n = p->n_in + p->n_out;
+    p->in_kinds = base_calloc(n + 1, sizeof *p->in_kinds);
+    p->kinds = base_calloc(n + 1, sizeof *p->kinds);
+    p->kind_sizes = base_calloc(n + 1, sizeof *p->kind_sizes);
+    if (!p->in_kinds || !p->kinds || !p->kind_sizes) return status_oom(n * sizeof *p->kinds, "a program");
+    p->out_kinds = p->in_kinds + p->n_in;
+    for (size_t i = 0; i < n; i++) {
+        const char *text = i < p->n_in ? cpu_exec_input_text(p->exec, i, "mhlo.memory_kind") : cpu_exec_output_text(p->exec, i - p->n_in, "mhlo.memory_kind");
+        int kind = text ? face_kind_find(text, strlen(text)) : 0;
+        if (kind < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the memory kind '%s' is unknown: this plugin has device, pinned_host, unpinned_host", text);
+        p->in_kinds[i] = (uint8_t)kind;
+        face_tell(face_kind_names[kind], &p->kinds[i], &p->kind_sizes[i]);
+    }
+    return NULL;
+}
+
+static xt_status describe_shardings(face_program *p) {
+    size_t n = p->n_in + p->n_out;
+    if (p->options.partitions < 2) return NULL;
+    p->shardings = base_calloc(n + 1, sizeof *p->shardings);
+    p->sharding_sizes = base_calloc(n + 1, sizeof *p->sharding_sizes);
+    if (!p->shardings || !p->sharding_sizes) return status_oom(n * sizeof *p->shardings, "a program");
+    for (size_t i = 0; i < n; i++) {
+        str s = STR_INIT;
+        const char *text = i < p->n_in ? cpu_exec_input_text(p->exec, i, "mhlo.sharding") : cpu_exec_output_text(p->exec, i - p->n_in, "mhlo.sharding");
+        xt_status st = face_sharding_write(text, &s);
+        if (!st && s.len && !(p->shardings[i] = base_malloc(s.len))) st = status_oom(s.len, "a sharding");
+        if (!st && s.len) memcpy(p->shardings[i], s.data, s.len);
+        p->sharding_sizes[i] = s.len;
+        str_free(&s);
+        XT_TRY(st);
+    }
+    return NULL;
+}
+
 /* Fills what depends on the compiled program. */
 static xt_status describe(face_program *p) {
     p->n_in = cpu_exec_inputs(p->exec);
     p->n_out = cpu_exec_outputs(p->exec);
-    size_t ranks = 0, kinds = (p->n_in > p->n_out ? p->n_in : p->n_out) + 1;
+    size_t ranks = 0;
     for (size_t i = 0; i < p->n_out; i++) ranks += cpu_exec_output_type(p->exec, i)->rank;
     p->out_types = base_calloc(p->n_out + 1, sizeof *p->out_types);
     p->out_dims = base_calloc(ranks + 1, sizeof *p->out_dims);
     p->out_ranks = base_calloc(p->n_out + 1, sizeof *p->out_ranks);
-    p->kinds = base_calloc(kinds, sizeof *p->kinds);
-    p->kind_sizes = base_calloc(kinds, sizeof *p->kind_sizes);
-    if (!p->out_types || !p->out_dims || !p->out_ranks || !p->kinds || !p->kind_sizes) return status_oom(ranks * sizeof *p->out_dims, "a program");
+    if (!p->out_types || !p->out_dims || !p->out_ranks) return status_oom(ranks * sizeof *p->out_dims, "a program");
     int64_t *dims = p->out_dims;
     for (size_t i = 0; i < p->n_out; i++) {
         const ir_type *t = cpu_exec_output_type(p->exec, i);
@@ -53,10 +94,8 @@ static xt_status describe(face_program *p) {
         p->out_ranks[i] = t->rank;
         for (uint32_t k = 0; k < t->rank; k++) *dims++ = t->dims[k];
     }
-    for (size_t i = 0; i < kinds; i++) {
-        p->kinds[i] = kind_name;
-        p->kind_sizes[i] = sizeof kind_name - 1;
-    }
+    XT_TRY(describe_kinds(p));
+    XT_TRY(describe_shardings(p));
     const cpu_stats *stats = cpu_exec_stats(p->exec);
     p->costs[0] = face_float("flops", stats->flops);
     p->costs[1] = face_float("bytes accessed", stats->bytes_accessed);

@@ -5,6 +5,7 @@
 xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription **descriptions, size_t n) {
     t->descriptions = descriptions;
     t->n = n;
+    if (!t->platform) t->platform = face_platform;
     str text = STR_INIT;
     str_printf(&text, "%s %s", face_platform, face_version);
     for (size_t i = 0; i < n; i++) str_printf(&text, " %d:%d", descriptions[i]->id, descriptions[i]->process);
@@ -63,7 +64,7 @@ FACE(TopologyDescription_Destroy, topology) {
 }
 
 FACE(TopologyDescription_PlatformName, topology) {
-    face_tell(face_platform, &a->platform_name, &a->platform_name_size);
+    face_tell(a->topology->platform, &a->platform_name, &a->platform_name_size);
     return NULL;
 }
 
@@ -81,6 +82,53 @@ FACE(TopologyDescription_GetDeviceDescriptions, topology) {
 FACE(TopologyDescription_Attributes, topology) {
     a->attributes = NULL;
     a->num_attributes = 0;
+    return NULL;
+}
+
+FACE(TopologyDescription_GetMemorySpaceKindIds, topology) {
+    static const int32_t ids[FACE_KINDS] = {0, 1, 2};
+    a->memory_space_kind_ids = ids;
+    a->num_memory_space_kind_ids = FACE_KINDS;
+    return NULL;
+}
+
+/* XLA's number of an element type; it counts tuples and others before the types that came later. */
+static int shape_type(PJRT_Buffer_Type t) {
+    static const uint8_t of[] = {[XT_BF16] = 16, 15, 18, 19, 20, 23, 24, 25, 21, 22, 17, 26, 27, 28, 29, 33, 32, 30, 31};
+    return t >= (int)XT_BF16 && (size_t)t < BASE_COUNT(of) ? of[t] : (int)t;
+}
+
+static void free_shape(const char *p) {
+    base_free((void *)(uintptr_t)p);
+}
+
+/* ShapeProto: 2 element type, 3 dims, 5 layout {1 minor to major}: every memory holds arrays dense and row-major. */
+FACE(TopologyDescription_MakeCanonicalShapeForMemorySpace, topology) {
+    const ir_type *t;
+    if (a->memory_space_kind_id < 0 || a->memory_space_kind_id >= FACE_KINDS)
+        return status_new(XT_NOT_FOUND, NULL, "there is no kind of memory %d", a->memory_space_kind_id);
+    XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
+    XT_TRY(face_check_device_layout(a->layout, t));
+    str shape = STR_INIT, dims = STR_INIT, order = STR_INIT, layout = STR_INIT;
+    for (size_t i = 0; i < a->num_dims; i++) {
+        proto_varint(&dims, (uint64_t)a->dims[i]);
+        proto_varint(&order, a->num_dims - 1 - i);
+    }
+    if (order.len) proto_bytes(&layout, 1, order.data, order.len);
+    proto_int(&shape, 2, shape_type(a->element_type));
+    if (dims.len) proto_bytes(&shape, 3, dims.data, dims.len);
+    proto_bytes(&shape, 5, layout.data, layout.len);
+    bool failed = shape.failed || dims.failed || order.failed || layout.failed;
+    str_free(&dims);
+    str_free(&order);
+    str_free(&layout);
+    if (failed) {
+        str_free(&shape);
+        return status_oom(a->num_dims, "a shape");
+    }
+    a->serialized_shape = shape.data;
+    a->serialized_shape_size = shape.len;
+    a->serialized_shape_deleter = free_shape;
     return NULL;
 }
 

@@ -82,14 +82,65 @@ FACE(Buffer_ToHostBuffer, src) {
     return start_host_read(v, a->dst, strides, 0, -1, &a->event);
 }
 
+static xt_status check_range(int64_t offset, int64_t size, int64_t bytes) {
+    if (offset >= 0 && size >= 0 && offset <= bytes && size <= bytes - offset) return NULL;
+    return status_new(XT_OUT_OF_RANGE, NULL, "bytes %lld to %lld + %lld of a buffer of %lld", (long long)offset, (long long)offset, (long long)size, (long long)bytes);
+}
+
 FACE(Buffer_CopyRawToHost, buffer) {
-    int64_t bytes = (int64_t)ir_type_bytes(a->buffer->type);
-    if (a->offset < 0 || a->transfer_size < 0 || a->offset > bytes || a->transfer_size > bytes - a->offset)
-        return status_new(XT_OUT_OF_RANGE, NULL, "bytes %lld to %lld + %lld of a buffer of %lld", (long long)a->offset, (long long)a->offset,
-                          (long long)a->transfer_size, (long long)bytes);
+    XT_TRY(check_range(a->offset, a->transfer_size, (int64_t)ir_type_bytes(a->buffer->type)));
     face_value *v;
     XT_TRY(hold(a->buffer, &v));
     return start_host_read(v, a->dst, NULL, a->offset, a->transfer_size, &a->event);
+}
+
+/* The client names the memory later: a read that starts with its callback. */
+typedef struct later_read {
+    face_value *value;
+    int64_t offset, size;
+    face_event *done;
+} later_read;
+
+static void later_read_done(void *user, xt_status s) {
+    face_event_set(user, s);
+    face_event_release(user);
+}
+
+static void later_read_start(PJRT_Buffer_CopyRawToHostFuture_Callback_Args *a) {
+    later_read r = *(later_read *)a->callback_data;
+    base_free(a->callback_data);
+    face_event *read = NULL;
+    xt_status s = NULL;
+    if (a->error_code != PJRT_OK)
+        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");
+    else if (!a->dst && r.size > 0)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of a read is NULL");
+    if (s)
+        face_value_release(r.value);
+    else
+        s = start_host_read(r.value, a->dst, NULL, r.offset, r.size, &read);
+    if (!s) s = face_event_then(read, later_read_done, r.done);
+    if (s) later_read_done(r.done, s);
+    face_event_release(read);
+}
+
+FACE(Buffer_CopyRawToHostFuture, buffer) {
+    int64_t bytes = (int64_t)ir_type_bytes(a->buffer->type);
+    XT_TRY(check_range(a->offset, a->transfer_size, bytes));
+    later_read *r = base_malloc(sizeof *r);
+    face_event *done = r ? face_event_new() : NULL;
+    face_value *v = NULL;
+    xt_status s = done ? hold(a->buffer, &v) : status_oom(sizeof *r, "a read");
+    if (s) {
+        face_event_release(done);
+        base_free(r);
+        return s;
+    }
+    *r = (later_read){v, a->offset, a->transfer_size, face_event_retain(done)};
+    a->event = done;
+    a->callback_data = r;
+    a->future_ready_callback = later_read_start;
+    return NULL;
 }
 
 /* --- to another device of this process -------------------------------------------------------------------------------------------------------- */
@@ -107,7 +158,7 @@ static void device_copy_run(void *user, xt_status s) {
     base_free(c);
 }
 
-static xt_status copy_to(PJRT_Buffer *b, PJRT_Device *d, PJRT_Buffer **out) {
+static xt_status copy_to(PJRT_Buffer *b, PJRT_Device *d, PJRT_Memory *memory, PJRT_Buffer **out) {
     face_value *from, *to = NULL;
     XT_TRY(hold(b, &from));
     device_copy *c = base_malloc(sizeof *c);
@@ -127,19 +178,19 @@ static xt_status copy_to(PJRT_Buffer *b, PJRT_Device *d, PJRT_Buffer **out) {
         base_free(c);
         return s;
     }
-    return face_buffer_new(to, out);
+    return face_buffer_new(to, memory, out);
 }
 
 FACE(Buffer_CopyToDevice, buffer) {
     PJRT_Device *d;
     XT_TRY(face_pick_device(a->buffer->device->client, a->dst_device, NULL, &d));
-    return copy_to(a->buffer, d, &a->dst_buffer);
+    return copy_to(a->buffer, d, NULL, &a->dst_buffer);
 }
 
 FACE(Buffer_CopyToMemory, buffer) {
     PJRT_Device *d;
     XT_TRY(face_pick_device(a->buffer->device->client, NULL, a->dst_memory, &d));
-    return copy_to(a->buffer, d, &a->dst_buffer);
+    return copy_to(a->buffer, d, a->dst_memory, &a->dst_buffer);
 }
 
 /* --- readiness and pointers -------------------------------------------------------------------------------------------------------------------- */

@@ -27,18 +27,62 @@ void face_value_release(face_value *v) {
     if (!v->borrowed) face_free(v->device, v->data, v->bytes);
     if (v->on_free) face_event_set(v->on_free, NULL);
     face_event_release(v->on_free);
+    face_value_release(v->of);
     face_event_release(v->ready);
     base_free(v);
     face_client_release(c);
 }
 
-xt_status face_buffer_new(face_value *v, PJRT_Buffer **out) {
+/* --- values that are another's memory ----------------------------------------------------------------------------------------------- */
+/* The view waits for `of`, then for `also`; it holds itself meanwhile. */
+typedef struct view_wait {
+    face_value *view;
+    face_event *also; /* NULL when it is not waited for any more */
+} view_wait;
+
+static void view_ready(void *user, xt_status s) {
+    view_wait *w = user;
+    face_event *also = w->also;
+    w->also = NULL;
+    if (!s && also) {
+        s = face_event_then(also, view_ready, w);
+        face_event_release(also);
+        if (!s) return; /* w may be gone */
+    } else
+        face_event_release(also);
+    if (!s) w->view->data = w->view->of->data;
+    face_event_set(w->view->ready, s);
+    face_value_release(w->view);
+    base_free(w);
+}
+
+xt_status face_value_view(face_value *of, const ir_type *type, face_event *also, face_value **out) {
+    XT_TRY(face_value_new(of->device, type, out));
+    view_wait *w = base_malloc(sizeof *w);
+    xt_status s = w ? NULL : status_oom(sizeof *w, "a view");
+    (*out)->borrowed = true;
+    (*out)->of = face_value_retain(of);
+    if (w) *w = (view_wait){face_value_retain(*out), also ? face_event_retain(also) : NULL};
+    if (!s && (s = face_event_then(of->ready, view_ready, w))) {
+        face_event_release(w->also);
+        face_value_release(*out);
+        base_free(w);
+    }
+    if (s) {
+        face_value_release(*out);
+        *out = NULL;
+    }
+    return s;
+}
+
+xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out) {
     PJRT_Buffer *b = base_calloc(1, sizeof *b);
     if (!b) {
         face_value_release(v);
         return status_oom(sizeof *b, "a buffer");
     }
     b->device = v->device;
+    b->memory = memory ? memory : &v->device->memory[0];
     b->type = v->type;
     b->value = v;
     pthread_mutex_init(&b->lock, NULL);

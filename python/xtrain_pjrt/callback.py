@@ -1,0 +1,115 @@
+"""pure_callback, io_callback and debug.callback: one C function for all, which finds the Python function by a number in the program.
+
+The program carries the function's address (custom_call @xtrain_host_callback, src/cpu/kernel_callback.c), so it runs only in this process."""
+import ctypes
+import itertools
+import traceback
+import weakref
+
+import ml_dtypes
+import numpy as np
+from jax._src import callback as jax_callback
+from jax._src import core, dtypes, ffi
+from jax._src.interpreters import mlir
+
+TARGET = "xtrain_host_callback"
+
+
+class _Array(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dims", ctypes.POINTER(ctypes.c_int64)), ("rank", ctypes.c_int32), ("dtype", ctypes.c_int32)]
+
+
+_FUNCTION = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_int64, ctypes.c_int, ctypes.POINTER(_Array), ctypes.c_int, ctypes.POINTER(_Array),
+                             ctypes.c_void_p, ctypes.c_size_t)
+
+# PJRT's element types.
+_DTYPES = {1: np.bool_, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 6: np.uint8, 7: np.uint16, 8: np.uint32, 9: np.uint64, 10: np.float16,
+           11: np.float32, 12: np.float64, 13: ml_dtypes.bfloat16, 14: np.complex64, 15: np.complex128, 16: ml_dtypes.float8_e5m2,
+           17: ml_dtypes.float8_e4m3fn, 18: ml_dtypes.float8_e4m3b11fnuz, 19: ml_dtypes.float8_e5m2fnuz, 20: ml_dtypes.float8_e4m3fnuz,
+           21: ml_dtypes.int4, 22: ml_dtypes.uint4, 24: ml_dtypes.int2, 25: ml_dtypes.uint2, 26: ml_dtypes.float8_e4m3, 27: ml_dtypes.float8_e3m4,
+           28: ml_dtypes.float8_e8m0fnu, 29: ml_dtypes.float4_e2m1fn}
+
+
+class _Holder:
+    """Keeps a function alive as long as the program that calls it."""
+
+    def __init__(self, function):
+        self.function = function
+
+
+_holders = weakref.WeakValueDictionary()
+_numbers = itertools.count(1)
+
+
+def _view(a):
+    dtype = np.dtype(_DTYPES[a.dtype])
+    shape = tuple(a.dims[i] for i in range(a.rank))
+    n = int(np.prod(shape, dtype=np.int64))
+    if n == 0:
+        return np.empty(shape, dtype)
+    raw = (ctypes.c_char * (n * dtype.itemsize)).from_address(a.data)
+    return np.frombuffer(raw, dtype=dtype).reshape(shape)
+
+
+def _call(number, n_in, ins, n_out, outs, error, error_size):
+    try:
+        results = _holders[number].function(*(_view(ins[i]).copy() for i in range(n_in)))
+        for i in range(n_out):
+            _view(outs[i])[...] = results[i]
+        return 0
+    except BaseException as e:  # the program fails with it
+        text = "CpuCallback error calling callback: " + "".join(traceback.format_exception(e))
+        ctypes.memmove(error, text.encode()[-(error_size - 1):] + b"\0", min(len(text.encode()), error_size - 1) + 1)
+        return 1
+
+
+_trampoline = _FUNCTION(_call)
+
+
+def _checked(function, result_avals):
+    def call(*args):
+        results = function(*args)
+        if len(results) != len(result_avals):
+            raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(result_avals)}, Actual: {len(results)}")
+        results = tuple(dtypes.canonicalize_value(np.asarray(r)) for r in results)
+        for i, (r, aval) in enumerate(zip(results, result_avals)):
+            if r.shape != aval.shape:
+                raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {r.shape}")
+            if r.dtype != aval.dtype:
+                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {r.dtype}")
+        return results
+    return call
+
+
+def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True, partitioned=False, sharding=None):
+    if partitioned and result_avals:
+        raise ValueError("Partitioned callback not supported with return values.")
+    holder = _Holder(_checked(callback, result_avals))
+    number = next(_numbers)
+    _holders[number] = holder
+    ctx.module_context.add_keepalive(holder)
+    avals_in, avals_out = list(operand_avals), list(result_avals)
+    if token:
+        operands = [token, *operands]
+        avals_in, avals_out = [core.abstract_token, *avals_in], [core.abstract_token, *avals_out]
+    ctx = ctx.replace(avals_in=avals_in, avals_out=avals_out)
+    once = not result_avals and not partitioned and sharding is not None and "MANUAL" not in str(getattr(sharding, "type", "")).upper()
+    op = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)(
+        ctx, *operands, function=np.int64(ctypes.cast(_trampoline, ctypes.c_void_p).value), id=np.int64(number), once=np.int64(once))
+    if sharding is not None:
+        mlir.set_sharding(ctx.module_context, op, sharding)
+    results = list(op.results)
+    if token:
+        token, *results = results
+    return results, token, holder
+
+
+def install(platform):
+    """Puts the rule before JAX's, which knows its own platforms only."""
+    original = jax_callback.emit_python_callback
+
+    def emit_python_callback(ctx, *args, **kwargs):
+        ours = tuple(ctx.module_context.platforms) == (platform,)
+        return (_emit if ours else original)(ctx, *args, **kwargs)
+
+    jax_callback.emit_python_callback = emit_python_callback

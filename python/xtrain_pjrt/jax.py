@@ -1,0 +1,36 @@
+"""What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
+import importlib
+
+from jax._src import xla_bridge
+from jax._src.interpreters import mlir
+
+from . import callback, library_path
+
+PLATFORM = "xtrain"
+PRIORITY = 50  # above JAX's own CPU (0), below accelerators (200 and more)
+
+# Rules JAX has for its CPU alone. Linear algebra becomes LAPACK's custom calls, which the plugin knows by the same names. What is left out has a default
+# rule that suits the plugin better (threefry unrolled, convolutions and windows without XLA's workarounds).
+MODULES = ["jax._src.lax.linalg", "jax._src.debugging", "jax._src.checkify", "jax._src.callback"]
+
+
+def _copy_rules():
+    known = set()
+    for name in MODULES:
+        try:
+            known.add(importlib.import_module(name))
+        except ImportError:
+            pass
+    primitives = {id(v) for m in known for v in vars(m).values()}
+    for primitive, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
+        if id(primitive) in primitives:
+            mlir._platform_specific_lowerings[PLATFORM].setdefault(primitive, entry)
+
+
+def initialize():
+    xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
+    xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
+    if PLATFORM not in mlir._platforms_with_donation:
+        mlir._platforms_with_donation.append(PLATFORM)
+    _copy_rules()
+    callback.install(PLATFORM)

@@ -1,0 +1,112 @@
+/* Buffers made of other buffers without a copy: another type over the same bytes, a promise that is kept later, a donation that waits.
+ *
+ * All are views (value.c): they hold the value whose memory they read, so that no program writes over it. */
+#include "pjrt/face.h"
+
+static xt_status hold(PJRT_Buffer *b, face_value **out) {
+    *out = face_buffer_value(b);
+    return *out ? NULL : status_new(XT_FAILED_PRECONDITION, NULL, "the buffer has been deleted or donated to a program");
+}
+
+FACE(Buffer_Bitcast, buffer) {
+    const ir_type *t;
+    face_value *v, *view;
+    XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
+    XT_TRY(face_check_device_layout(a->device_layout, t));
+    if (ir_type_bytes(t) != ir_type_bytes(a->buffer->type)) {
+        char got[200], want[200];
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be seen as %s: it has %zu bytes, not %zu", face_type_text(a->buffer->type, got, sizeof got), face_type_text(t, want, sizeof want),
+                          ir_type_bytes(a->buffer->type), ir_type_bytes(t));
+    }
+    XT_TRY(hold(a->buffer, &v));
+    xt_status s = face_value_view(v, t, NULL, &view);
+    face_value_release(v);
+    return s ? s : face_buffer_new(view, a->buffer->memory, &a->out_buffer);
+}
+
+/* --- a buffer that waits for the buffer it stands for ----------------------------------------------------------------------------------- */
+struct PJRT_FulfillAliasBufferCallback {
+    face_value *alias; /* not ready, without memory */
+};
+
+FACE(Client_CreateAliasBuffer, client) {
+    PJRT_Device *d;
+    const ir_type *t;
+    face_value *v;
+    XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
+    XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
+    XT_TRY(face_check_device_layout(a->shape_layout, t));
+    PJRT_FulfillAliasBufferCallback *keep = base_malloc(sizeof *keep);
+    if (!keep) return status_oom(sizeof *keep, "an alias");
+    xt_status s = face_value_new(d, t, &v);
+    if (!s) {
+        v->borrowed = true;
+        keep->alias = face_value_retain(v);
+        if ((s = face_buffer_new(v, a->memory, &a->alias_buffer))) {
+            face_event_set(keep->alias->ready, NULL);
+            face_value_release(keep->alias);
+        }
+    }
+    if (s)
+        base_free(keep);
+    else
+        a->fulfill_alias_buffer_cb = keep;
+    return s;
+}
+
+static void alias_ready(void *user, xt_status s) {
+    face_value *alias = user;
+    if (!s) alias->data = alias->of->data;
+    face_event_set(alias->ready, s);
+    face_value_release(alias);
+}
+
+FACE(Client_FulfillAliasBuffer, client) {
+    if (!a->fulfill_alias_buffer_cb) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_FulfillAliasBuffer: the callback is NULL");
+    face_value *alias = a->fulfill_alias_buffer_cb->alias, *v = NULL;
+    xt_status failed = NULL;
+    if (a->status_code != PJRT_OK)
+        failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size), "set by the client");
+    else if (!a->buffer)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_FulfillAliasBuffer: buffer is NULL");
+    else if (a->buffer->type != alias->type) {
+        char got[200], want[200];
+        return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s", face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
+    } else
+        XT_TRY(hold(a->buffer, &v));
+    base_free(a->fulfill_alias_buffer_cb); /* used up; its reference goes to the end of the waiting */
+    alias->of = v;
+    if (failed)
+        alias_ready(alias, failed);
+    else if ((failed = face_event_then(v->ready, alias_ready, alias)))
+        alias_ready(alias, failed);
+    return NULL;
+}
+
+/* --- a donation that waits ------------------------------------------------------------------------------------------------------------------ */
+static void dependency_ready(PJRT_Buffer_DonateWithControlDependency_Callback_Args *a) {
+    face_event *e = a->callback_data;
+    face_event_set(e, a->error_code == PJRT_OK ? NULL : face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "the control dependency failed"));
+    face_event_release(e);
+}
+
+/* The new buffer is the old one's array, ready only after the callback; the old one is gone at once. */
+FACE(Buffer_DonateWithControlDependency, buffer) {
+    face_value *v, *view = NULL;
+    face_event *dependency = face_event_new();
+    if (!dependency) return status_oom(sizeof *v, "an event");
+    xt_status s = hold(a->buffer, &v);
+    if (!s) {
+        s = face_value_view(v, v->type, dependency, &view);
+        face_value_release(v);
+    }
+    if (!s) s = face_buffer_new(view, a->buffer->memory, &a->out_buffer);
+    if (s) { /* a view that waits hears of the end of its dependency */
+        face_event_release(dependency);
+        return s;
+    }
+    face_value_release(face_buffer_take(a->buffer));
+    a->callback_data = dependency;
+    a->dependency_ready_callback = dependency_ready;
+    return NULL;
+}
