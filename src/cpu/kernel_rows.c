@@ -39,8 +39,8 @@ static xt_status rows_run_op(const cpu_call *c) {
 static const cpu_kernel rows_kernel = {"rows", rows_run_op, NULL, true};
 
 CPU_LOWER(rows) {
-    rows_state s = {.count = op->out[0].type->count};
-    if (op->n_out != 1 || !(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || s.count < 0 || !ew_init(&s.e, op)) return NULL;
+    rows_state s = {.count = op->n_out == 1 ? op->out[0].type->count : -1}; /* a custom call may have no result */
+    if (!(ir_op_infos[op->code].flags & IR_ELEMENTWISE) || s.count < 0 || !ew_init(&s.e, op)) return NULL;
     uint64_t over = 0;
     s.out_size = xt_dtype_size(op->out[0].type->dtype);
     for (uint32_t k = 0; k < op->n_in; k++) {
