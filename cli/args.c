@@ -48,6 +48,7 @@ static bool set(const cli_option *o, const char *text) {
     case CLI_STRING: *(const char **)o->value = text; return true;
     case CLI_INT: *(int64_t *)o->value = strtoll(text, &end, 10); return *text && !*end && !errno;
     case CLI_DOUBLE: *(double *)o->value = strtod(text, &end); return *text && !*end && !errno;
+    case CLI_COUNT: *(int64_t *)o->value = strtoll(text, &end, 10); return *text && !*end && !errno && *(int64_t *)o->value > 0;
     case CLI_LIST: {
         cli_list *l = o->value;
         if (l->n == (int)(sizeof l->items / sizeof l->items[0])) return false;
@@ -56,6 +57,36 @@ static bool set(const cli_option *o, const char *text) {
     }
     }
     return false;
+}
+
+/* Levenshtein's distance, of words that are short. */
+static int distance(const char *a, size_t na, const char *b) {
+    int row[65];
+    size_t nb = strlen(b);
+    if (na > 64 || nb > 64) return 99;
+    for (size_t j = 0; j <= nb; j++) row[j] = (int)j;
+    for (size_t i = 1; i <= na; i++) {
+        int before = row[0];
+        row[0] = (int)i;
+        for (size_t j = 1; j <= nb; j++) {
+            int cost = before + (a[i - 1] != b[j - 1]), up = row[j] + 1, left = row[j - 1] + 1;
+            before = row[j];
+            row[j] = cost < up ? (cost < left ? cost : left) : up < left ? up : left;
+        }
+    }
+    return row[nb];
+}
+
+const char *cli_nearest(const char *word, size_t len, const char *const *names, int n) {
+    const char *best = NULL;
+    int least = len < 4 ? 2 : 4; /* what is further off is another word */
+    for (int i = 0; i < n; i++) {
+        int d = names[i] ? distance(word, len, names[i]) : 99;
+        if (d >= least) continue;
+        least = d;
+        best = names[i];
+    }
+    return best;
 }
 
 static const cli_option *find(const cli_option *o, int n, const char *arg, size_t len) {
@@ -92,7 +123,14 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
         }
         const char *eq = strchr(arg, '=');
         const cli_option *o = find(options, n, arg, eq ? (size_t)(eq - arg) : strlen(arg));
-        if (!o) return usage_error(argv[0], "there is no option %s%s", arg, "");
+        if (!o) {
+            const char *names[64], *near;
+            int known = 0;
+            for (int k = 0; k < n && known < 64; k++)
+                if (options[k].name[0] == '-') names[known++] = options[k].name;
+            near = cli_nearest(arg, eq ? (size_t)(eq - arg) : strlen(arg), names, known);
+            return near ? usage_error(argv[0], "there is no option %s; did you mean %s?", arg, near) : usage_error(argv[0], "there is no option %s%s", arg, "");
+        }
         const char *value = eq ? eq + 1 : NULL;
         if (o->kind != CLI_FLAG && !value) {
             if (i + 1 >= argc) return usage_error(argv[0], "%s needs %s", o->name, o->arg ? o->arg : "a value");

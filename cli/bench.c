@@ -170,13 +170,14 @@ static int run(int argc, char **argv) {
     bench_options o = {.precision = "fp32", .steps = 50};
     const cli_option table[] = {
         {"MODEL", CLI_STRING, &o.model, NULL, "mnist, resnet18, gpt2, gpt2-mini or gpt2-tiny"},
-        {"--batch", CLI_INT, &o.batch, "N", "samples a step (default: the model's)"},
-        {"--steps", CLI_INT, &o.steps, "N", "steps timed after 3 to warm up (50)"},
+        {"--batch", CLI_COUNT, &o.batch, "N", "samples a step (default: the model's)"},
+        {"--sweep", CLI_STRING, &o.sweep, "batch=LIST", "one run for each size (batch=8,16,32; batch= doubles from 1): table, the fastest, and the smallest that is as good"},
+        {"--steps", CLI_COUNT, &o.steps, "N", "steps timed after 3 to warm up (50)"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32 or bf16"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--loader", CLI_FLAG, &o.loader, NULL, "make each sample anew in a loader's thread (default: one batch of zeros, on the device already)"},
         {"--roofline", CLI_FLAG, &o.roofline, NULL, "measure the machine first: GFLOP/s of multiply-adds, GB/s of each level of memory"},
-        {"--hottest", CLI_INT, &o.hottest, "N", "the N dearest thunks of the step (at most 24), with GFLOP/s, GB/s and percent of that roofline"},
+        {"--hottest", CLI_COUNT, &o.hottest, "N", "the N dearest thunks of the step (at most 24), with GFLOP/s, GB/s and percent of that roofline"},
         CLI_MODEL_OPTIONS(o.of_model),
         CLI_DIAG_ROWS(o.diag),
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
@@ -194,6 +195,7 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "xtrain bench: %s\n", why);
         return 2;
     }
+    if (o.sweep) return bench_sweep(argc, argv, &o);
     if (o.device) setenv("XT_DEVICE", o.device, 1);
     setenv("XT_SUMMARY", "off", 0);
     bench_result r = {0};

@@ -7,7 +7,7 @@
 #include "models/models.h"
 
 typedef struct bench_options {
-    const char *model, *precision, *device;
+    const char *model, *precision, *device, *sweep;
     int64_t batch, steps, hottest;
     bool json, loader, roofline;
     cli_diag diag;
@@ -30,6 +30,9 @@ typedef struct bench_thunks {
     double total_ms; /* the fastest run of every thunk added up */
     int64_t thunks;
 } bench_thunks;
+
+/* bench_sweep.c. Runs the command again for each batch size of o->sweep; 0, or the exit code after a message. */
+int bench_sweep(int argc, char **argv, const bench_options *o);
 
 /* bench_hot.c. Runs this program again with the same arguments and the plugin's profile switched on, reads the profile, and sets each thunk against the
  * roofline. 0, or the exit code after a message. */

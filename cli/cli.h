@@ -12,7 +12,7 @@ typedef struct cli_command {
 } cli_command;
 extern const cli_command cli_fit, cli_plot, cli_bench, cli_generate, cli_version, cli_doctor, cli_run, cli_launch, cli_rank, cli_cache, cli_new, cli_plan, cli_top, cli_postmortem, cli_explain;
 
-typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST } cli_kind;
+typedef enum cli_kind { CLI_FLAG, CLI_STRING, CLI_INT, CLI_DOUBLE, CLI_LIST, CLI_COUNT } cli_kind; /* COUNT: an int of at least 1 */
 typedef struct cli_list {
     const char *items[64];
     int n;
@@ -26,6 +26,8 @@ typedef struct cli_option {
 /* Fills the options. 0 = go on; otherwise the exit code + 1 (help was printed, or a usage error explained). `usage` is the text above the options.
  * Arguments after "--" are left: *out_rest is the index of the first. */
 int cli_parse(int argc, char **argv, const char *usage, const cli_option *options, int n, int *out_rest);
+/* The name that a misspelt word of `len` bytes most likely means; NULL: none is near. */
+const char *cli_nearest(const char *word, size_t len, const char *const *names, int n);
 /* "xtrain COMMAND: message" on stderr; gives 1. */
 int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_status(const char *command, xt_status s); /* takes s over */

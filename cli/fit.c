@@ -186,29 +186,29 @@ static int fit_model(int argc, char **argv) {
         {"--data", CLI_STRING, &o.data, "PATH", "mnist: folder with the IDX files; resnet18: CIFAR's files, or a folder of class folders; text: a file"},
         {"--tokenizer", CLI_STRING, &o.tokenizer, "DIR", "text: folder with vocab.json and merges.txt (default: bytes)"},
         {"--augment", CLI_STRING, &o.augment, "LIST", "resnet18: crop (after padding by an eighth), flip, both with a comma (none)"},
-        {"--epochs", CLI_INT, &o.epochs, "N", "passes over the data (default: the model's)"},
-        {"--steps", CLI_INT, &o.steps, "N", "optimizer steps, instead of --epochs"},
-        {"--batch", CLI_INT, &o.batch, "N", "samples a step and device (default: the model's)"},
+        {"--epochs", CLI_COUNT, &o.epochs, "N", "passes over the data (default: the model's)"},
+        {"--steps", CLI_COUNT, &o.steps, "N", "optimizer steps, instead of --epochs"},
+        {"--batch", CLI_COUNT, &o.batch, "N", "samples a step and device (default: the model's)"},
         {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
         {"--schedule", CLI_STRING, &o.schedule, "KIND", "cosine (down to a tenth at the last step) or constant (default: the model's; mnist constant)"},
         {"--warmup", CLI_INT, &o.warmup, "N", "steps in which the rate rises (a twentieth, at most 200; mnist 0)"},
         {"--clip", CLI_DOUBLE, &o.clip, "X", "largest norm of the gradients, 0 = any (text 1, else 0)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
-        {"--devices", CLI_INT, &o.devices, "N", "ranks to train on (default 1)"},
+        {"--devices", CLI_COUNT, &o.devices, "N", "ranks to train on (default 1)"},
         {"--mesh", CLI_STRING, &o.mesh, "AXES", "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
         {"--fsdp", CLI_FLAG, &o.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32, bf16 or 16-mixed"},
-        {"--accumulate", CLI_INT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
-        {"--log-every", CLI_INT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
+        {"--accumulate", CLI_COUNT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
+        {"--log-every", CLI_COUNT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
         {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2: every 2 epochs, 200b: every 200 batches (every epoch)"},
-        {"--limit-val", CLI_INT, &o.val_limit, "N", "batches of a validation (all)"},
+        {"--limit-val", CLI_COUNT, &o.val_limit, "N", "batches of a validation (all)"},
         {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation"},
         {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'; give the other options again"},
         {"--load", CLI_STRING, &o.load, "FILE", "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
         {"--sample", CLI_INT, &o.sample, "N", "text: a line of N tokens made by the model after each validation (160; 0 = none)"},
         {"--seed", CLI_INT, &o.seed, "S", "seed of weights and order (0)"},
-        {"--limit-batches", CLI_INT, &o.limit, "N", "batches an epoch (all)"},
-        {"--workers", CLI_INT, &o.workers, "N", "threads that prepare batches (1)"},
+        {"--limit-batches", CLI_COUNT, &o.limit, "N", "batches an epoch (all)"},
+        {"--workers", CLI_COUNT, &o.workers, "N", "threads that prepare batches (1)"},
         {"--metrics", CLI_INT, &o.metrics, "N", "log N extra metrics a step"},
         CLI_MODEL_OPTIONS(o.of_model),
         {"--no-pictures", CLI_FLAG, &o.no_pictures, NULL, "write no PNG files"},
@@ -221,7 +221,9 @@ static int fit_model(int argc, char **argv) {
     chosen = o.model ? model_find(o.model) : NULL;
     opt = &o;
     if (!chosen) {
-        fprintf(stderr, "xtrain fit: %s%s is no model; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n", o.model ? o.model : "", o.model ? "" : "nothing");
+        static const char *const names[] = {"mnist", "resnet18", "gpt2", "gpt2-mini", "gpt2-tiny"};
+        const char *near = o.model ? cli_nearest(o.model, strlen(o.model), names, 5) : NULL;
+        fprintf(stderr, "xtrain fit: %s is no model%s%s%s; mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known\n", o.model ? o.model : "nothing", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 2;
     }
     if (o.epochs < 0 || o.steps < 0 || o.batch < 0 || o.lr < 0 || o.accumulate < 0 || o.log_every < 0 || o.limit < 0 || o.val_limit < 0 || o.metrics < 0 || o.devices < 0 || o.workers < 0) {

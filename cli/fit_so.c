@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* --json and the short words of the command, in the trainer's terms. */
 static const char *const words[][2] = {{"--epochs", "--max_epochs"},         {"--steps", "--max_steps"},    {"--accumulate", "--accumulate_grad_batches"}, {"--log-every", "--log_every_n_steps"},
@@ -49,6 +50,11 @@ static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, 
 }
 
 int fit_shared_object(const char *path, int argc, char **argv) {
+    char here[4096];
+    if (!strchr(path, '/') && access(path, R_OK) == 0) { /* dlopen looks for a bare name in the system's folders only */
+        snprintf(here, sizeof here, "./%s", path);
+        path = here;
+    }
     void *so = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!so) return cli_fail("fit", "%s", dlerror());
     const xt_model_desc *m = dlsym(so, "xt_model");

@@ -174,6 +174,46 @@ static bool to_terminal(const chart *c) {
     return true;
 }
 
+/* The trainer's own "loss" is the task's "train/loss" again, where it logs one: drawn once. */
+static void drop_twins(chart *c, const cli_list *names) {
+    for (int i = 0; !names->n && i < c->n; i++) {
+        const char *mine = strrchr(c->curves[i].name, ' ') ? strrchr(c->curves[i].name, ' ') + 1 : c->curves[i].name;
+        bool twin = false;
+        for (int k = 0; k < c->n && strcmp(mine, "loss") == 0; k++)
+            twin = twin || (k != i && c->curves[k].n == c->curves[i].n && memcmp(c->curves[k].y, c->curves[i].y, (size_t)c->curves[i].n * sizeof(double)) == 0);
+        if (!twin) continue;
+        free(c->curves[i].x);
+        free(c->curves[i].y);
+        memmove(&c->curves[i], &c->curves[i + 1], (size_t)(c->n - i - 1) * sizeof c->curves[0]);
+        c->n--;
+        i--;
+    }
+}
+
+/* The runs there are, and the nearest of them. */
+static int no_such_run(const char *run) {
+    const char *env = getenv("XT_RUNS_DIR"), *runs = env && *env ? env : "runs";
+    static char names[64][128];
+    const char *list[64];
+    int n = 0;
+    DIR *d = opendir(runs);
+    for (struct dirent *e; d && n < 64 && (e = readdir(d));)
+        if (e->d_name[0] != '.') {
+            snprintf(names[n], sizeof names[n], "%.127s", e->d_name);
+            list[n] = names[n];
+            n++;
+        }
+    if (d) closedir(d);
+    const char *near = cli_nearest(run, strlen(run), list, n);
+    fprintf(stderr, "xtrain plot: there is no metrics.csv of a run %s", run);
+    if (near) fprintf(stderr, "; did you mean %s?", near);
+    if (n) fprintf(stderr, " In %s there %s:", runs, n == 1 ? "is" : "are");
+    else fprintf(stderr, "; there are no runs in %s", runs);
+    for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", i ? "," : "", list[i]);
+    fputc('\n', stderr);
+    return 1;
+}
+
 static int draw(chart *c, const char *output, const cli_list *runs) {
     if (c->n == 0) {
         fprintf(stderr, "xtrain plot: %s has none of these values; it has:", runs->items[0]);
@@ -208,9 +248,10 @@ static int run(int argc, char **argv) {
     static chart c;
     for (int i = 0; i < runs.n && !code; i++) {
         char path[4096];
-        if (!find_csv(runs.items[i], path, sizeof path)) code = cli_fail("plot", "there is no metrics.csv of a run %s", runs.items[i]);
+        if (!find_csv(runs.items[i], path, sizeof path)) code = no_such_run(runs.items[i]);
         else if (!read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names)) code = cli_fail("plot", "%s cannot be read", path);
     }
+    if (!code) drop_twins(&c, &names);
     if (!code) code = draw(&c, output, &runs);
     for (int i = 0; i < c.n; i++) {
         free(c.curves[i].x);

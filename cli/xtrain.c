@@ -21,6 +21,9 @@ int main(int argc, char **argv) {
     if (strcmp(name, "--version") == 0) name = "version";
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (strcmp(commands[i]->name, name) == 0) return commands[i]->run(argc - 1, argv + 1);
-    fprintf(stderr, "xtrain: there is no command '%s'; xtrain --help lists them\n", name);
+    const char *names[sizeof commands / sizeof commands[0]];
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++) names[i] = commands[i]->summary ? commands[i]->name : NULL;
+    const char *near = cli_nearest(name, strlen(name), names, (int)(sizeof commands / sizeof commands[0]));
+    fprintf(stderr, "xtrain: there is no command '%s'%s%s%s; xtrain --help lists them\n", name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
     return 2;
 }

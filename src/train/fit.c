@@ -13,6 +13,7 @@ typedef struct loop {
     bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
     bool settled; /* the last settle had a micro-batch */
     int64_t samples; /* of it */
+    bool row_seen; /* in this epoch */
     int64_t row_mark; /* micro-batches at the last row, in periods */
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
@@ -105,6 +106,16 @@ static bool row_due(loop *l) {
     return due;
 }
 
+static void emit_row(loop *l) {
+    xt_trainer *t = l->t;
+    lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
+    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, t->epoch, t->position.samples};
+    log_emit(LOG_TRAIN, false, t->global_step);
+    TRAIN_CALL(t, row, t);
+    *at = next;
+    l->row_seen = true;
+}
+
 static void settle(loop *l, bool ok) {
     xt_trainer *t = l->t;
     l->settled = l->recorded;
@@ -120,13 +131,7 @@ static void settle(loop *l, bool ok) {
     t->global_step++;
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
-    if (row_due(l)) {
-        lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
-        *at = (lazy_position){next.batch_size, t->epoch_batches - 1, t->epoch, t->position.samples};
-        log_emit(LOG_TRAIN, false, t->global_step);
-        TRAIN_CALL(t, row, t);
-        *at = next;
-    }
+    if (row_due(l)) emit_row(l);
     schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
     TRAIN_CALL(t, step_end, t);
 }
@@ -200,6 +205,7 @@ static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
     if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
+    if (!l->row_seen && t->whole_epoch && l->stepped) emit_row(l); /* an epoch shorter than the period has its last step's row: a short run shows its loss */
     log_emit(LOG_TRAIN, true, t->global_step);
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
     bool due = t->val && by_epochs && (t->epoch + 1) % t->val_interval.n == 0 && (t->whole_epoch || !steps_left(t) || t->stopping);
@@ -220,7 +226,7 @@ static bool run_epoch(loop *l) {
     int64_t began = clock_ns();
     xt_epoch_detail before = result_counters();
     t->epoch_batches = t->position.batch;
-    t->whole_epoch = false;
+    t->whole_epoch = l->row_seen = false;
     t->accumulate = t->o.accumulate_grad_batches;
     if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
     xt_train(t->net);

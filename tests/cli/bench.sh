@@ -22,6 +22,8 @@ expect table 0 'GB/s over .* MiB$' "$xtrain" bench mnist --batch 8 --steps 2 --r
 expect dearest 0 'the dearest:' "$xtrain" bench mnist --batch 8 --steps 2 --hottest 2
 expect side 0 'resnet18, batch 4' "$xtrain" bench resnet18 --side 32 --batch 4 --steps 1
 expect help 0 'xtrain bench gpt2 --hottest 10' "$xtrain" bench --help
+expect sweep 0 '"fastest_batch": (8|16), .*"batch": 8, "ran": true.*"batch": 16, "ran": true' "$xtrain" bench mnist --sweep batch=8,16 --steps 2 --json
+expect sweep-of-what 2 '--sweep is batch=8,16,32' "$xtrain" bench mnist --sweep depth=3
 expect model 2 'a model .* needed' "$xtrain" bench gpt5
 expect option 2 'mnist has no option layers' "$xtrain" bench mnist --layers 2
 

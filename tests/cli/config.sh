@@ -105,4 +105,20 @@ check "in the terminal" grep -q 'val/loss: 2 points' "$tmp/out"
 check "an unknown name lists the known" grep -q 'train/loss' "$tmp/out"
 "$XTRAIN" plot nowhere >"$tmp/out" 2>&1
 check "no such run" grep -q 'no metrics.csv' "$tmp/out"
+check "the runs there are" grep -q 'there are:.* mine' "$tmp/out"
+"$XTRAIN" plot mnits >"$tmp/out" 2>&1
+check "the nearest run" grep -q 'did you mean mnist?' "$tmp/out"
+"$XTRAIN" plot mnist >"$tmp/out" 2>&1
+check "one loss is drawn once" [ "$(grep -c '^loss:' "$tmp/out")" = 0 ]
+
+# --- slips of the fingers
+refused 'mnits is no model; did you mean mnist?' mnits
+refused 'no option --bacth; did you mean --batch?' mnist --bacth 3
+refused "'0' is no value for --batch" mnist --batch 0
+"$XTRAIN" fitt >"$tmp/out" 2>&1
+check "the nearest command" grep -q 'did you mean fit?' "$tmp/out"
+XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 1 --limit-batches 3 --batch 8 --no-pictures --json >"$tmp/short" 2>"$tmp/out"
+check "a short run shows its loss" grep -qE 'epoch 1/1 .* loss [0-9.]+ val/loss' "$tmp/out"
+(cd "$tmp" && "$XTRAIN" fit mine.so --max_epochs 1 --json >"$tmp/bare" 2>"$tmp/out")
+check "a shared object of this folder" [ $? = 0 ]
 finish
