@@ -7,7 +7,7 @@ declare -A may=(
     [cpu]="base ir pass coll cpu format" [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
     [lazy]="base ir grad pass format device coll lazy" [nn]="base ir format lazy nn" [optim]="base ir format lazy nn optim" [data]="base ir format lazy data"
     [metrics]="base ir coll lazy metrics" [dist]="base coll device lazy dist" [train]="base ir format coll lazy nn optim data metrics dist diag train"
-    [diag]="base ir device lazy coll diag" [plan]="base ir pass device lazy plan"
+    [diag]="base ir device lazy coll diag" [plan]="base ir format pass device lazy plan"
 )
 passed=0 failed=0
 for dir in src/*/; do

@@ -2,6 +2,7 @@
 #include "cpu/cpu_int.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/lanes.h"
+#include "format/bytecode.h"
 #include "pass/pass.h"
 
 /* --- devices -------------------------------------------------------------------------------------------------------------------- */
@@ -86,7 +87,7 @@ static xt_status inline_stage(cpu_exec *e) {
 }
 
 static xt_status make(cpu_exec *e, const char *text, size_t n) {
-    XT_TRY(ir_parse(text, n, "program", &e->module));
+    XT_TRY(program_read(text, n, "program", &e->module));
     XT_TRY(ir_verify(e->module));
     XT_TRY(find_main(e));
     pass_ctx passes = PASS_CTX_INIT;

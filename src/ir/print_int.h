@@ -17,7 +17,6 @@ typedef struct printer {
 void print_quoted(str *out, const char *s, size_t n);
 void print_symbol(str *out, const char *s); /* @main, @"with blank" */
 void print_literal(str *out, const ir_literal *l);
-void print_attr_value(str *out, const ir_attr *a, const ir_op *op); /* op: whose attribute, or NULL */
 /* `{a = 1, b}` of a plain list, sorted by name; nothing for an empty list. */
 void print_attr_dict(str *out, const ir_attr *list, size_t n, const char *before);
 

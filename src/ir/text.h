@@ -43,6 +43,9 @@ bool text_key_is_i32(ir_attr_key key);
 /* Integer lists that MLIR writes as dense<...> : tensor<NxMxi64> and not as array<i64: ...>. */
 bool text_key_is_matrix(ir_attr_key key);
 
+/* --- print_attr.c */
+void print_attr_value(str *out, const ir_attr *a, const ir_op *op); /* op: whose attribute, or NULL */
+
 /* --- number.c ------------------------------------------------------------------------------------------------------------------------- */
 double number_parse(const char *s, size_t n);
 /* The shortest of a few forms that reads back to the same bits of type t; hexadecimal for infinities and NaN. `bits` holds one element. */

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "device/device.h"
+#include "format/bytecode.h"
 #include "ir/interp.h"
 #include "lazy/program_int.h"
 #include "pass/pass.h"
@@ -38,6 +39,20 @@ static const char *next_split(const char *s, const char *end) {
     return end;
 }
 
+static xt_status take_module(xt_program *p, ir_module *m) {
+    xt_status st = ir_verify(m);
+    if (!st) st = pass_lower_chlo(m);
+    if (!st && !VEC_PUSH(p->modules, p->n, p->cap, m)) st = status_oom(sizeof m, "a program");
+    if (st) ir_module_free(m);
+    return st;
+}
+
+static xt_status load_bytecode(xt_program *p, const char *data, size_t n) {
+    ir_module *m = NULL;
+    XT_TRY(bytecode_read(data, n, p->name, &m));
+    return take_module(p, m);
+}
+
 /* One module between split lines; `lines` blank lines before it keep line numbers true. */
 static xt_status load_part(xt_program *p, const char *s, size_t n, size_t lines) {
     char *text = base_malloc(n + lines + 1);
@@ -48,11 +63,7 @@ static xt_status load_part(xt_program *p, const char *s, size_t n, size_t lines)
     text[lines + n] = 0;
     xt_status st = ir_parse(text, lines + n, p->name, &m);
     base_free(text);
-    if (!st) st = ir_verify(m);
-    if (!st) st = pass_lower_chlo(m);
-    if (!st && !VEC_PUSH(p->modules, p->n, p->cap, m)) st = status_oom(sizeof m, "a program");
-    if (st) ir_module_free(m);
-    return st;
+    return st ? st : take_module(p, m);
 }
 
 xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_program **out) {
@@ -64,7 +75,9 @@ xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_prog
     p->name = base_strdup(name);
     if (!p->name) s = status_oom(strlen(name), "a program's name");
     size_t lines = 0;
-    for (const char *at = text; !s && at < end;) {
+    bool bytecode = bytecode_is(text, n);
+    if (!s && bytecode) s = load_bytecode(p, text, n);
+    for (const char *at = text; !s && !bytecode && at < end;) {
         const char *stop = next_split(at, end);
         if (!is_blank(at, stop)) s = load_part(p, at, (size_t)(stop - at), lines);
         const char *after = stop < end ? memchr(stop, '\n', (size_t)(end - stop)) : NULL;

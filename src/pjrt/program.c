@@ -103,14 +103,12 @@ static xt_status describe(face_program *p) {
     return NULL;
 }
 
-/* The program's text, as far as this plugin reads it. */
+/* What this plugin reads. */
 static xt_status check_format(const PJRT_Program *program) {
     bool mlir = program->format_size == 4 && memcmp(program->format, "mlir", 4) == 0;
     if (!program->code || !mlir)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO text)",
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO as text or bytecode)",
                           (int)program->format_size, program->format ? program->format : "");
-    if (program->code_size >= 4 && memcmp(program->code, "ML\xefR", 4) == 0)
-        return status_new(XT_UNIMPLEMENTED, NULL, "the program is MLIR bytecode; this plugin (%s) reads StableHLO text", face_version);
     return NULL;
 }
 

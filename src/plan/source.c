@@ -1,4 +1,5 @@
 /* Recordings: the texts of programs, and tables that say what an op's ordinal and an input's number mean to the user. */
+#include "format/bytecode.h"
 #include "pass/pass.h"
 #include "plan/plan.h"
 
@@ -75,7 +76,7 @@ static const ir_attr *partitions_of(const ir_module *m) {
 static xt_status take_text(const char *text, size_t n, const char *name, plan_program *p) {
     ir_module *m = NULL;
     str out = STR_INIT;
-    XT_TRY(ir_parse(text, n, name, &m));
+    XT_TRY(program_read(text, n, name, &m));
     xt_status s = ir_verify(m);
     if (!s) s = pass_lower_chlo(m);
     if (!s) s = describe(m, p);
