@@ -117,6 +117,10 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
         }
         if (arg[0] != '-' || !arg[1]) {
             const cli_option *o = next_positional(options, n, &positional);
+            if (!o && out_rest) { /* a program and its arguments, "--" forgotten: its own options are the program's */
+                *out_rest = i;
+                return 0;
+            }
             if (!o) return usage_error(argv[0], "'%s' is one argument too many%s", arg, "");
             if (!set(o, arg)) return usage_error(argv[0], "'%s' is no value for %s", arg, o->name);
             continue;

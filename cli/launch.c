@@ -10,8 +10,10 @@ static const char usage[] =
     "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, and shows their output behind\n"
     "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. Inside, xt_launch calls its function once.\n";
 
+enum { NOT_GIVEN = INT32_MIN };
+
 static int run(int argc, char **argv) {
-    int64_t n = 0;
+    int64_t n = NOT_GIVEN;
     const char *hosts = NULL;
     cli_diag diag = {0};
     int rest = argc;
@@ -27,11 +29,11 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "xtrain launch: no program; xtrain launch -n N -- PROGRAM ARGS\n");
         return 2;
     }
-    if (n < 0 || n > 4096) {
-        fprintf(stderr, "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected\n", (long long)n);
+    if (n != NOT_GIVEN && (n < 1 || n > 4096)) {
+        fprintf(stderr, "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected; leave -n out for one rank per device\n", (long long)n);
         return 2;
     }
-    return xt_launch_program((int)n, argv + rest, hosts);
+    return xt_launch_program(n == NOT_GIVEN ? 0 : (int)n, argv + rest, hosts);
 }
 
 const cli_command cli_launch = {"launch", "starts the ranks of a program", run};

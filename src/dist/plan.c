@@ -59,11 +59,15 @@ static void advice_text(const launch_plan *p, int nprocs, str *out) {
 
 static xt_status wrong_number(const xt_src *src, int nprocs, const launch_plan *p) {
     str text = STR_INIT;
-    str_printf(&text, "nprocs is %d, but this host offers %d %s device%s (", nprocs, p->found, kinds[p->kind].name, p->found == 1 ? "" : "s");
+    if (nprocs < 0)
+        str_printf(&text, "nprocs is %d: a number of ranks from 1 on is expected; this host offers", nprocs);
+    else
+        str_printf(&text, "nprocs is %d, but this host offers", nprocs);
+    str_printf(&text, " %d %s device%s (", p->found, kinds[p->kind].name, p->found == 1 ? "" : "s");
     source_text(p, &text);
     str_printf(&text, "). Leave nprocs unset for one rank per device, set it to 1 to debug in this process, or ");
-    advice_text(p, nprocs, &text);
-    str_printf(&text, " to have %d", nprocs);
+    advice_text(p, nprocs < 0 ? 2 : nprocs, &text);
+    str_printf(&text, " to have %d%s", nprocs < 0 ? 2 : nprocs, nprocs < 0 ? ", say" : "");
     xt_status st = status_new(XT_INVALID_ARGUMENT, src, "%s", str_cstr(&text));
     str_free(&text);
     return st;

@@ -58,6 +58,10 @@ static void on_signal(int sig) {
     signal_seen = sig;
 }
 
+/* Ranks react to these even where the launcher's parent ignores them, as a script's shell does with Ctrl-C for what it runs in the background: the launcher
+ * passes them on, so ranks that ignored them would have to be killed. nohup's SIGHUP stays ignored, by all. */
+static const int never_ignored[] = {SIGINT, SIGTERM, SIGQUIT};
+
 typedef struct signal_state {
     struct sigaction old[BASE_COUNT(passed_on)], old_child;
     sigset_t mask;
@@ -70,8 +74,10 @@ static void signals_take(signal_state *s) {
     sigemptyset(&block);
     signal_seen = 0;
     for (size_t i = 0; i < BASE_COUNT(passed_on); i++) {
+        sigaction(passed_on[i], NULL, &s->old[i]);
+        if (passed_on[i] == SIGHUP && s->old[i].sa_handler == SIG_IGN) continue;
         sigaddset(&block, passed_on[i]);
-        sigaction(passed_on[i], &act, &s->old[i]);
+        sigaction(passed_on[i], &act, NULL);
     }
     sigaction(SIGCHLD, &child, &s->old_child); /* an ignored SIGCHLD would lose the exit codes */
     pthread_sigmask(SIG_BLOCK, &block, &s->mask);
@@ -96,6 +102,10 @@ static void become_rank(const launcher *l, int rank, int out, int err, const sig
     if (getppid() != l->self) _exit(1); /* the launcher died before the line above */
     setpgid(0, 0);
     signals_give_back(s);
+    for (size_t i = 0; i < BASE_COUNT(never_ignored); i++) {
+        struct sigaction now;
+        if (sigaction(never_ignored[i], NULL, &now) == 0 && now.sa_handler == SIG_IGN) signal(never_ignored[i], SIG_DFL);
+    }
     if (rank != 0 || isatty(STDIN_FILENO)) {
         int null = open("/dev/null", O_RDONLY);
         if (null >= 0) dup2(null, STDIN_FILENO);
@@ -369,6 +379,8 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
     stop_watcher(l);
     signals_give_back(&signals);
     *out_code = l->first >= 0 ? exit_code(l->ranks[l->first].status) : 0;
+    /* Killed by us because it did not end in time: the signal from outside is the cause. */
+    if (l->forwarded && *out_code == 128 + SIGKILL) *out_code = 128 + l->forwarded;
     return st;
 }
 

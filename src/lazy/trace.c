@@ -311,6 +311,7 @@ xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, i
     if (!data && type->count > 0) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_from_data: data is NULL");
     device_client *client;
     device_buffer *dev = NULL;
+    c->b.src = src_intern(src); /* the device may be opened here, and is then said to be open since this line */
     xt_status s = lazy_device(&client);
     if (!s) s = device_upload(client, dtype, (size_t)rank, dims, data, &dev);
     if (s) {

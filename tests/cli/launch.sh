@@ -45,6 +45,12 @@ say "$XTRAIN" launch -n 2
 check "no program is a usage error" [ $? = 2 ]
 say "$XTRAIN" launch -n 2x -- true
 check "a number is a number" [ $? = 2 ]
+say "$XTRAIN" launch -n 0 -- "$hello"
+check "no ranks is a usage error" [ "$?$(grep -c 'a number of ranks from 1 to 4096 is expected' "$err")" = 21 ]
+say "$XTRAIN" launch --hosts a -n 2 "$hello"
+check "a misspelt option has its neighbour" grep -q 'there is no option --hosts; did you mean --host?' "$err"
+say "$XTRAIN" launch -n 2 "$hello"
+check "-- may be left out" [ "$(wc -l <"$out")" = 2 ]
 XT_DEVICE=TPU TPU_NUM_DEVICES=4 say "$XTRAIN" launch -n 8 -- true
 check "more ranks than chips" grep -q 'this host offers 4 TPU devices (TPU_NUM_DEVICES=4)' "$err"
 say env XT_DEVICE=TPU TPU_NUM_DEVICES=4 "$XTRAIN" launch -- sh -c 'echo "$XT_RANK $TPU_VISIBLE_CHIPS $TPU_PROCESS_BOUNDS $CLOUD_TPU_TASK_ID $TPU_PROCESS_PORT"'
@@ -69,6 +75,12 @@ kill -TERM $launcher
 wait $launcher
 check "SIGTERM ends all" [ $? = 143 ]
 check "and says so" grep -q 'Terminated, passed on to the ranks' "$err"
+"$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 302.$$" >"$out" 2>"$err" </dev/null & # a script's shell lets it ignore SIGINT
+launcher=$!
+for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+kill -INT $launcher
+wait $launcher
+check "SIGINT too, from the background" [ $? = 130 ]
 check "no rank is left" [ "$(running 301.$$)" = 0 ]
 
 # Ranks given by hand, as Ray's workers do.
