@@ -6,20 +6,21 @@
 #include <string.h>
 
 static const char usage[] =
-    "usage: xtrain launch [-n N] [--host LIST] -- PROGRAM ARGS\n\n"
+    "usage: xtrain launch [-n N] [--host LIST] [--max-restarts K] -- PROGRAM ARGS\n\n"
     "Starts N ranks of PROGRAM on this host, each with one device and its share of the cores, and shows their output behind\n"
     "\"[rank 3] \". When one fails, the others are ended and its exit code is returned. Inside, xt_launch calls its function once.\n";
 
 enum { NOT_GIVEN = INT32_MIN };
 
 static int run(int argc, char **argv) {
-    int64_t n = NOT_GIVEN;
+    int64_t n = NOT_GIVEN, restarts = 0;
     const char *hosts = NULL;
     cli_diag diag = {0};
     int rest = argc;
     const cli_option options[] = {
         {"-n", CLI_INT, &n, "N", "ranks (default: one per device found)"},
         {"--host", CLI_STRING, &hosts, "LIST", "hosts by Open MPI's mpirun: \"a,b\" or \"a:4,b:4\"; needs -n"},
+        {"--max-restarts", CLI_INT, &restarts, "K", "after a rank has died, start all again from the last checkpoint, at most K times"},
         CLI_DIAG_ROWS(diag),
     };
     int code = cli_parse(argc, argv, usage, options, (int)(sizeof options / sizeof options[0]), &rest);
@@ -33,7 +34,11 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "xtrain launch: -n %lld: a number of ranks from 1 to 4096 is expected; leave -n out for one rank per device\n", (long long)n);
         return 2;
     }
-    return xt_launch_program(n == NOT_GIVEN ? 0 : (int)n, argv + rest, hosts);
+    if (restarts < 0 || restarts > 100000) {
+        fprintf(stderr, "xtrain launch: --max-restarts %lld: a number from 0 on is expected\n", (long long)restarts);
+        return 2;
+    }
+    return xt_launch_program(n == NOT_GIVEN ? 0 : (int)n, argv + rest, hosts, (int)restarts);
 }
 
 const cli_command cli_launch = {"launch", "starts the ranks of a program", run};

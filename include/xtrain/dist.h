@@ -26,6 +26,7 @@ typedef struct xt_launch_opts {
     const char *module, *symbol; /* run symbol of a shared library in fresh processes instead of fn (fn NULL): works in a process with
                             * threads or an open device. symbol is an xt_rank_fn with external linkage; its arg is arg_text */
     const char *arg_text;  /* for module and symbol: a string each rank gets as arg; NULL = NULL (memory cannot travel, so xt_launch's arg must be NULL) */
+    int max_restarts;      /* after a rank has failed, the group is started again so often; xt_fit then goes on from the last checkpoint. Not for one rank */
     double timeout;        /* seconds a rank may wait for the others to join; 0 = XT_TIMEOUT or 300 */
 } xt_launch_opts;
 #define xt_launch(fn, ...) XT_LAUNCH_(fn, __VA_ARGS__, )
@@ -34,14 +35,15 @@ typedef struct xt_launch_opts {
 XT_API int xt_launch_opt(const xt_src *src, xt_rank_fn fn, void *arg, xt_launch_opts o);
 
 /* What `xtrain launch -n N [--host LIST] -- PROGRAM ARGS` does: starts n ranks of a program (0 = device count), argv NULL-terminated. hosts
- * "a,b:4" starts them by mpirun on these hosts; NULL = here. In a started rank it runs the program once, in its place. The exit code as of xt_launch. */
-XT_API int xt_launch_program(int n, char *const *argv, const char *hosts);
+ * "a,b:4" starts them by mpirun on these hosts; NULL = here. In a started rank it runs the program once, in its place. max_restarts as xt_launch's (0 with hosts). The exit code as of xt_launch. */
+XT_API int xt_launch_program(int n, char *const *argv, const char *hosts, int max_restarts);
 /* What `xtrain __rank MODULE:SYMBOL [TEXT]` does, the process behind .module and .symbol: loads MODULE and calls SYMBOL(rank, TEXT). */
 XT_API int xt_run_symbol(const char *module_symbol, const char *arg_text);
 
 XT_API int xt_rank(void);
 XT_API int xt_local_rank(void);
 XT_API int xt_world_size(void);
+XT_API int xt_restarts(void);                      /* how often this group of ranks was started again (max_restarts); for programs without xt_fit */
 XT_API int xt_device_count(void);                  /* as xt_launch counts: opens no device */
 /* Waits until every rank is here, at most `seconds` (<= 0: XT_TIMEOUT, else 300), also for ranks that have not joined the run yet. The error names
  * the rank that did not come and the line each rank is at; after one the ranks cannot meet any more. */

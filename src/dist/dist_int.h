@@ -52,6 +52,7 @@ typedef struct spawn_job {
     xt_rank_fn fn; /* forked ranks call it, or */
     void *arg;
     char *const *argv; /* fresh processes run this */
+    int max_restarts; /* so often the group is started again after a rank failed */
 } spawn_job;
 /* Starts the ranks, passes their output on, and waits. *out_code: the exit code of the first that failed, 0 if none. */
 xt_status spawn_ranks(const spawn_job *job, int *out_code);

@@ -75,7 +75,7 @@ static xt_status launch_module(const xt_launch_opts *o, const launch_plan *plan,
     XT_TRY(find_command(&command));
     str_printf(&name, "%s:%s", o->module, o->symbol);
     char *argv[] = {command, "__rank", name.data, (char *)o->arg_text, NULL};
-    spawn_job job = {.plan = plan, .who = "xt_launch", .timeout = o->timeout, .argv = argv};
+    spawn_job job = {.plan = plan, .who = "xt_launch", .timeout = o->timeout, .argv = argv, .max_restarts = o->max_restarts};
     xt_status st = name.failed ? status_oom(strlen(o->module), "a module's name") : spawn_ranks(&job, out_code);
     base_free(command);
     str_free(&name);
@@ -84,6 +84,7 @@ static xt_status launch_module(const xt_launch_opts *o, const launch_plan *plan,
 
 static xt_status check_arguments(const xt_src *src, xt_rank_fn fn, const void *arg, const xt_launch_opts *o) {
     if (o->module && fn) return status_new(XT_INVALID_ARGUMENT, src, "both a function and .module are given; give one");
+    if (o->max_restarts < 0) return status_new(XT_INVALID_ARGUMENT, src, ".max_restarts is %d: 0 or more is expected", o->max_restarts);
     if (!o->module && !fn) return status_new(XT_INVALID_ARGUMENT, src, "no function to run: give one, or .module and .symbol");
     if (!o->module && (o->symbol || o->arg_text)) return status_new(XT_INVALID_ARGUMENT, src, ".symbol and .arg_text need .module");
     if (o->module && arg)
@@ -108,7 +109,7 @@ static xt_status launch(const xt_src *src, xt_rank_fn fn, void *arg, const xt_la
     }
     if (o->module) return status_at(launch_module(o, &plan, out_code), src);
     XT_TRY(guard_fork(src, plan.n, fn));
-    spawn_job job = {.plan = &plan, .who = "xt_launch", .timeout = o->timeout, .fn = fn, .arg = arg};
+    spawn_job job = {.plan = &plan, .who = "xt_launch", .timeout = o->timeout, .fn = fn, .arg = arg, .max_restarts = o->max_restarts};
     return status_at(spawn_ranks(&job, out_code), src);
 }
 
@@ -227,23 +228,27 @@ static xt_status run_in_place(const char *program, char *const *argv, const laun
     return st;
 }
 
-static xt_status launch_program(int n, char *const *argv, const char *hosts, int *out_code) {
+static xt_status launch_program(int n, char *const *argv, const char *hosts, int max_restarts, int *out_code) {
     const world *w = world_get();
     launch_plan plan;
     char *program = NULL, **args = NULL;
     size_t argc = 0;
     if (!argv || !argv[0]) return status_new(XT_INVALID_ARGUMENT, NULL, "no program to run: xtrain launch -n N -- PROGRAM ARGS");
     if (w->problem) return status_new(XT_INVALID_ARGUMENT, NULL, "%s", w->problem);
+    if (max_restarts < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts %d: 0 or more is expected", max_restarts);
+    if (hosts && max_restarts)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts works for the ranks of one host, which xtrain starts itself; with --host, mpirun ends the run: "
+                                                     "start it again with --resume last");
     if (hosts && !w->launched) return run_mpirun(n, argv, hosts);
     XT_TRY(find_program(argv[0], &program));
     xt_status st = w->launched ? NULL : plan_program(n, &plan);
-    if (!st && (w->launched || plan.n == 1))
+    if (!st && (w->launched || (plan.n == 1 && !max_restarts)))
         st = run_in_place(program, argv, w->launched ? NULL : &plan);
     else if (!st) {
         while (argv[argc]) argc++;
         args = base_calloc(argc + 1, sizeof *args);
         for (size_t i = 0; args && i < argc; i++) args[i] = i ? argv[i] : program;
-        spawn_job job = {.plan = &plan, .who = "xtrain launch", .argv = args};
+        spawn_job job = {.plan = &plan, .who = "xtrain launch", .argv = args, .max_restarts = max_restarts};
         st = args ? spawn_ranks(&job, out_code) : status_oom(argc * sizeof *args, "a program's arguments");
     }
     base_free(args);
@@ -251,8 +256,8 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
     return st;
 }
 
-int xt_launch_program(int n, char *const *argv, const char *hosts) {
+int xt_launch_program(int n, char *const *argv, const char *hosts, int max_restarts) {
     int code = 0;
-    xt_status st = launch_program(n, argv, hosts, &code);
+    xt_status st = launch_program(n, argv, hosts, max_restarts, &code);
     return st ? refuse("xtrain launch", st) : code;
 }

@@ -20,6 +20,7 @@
 #include "base/blackbox.h"
 #include "coll/coll.h"
 #include "dist/dist_int.h"
+#include "dist/restart.h"
 #include "lazy/lazy.h"
 
 enum {
@@ -47,6 +48,8 @@ typedef struct launcher {
     int watcher_pipe;
     int first; /* the first rank that failed; -1 = none */
     int forwarded; /* the signal passed on last; 0 = none */
+    const restart_file *restart; /* NULL: there is no second time */
+    int restarts; /* before this time */
     int64_t kill_at; /* when SIGKILL follows; 0 = no end is under way */
     int64_t oom_before;
 } launcher;
@@ -196,7 +199,11 @@ static xt_status start_rank(launcher *l, int rank, const signal_state *s) {
     env_list env = {0};
     char **merged = NULL;
     xt_status st = rank_env(l->job->plan, l->rendezvous, l->job->timeout, rank, &env);
-    if (!st && !(merged = env_merge(&env))) st = status_oom(4096, "a rank's environment");
+    if (!st && l->restart) {
+        env_add(&env, "XT_RESTART_FILE", "%s", l->restart->name);
+        env_add(&env, "XT_RESTARTS", "%d", l->restarts);
+    }
+    if (!st && (env.failed || !(merged = env_merge(&env)))) st = status_oom(4096, "a rank's environment");
     if (!st) st = fork_rank(l, rank, &env, merged, s);
     base_free(merged);
     env_free(&env);
@@ -384,15 +391,36 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
     return st;
 }
 
-xt_status spawn_ranks(const spawn_job *job, int *out_code) {
-    launcher l = {.job = job, .n = job->plan->n, .first = -1, .watcher_pipe = -1, .self = getpid(), .oom_before = base_oom_kills()};
+/* One group, from its start to its end. */
+static xt_status spawn_group(const spawn_job *job, const restart_file *restart, int restarts, int *out_code, bool *out_told) {
+    launcher l = {.job = job, .n = job->plan->n, .first = -1, .watcher_pipe = -1, .self = getpid(), .oom_before = base_oom_kills(), .restart = restart, .restarts = restarts};
     l.ranks = base_calloc((size_t)l.n, sizeof *l.ranks);
     l.polls = base_calloc((size_t)l.n * 3, sizeof *l.polls);
     xt_status st = l.ranks && l.polls ? coll_create(l.n, &l.rendezvous) : status_oom((size_t)l.n * sizeof *l.ranks, "the ranks");
     if (!st) st = start_and_wait(&l, out_code);
+    *out_told = l.forwarded != 0;
     coll_destroy(l.rendezvous);
     base_free(l.rendezvous);
     base_free(l.ranks);
     base_free(l.polls);
+    return st;
+}
+
+static void say_restart(const spawn_job *job, const restart_file *f, int restarts) {
+    char from[4096];
+    bool there = restart_read(f, from, sizeof from);
+    log_msg(XT_SEV_WARNING, "%s: restart %d of %d, %s%s", job->who, restarts, job->max_restarts, there ? "from " : "from the beginning: no checkpoint was complete", there ? from : "");
+}
+
+xt_status spawn_ranks(const spawn_job *job, int *out_code) {
+    restart_file file = {.fd = -1};
+    bool told = false; /* a signal from outside ends the run; it is no failure to recover from */
+    if (job->max_restarts > 0) XT_TRY(restart_open(&file));
+    xt_status st = spawn_group(job, job->max_restarts > 0 ? &file : NULL, 0, out_code, &told);
+    for (int k = 1; k <= job->max_restarts && !st && *out_code && !told; k++) {
+        say_restart(job, &file, k);
+        st = spawn_group(job, &file, k, out_code, &told);
+    }
+    restart_close(&file);
     return st;
 }

@@ -3,6 +3,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "dist/restart.h"
 #include "train/checkpoint.h"
 
 typedef struct job {
@@ -46,6 +47,7 @@ static xt_status make_last(const job *j) {
 static xt_status perform(job *j) {
     if (j->path) XT_TRY(snapshot_write(j->what, j->path));
     XT_TRY(make_last(j));
+    restart_note(j->last ? j->last : j->path);
     for (size_t i = 0; i < j->n_drop; i++)
         if (unlink(j->drop[i]) != 0 && file_exists(j->drop[i])) log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", j->drop[i]);
     return NULL;

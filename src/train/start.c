@@ -1,5 +1,6 @@
 /* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is going to happen. */
 #include "diag/diag.h"
+#include "dist/restart.h"
 #include "lazy/mesh.h"
 #include "optim/optim.h"
 #include "train/logger.h"
@@ -116,6 +117,16 @@ static void say_header(const xt_trainer *t) {
     str_free(&text);
 }
 
+/* A group that the launcher started again goes on from where the last one got to, not from where that one began. */
+static xt_status resume(xt_trainer *t) {
+    if (t->global_step) return NULL;
+    char *point = restart_point();
+    const char *from = point ? point : t->o.resume;
+    xt_status s = from ? checkpoint_load(t, from) : NULL;
+    base_free(point);
+    return s;
+}
+
 xt_status train_begin(xt_trainer *t, const xt_src *src) {
     device_client *client;
     XT_TRY(status_at(lazy_device(&client), src));
@@ -128,7 +139,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     XT_TRY(train_module(t, t->task));
     XT_TRY(make_optimizers(t));
     XT_TRY(callbacks_built_in(t));
-    if (t->o.resume && t->global_step == 0) XT_TRY(checkpoint_load(t, t->o.resume));
+    XT_TRY(resume(t));
     for (int i = 0; i < t->n_opts && t->global_step > 0; i++) xt_zero_grad_at(src, t->opts[i]); /* of a window that a stop cut short */
     t->accumulate = t->o.accumulate_grad_batches;
     t->divides = t->accumulate > 1;

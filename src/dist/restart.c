@@ -1,0 +1,57 @@
+/* What restart.h says. The launcher makes a memory file of one fixed record, a path and its end; ranks reach it through /proc/PID/fd/N, as they do their
+ * shared memory. Only rank 0 writes checkpoints, so there is one writer, and it is gone before the next group reads. */
+#include "dist/restart.h"
+
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include <xtrain/dist.h>
+
+xt_status restart_open(restart_file *out) {
+    out->fd = memfd_create("xtrain-restart", MFD_CLOEXEC);
+    if (out->fd < 0 || ftruncate(out->fd, PATH_MAX) != 0) return status_errno("making the memory that outlives the ranks", "");
+    snprintf(out->name, sizeof out->name, "/proc/%d/fd/%d", (int)getpid(), out->fd);
+    return NULL;
+}
+
+void restart_close(restart_file *f) {
+    if (f->fd >= 0) close(f->fd);
+    f->fd = -1;
+}
+
+bool restart_read(const restart_file *f, char *out, size_t n) {
+    ssize_t got = pread(f->fd, out, n - 1, 0);
+    out[got > 0 ? got : 0] = 0;
+    return out[0] != 0;
+}
+
+void restart_note(const char *checkpoint) {
+    const char *name = env_get("XT_RESTART_FILE");
+    char record[PATH_MAX] = "";
+    if (!name || !checkpoint) return;
+    if (checkpoint[0] != '/' && (!getcwd(record, sizeof record - 1) || strlen(record) + strlen(checkpoint) + 2 > sizeof record)) return;
+    if (record[0]) strcat(record, "/");
+    strncat(record, checkpoint, sizeof record - strlen(record) - 1);
+    int fd = open(name, O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return; /* the launcher is gone, and so shall we be */
+    if (pwrite(fd, record, sizeof record, 0) < 0) log_msg(XT_SEV_WARNING, "the launcher could not be told of the checkpoint %s", checkpoint);
+    close(fd);
+}
+
+int xt_restarts(void) {
+    int64_t n;
+    return env_int("XT_RESTARTS", &n) && n > 0 ? (int)n : 0;
+}
+
+char *restart_point(void) {
+    const char *name = env_get("XT_RESTART_FILE");
+    char record[PATH_MAX];
+    if (!name || xt_restarts() == 0) return NULL;
+    restart_file f = {.fd = open(name, O_RDONLY | O_CLOEXEC)};
+    bool there = f.fd >= 0 && restart_read(&f, record, sizeof record);
+    restart_close(&f);
+    return there ? base_strdup(record) : NULL;
+}

@@ -1,0 +1,21 @@
+/* The word that outlives a group of ranks: where the last whole checkpoint is, for the group that `xtrain launch --max-restarts` starts next. */
+#ifndef XT_SRC_DIST_RESTART_H
+#define XT_SRC_DIST_RESTART_H
+
+#include "base/base.h"
+
+/* In a rank: called when a checkpoint is complete on disk. Does nothing unless a launcher that restarts is there. Any thread. */
+void restart_note(const char *checkpoint);
+/* In a rank that was started again: the checkpoint to go on from, base_free it; NULL when there is none, or nothing was restarted. */
+char *restart_point(void);
+
+/* In the launcher. The word lives in a memory file, in no folder. */
+typedef struct restart_file {
+    int fd;
+    char name[48]; /* how ranks reach it */
+} restart_file;
+xt_status restart_open(restart_file *out);
+void restart_close(restart_file *f);
+bool restart_read(const restart_file *f, char *out, size_t n);
+
+#endif

@@ -1,0 +1,46 @@
+#!/bin/bash
+# Elastic restart: two ranks of which now one, now the other is killed with -9 at random moments; xtrain launch --max-restarts starts them again from the
+# last checkpoint, and the final weights are the undisturbed run's.
+. "$(dirname "$0")/lib.sh"
+export XT_SUMMARY=off XT_CACHE=on XT_CACHE_DIR=$tmp/cache
+root=$(cd "$(dirname "$0")/../.." && pwd)
+# shellcheck disable=SC2086
+"${CC:-cc}" -std=c11 -D_GNU_SOURCE ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$root/tests/examples/killed.c" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -o "$tmp/killed" >"$tmp/out" 2>&1
+check "the program builds" [ $? = 0 ]
+KILLED_DIR=$tmp/whole "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name whole >"$tmp/out" 2>&1
+check "the undisturbed run ends" [ $? = 0 ]
+want=$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort) # running statistics of batch norm are each rank's own
+check "both ranks tell their weights" [ "$(wc -l <<<"$want")" = 2 ]
+
+mark() { stat -c %i "$tmp/cut/last.ckpt" 2>/dev/null || echo none; }
+ranks() { for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do [ "$(readlink "/proc/$p/exe")" = "$tmp/killed" ] && echo "$p"; done; }
+KILLED_DIR=$tmp/cut "$XTRAIN" launch -n 2 --max-restarts 20 -- "$tmp/killed" --run_name cut >"$tmp/out" 2>&1 &
+launcher=$!
+for k in 0 1 0; do # let the group leave a checkpoint of its own, then kill one of it a random moment later
+    before=$(mark)
+    while kill -0 $launcher 2>/dev/null && [ "$(mark)" = "$before" ]; do sleep 0.002; done
+    sleep "$(awk -v r=$RANDOM 'BEGIN {printf "%.3f", 0.02 * r / 32768}')"
+    victim=$(ranks $launcher | sed -n "$((k + 1))p")
+    [ -n "$victim" ] && kill -9 "$victim" 2>/dev/null
+done
+wait $launcher
+check "the run ends well" [ $? = 0 ]
+check "it was started again at least twice" [ "$(grep -cE 'xtrain launch: restart [0-9]+ of 20, from /.*/cut/last\.ckpt' "$tmp/out")" -ge 2 ]
+check "its weights are the undisturbed run's" [ "$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort)" = "$want" ]
+
+cat >"$tmp/dies.sh" <<'S'
+echo "attempt $XT_RESTARTS"
+[ "$XT_RANK" = 1 ] && exit 5
+exec sleep 20
+S
+"$XTRAIN" launch -n 2 --max-restarts 2 -- sh "$tmp/dies.sh" >"$tmp/out" 2>&1
+check "a rank that always dies: its code" [ $? = 5 ]
+check "after the restarts allowed" [ "$(grep -c '^\[rank 1\] attempt' "$tmp/out")" = 3 ]
+check "from the beginning" grep -q 'restart 2 of 2, from the beginning: no checkpoint was complete' "$tmp/out"
+"$XTRAIN" launch -n 2 --max-restarts 2 -- sh -c 'echo ready; sleep 20' >"$tmp/out" 2>&1 &
+launcher=$!
+while [ "$(grep -c ready "$tmp/out")" != 2 ]; do sleep 0.02; done
+kill -TERM $launcher
+wait $launcher
+check "a signal is no reason to start again" [ "$?$(grep -c restart "$tmp/out")" = 1430 ]
+finish
