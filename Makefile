@@ -8,7 +8,7 @@ BENCH ?=
 export YES
 
 .DEFAULT_GOAL := all
-.PHONY: all help deps mnist test test-slow test-device bench install format clean asan tsan
+.PHONY: wheel all help deps mnist test test-slow test-device bench install format clean asan tsan
 
 help:
 	@sed -n 's/^## //p' Makefile
@@ -53,6 +53,10 @@ bench: deps all
 ## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by `meson configure`, DESTDIR works)
 install: all
 	@meson install -C $(BUILD) --no-rebuild
+
+## make wheel        the Python package xtrain-pjrt for JAX and PyTorch/XLA, with the libraries it needs, into BUILD/wheel
+wheel: deps all
+	@python3 tools/wheel.py $(BUILD)
 
 ## make format       clang-format over the sources
 format:

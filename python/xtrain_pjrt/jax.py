@@ -1,7 +1,7 @@
 """What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
 import importlib
 
-from jax._src import xla_bridge
+from jax._src import config, xla_bridge
 from jax._src.interpreters import mlir
 
 from . import callback, library_path
@@ -27,9 +27,17 @@ def _copy_rules():
             mlir._platform_specific_lowerings[PLATFORM].setdefault(primitive, entry)
 
 
+def _add_cpu():
+    """Callbacks take their arguments on JAX's CPU device; JAX_PLATFORMS=xtrain alone would leave it out."""
+    named = [p for p in (config.jax_platforms.value or "").split(",") if p]
+    if PLATFORM in named and "cpu" not in named:
+        config.update("jax_platforms", ",".join(named + ["cpu"]))
+
+
 def initialize():
-    xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
     xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
+    xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
+    _add_cpu()
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _copy_rules()

@@ -1,0 +1,57 @@
+#!/bin/bash
+# JAX's own tests on the plugin. usage: tests/conformance/jax_suite.sh CHECKOUT [FILE[:FILTER] ...]
+# CHECKOUT: JAX's sources at the version installed for $PYTHON (default python3; JAX 0.10.2 is what the lists are for). FILE: lax_test, ...; FILTER: as absl's -k.
+# $PLUGIN: another plugin to run them on (XLA's, for comparison); else the wheel of $BUILD is unpacked and used. NUM_DEVICES=N: devices of the plugin.
+# Prints per file: passed, failed, skipped, seconds. Lists: jax_never.txt, jax_not_yet.txt, a line per test: FILE CLASS.TEST REASON (a trailing * matches more).
+# Exit 1: a test failed that is on no list, or a listed test of a file that ran whole has passed (a stale entry).
+set -u
+checkout=${1:?usage: jax_suite.sh CHECKOUT [FILE[:FILTER] ...]}
+here=$(cd "$(dirname "$0")" && pwd) python=${PYTHON:-python3} build=${BUILD:-build}
+shift
+[ $# -gt 0 ] || set -- lax_test lax_control_flow_test lax_autodiff_test lax_vmap_test lax_scipy_test nn_test random_test lax_numpy_test lax_numpy_indexing_test api_test
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+if [ -n "${PLUGIN:-}" ]; then
+    export PJRT_NAMES_AND_LIBRARY_PATHS=other:$PLUGIN JAX_PLATFORMS=other,cpu
+else
+    wheel=$(ls "$build"/wheel/xtrain_pjrt-*.whl 2>/dev/null | tail -1)
+    [ -n "$wheel" ] || { echo "no wheel in $build/wheel: make wheel"; exit 2; }
+    "$python" -m zipfile -e "$wheel" "$tmp/site"
+    export PYTHONPATH=$tmp/site${PYTHONPATH:+:$PYTHONPATH} JAX_PLATFORMS=xtrain,cpu
+fi
+export JAX_SKIP_SLOW_TESTS=1 CPU_NUM_DEVICES=${NUM_DEVICES:-1}
+grep -hv '^#' "$here/jax_never.txt" "$here/jax_not_yet.txt" | awk 'NF' >"$tmp/listed"
+listed() { # FILE TEST
+    while read -r f t _; do
+        case "$f $2" in "$1 "$t) return 0 ;; esac
+    done <"$tmp/listed"
+    return 1
+}
+bad=0
+for item; do
+    file=${item%%:*} filter=
+    [ "$item" = "$file" ] || filter=${item#*:}
+    start=$(date +%s)
+    (cd "$checkout" && timeout "${LIMIT:-3000}" "$python" "tests/$file.py" ${filter:+-k "$filter"} >"$tmp/out" 2>&1)
+    rc=$?
+    sed -nE 's/^\[ +(OK|FAILED|SKIPPED) \] ([A-Za-z0-9_]+\.[^ ]+).*/\1 \2/p' "$tmp/out" | sort -u >"$tmp/results"
+    count() { grep -c "^$1 " "$tmp/results"; }
+    echo "$file: $(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped, $(($(date +%s) - start)) s"
+    [ -n "${LOG:-}" ] && cp "$tmp/out" "$LOG/$file.log"
+    if [ $rc -gt 1 ]; then
+        echo "  ended with $rc in $(grep -E '^\[ RUN' "$tmp/out" | tail -1)"
+        bad=1
+    fi
+    while read -r result test; do
+        case $result in
+        FAILED) listed "$file" "$test" || { echo "  FAILED $test"; bad=1; } ;;
+        esac
+    done <"$tmp/results"
+    [ -n "$filter" ] && continue
+    while read -r f t reason; do
+        [ "$f" = "$file" ] || continue
+        case $t in *\*) continue ;; esac
+        grep -qxF "OK $t" "$tmp/results" && { echo "  stale: $t passes ($reason)"; bad=1; }
+    done <"$tmp/listed"
+done
+exit $bad

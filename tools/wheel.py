@@ -1,0 +1,76 @@
+#!/usr/bin/env python3
+"""Packs python/xtrain_pjrt, the plugin of a build folder and the libraries it needs into a wheel. usage: tools/wheel.py BUILD [DIR]
+
+The wheel is for any Python 3 and for systems with the C library the plugin was linked with or a newer one. Libraries that every such system has (the C
+library, libstdc++, libgcc_s) stay outside; the package loads the others from its own folder where the system lacks them."""
+import base64
+import hashlib
+import os
+import re
+import subprocess
+import sys
+import zipfile
+
+OUTSIDE = re.compile(r"lib(c|m|dl|rt|pthread|stdc\+\+|gcc_s)\.so|ld-linux|linux-vdso")
+
+
+def needed(path, found):
+    """The libraries of `path`, dependencies before what needs them: {name: file}."""
+    for line in subprocess.run(["ldd", path], check=True, capture_output=True, text=True).stdout.splitlines():
+        m = re.match(r"\s*(\S+) => (/\S+)", line)
+        if not m or OUTSIDE.match(m[1]) or m[1] in found:
+            continue
+        needed(os.path.realpath(m[2]), found)
+        found[m[1]] = os.path.realpath(m[2])
+    return found
+
+
+def open_blas():
+    """OpenBLAS is opened by name when it is first needed, so ldd does not show it."""
+    for line in subprocess.run(["/sbin/ldconfig", "-p"], capture_output=True, text=True).stdout.splitlines():
+        if line.split()[:1] == ["libopenblas.so.0"]:
+            return os.path.realpath(line.split()[-1])
+    sys.exit("wheel: OpenBLAS is not installed (libopenblas0-openmp); `make deps` installs it")
+
+
+def glibc(path):
+    out = subprocess.run(["readelf", "-V", path], check=True, capture_output=True, text=True).stdout
+    return max((tuple(map(int, v.split("."))) for v in re.findall(r"GLIBC_([0-9.]+)", out)), default=(2, 17))
+
+
+def main():
+    build, dest = sys.argv[1], sys.argv[2] if len(sys.argv) > 2 else os.path.join(sys.argv[1], "wheel")
+    root = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+    version = re.search(r"version: *'([^']+)'", open(os.path.join(root, "meson.build")).read())[1]
+    plugin = os.path.join(build, "pjrt_plugin_xtrain_cpu.so")
+    libraries = needed(plugin, {})
+    blas = open_blas()
+    needed(blas, libraries)
+    libraries["libopenblas.so.0"] = blas
+    c_library = max(glibc(p) for p in [plugin, *libraries.values()])
+    tag = f"py3-none-manylinux_{c_library[0]}_{c_library[1]}_{os.uname().machine}"
+    info = f"xtrain_pjrt-{version}.dist-info"
+    files = {f"xtrain_pjrt/{f}": os.path.join(root, "python/xtrain_pjrt", f) for f in sorted(os.listdir(os.path.join(root, "python/xtrain_pjrt"))) if f.endswith(".py")}
+    files["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = plugin
+    files.update({f"xtrain_pjrt/libs/{name}": path for name, path in libraries.items()})
+    content = {name: open(path, "rb").read() for name, path in files.items()}
+    stripped = os.path.join(build, "plugin.stripped")
+    subprocess.run(["strip", "--strip-debug", "-o", stripped, plugin], check=True)
+    content["xtrain_pjrt/pjrt_plugin_xtrain_cpu.so"] = open(stripped, "rb").read()
+    os.unlink(stripped)
+    content["xtrain_pjrt/libs/ORDER"] = "\n".join(libraries).encode() + b"\n"
+    content[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"
+                                   "Summary: xtrain's CPU compiler as a PJRT plugin for JAX and PyTorch/XLA\n").encode()
+    content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: xtrain\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
+    content[f"{info}/entry_points.txt"] = b"[jax_plugins]\nxtrain = xtrain_pjrt.jax\n\n[torch_xla.plugins]\nxtrain = xtrain_pjrt.torch:XtrainPlugin\n"
+    record = "".join(f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(b).digest()).rstrip(b'=').decode()},{len(b)}\n" for n, b in content.items())
+    content[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
+    os.makedirs(dest, exist_ok=True)
+    path = os.path.join(dest, f"xtrain_pjrt-{version}-{tag}.whl")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as z:
+        for name, data in content.items():
+            z.writestr(name, data)
+    print(f"{path}: {os.path.getsize(path) / 1e6:.1f} MB packed, {sum(map(len, content.values())) / 1e6:.1f} MB installed")
+
+
+main()
