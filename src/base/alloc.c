@@ -107,16 +107,20 @@ void *base_aligned(size_t align, size_t n) {
     return posix_memalign(&p, align, n ? n : 1) ? NULL : in_huge_pages(p, n);
 }
 
-int64_t base_rss(void) {
+static int64_t resident(bool of_its_own) {
     char text[128];
     int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
     ssize_t n = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     if (fd >= 0) close(fd);
     if (n <= 0) return 0;
     text[n] = '\0';
-    const char *resident = strchr(text, ' ');
-    return resident ? strtoll(resident, NULL, 10) * sysconf(_SC_PAGESIZE) : 0;
+    long long pages = 0, shared = 0;
+    if (sscanf(text, "%*s %lld %lld", &pages, &shared) != 2) return 0;
+    return (int64_t)(pages - (of_its_own ? shared : 0)) * sysconf(_SC_PAGESIZE);
 }
+
+int64_t base_rss(void) { return resident(false); }
+int64_t base_rss_own(void) { return resident(true); }
 
 bool size_mul(size_t a, size_t b, size_t *out) {
     return !__builtin_mul_overflow(a, b, out);

@@ -45,6 +45,7 @@ void *base_pages(size_t n); /* n > 0 zero bytes of pages of their own, aligned t
 void base_pages_free(void *p, size_t n);
 void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now (1 = the next) fails once; < 0 = off */
 int64_t base_rss(void);                     /* bytes of this process in memory now, from /proc/self/statm; 0 where that does not exist */
+int64_t base_rss_own(void);                 /* without pages of files, which the kernel takes back when it likes */
 bool size_mul(size_t a, size_t b, size_t *out); /* false on overflow */
 bool size_add(size_t a, size_t b, size_t *out);
 bool dims_count(const int64_t *dims, size_t rank, int64_t *out); /* product; false on overflow or a negative dim */

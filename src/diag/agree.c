@@ -23,31 +23,32 @@ void xt_built_with(int version, const char *where) {
              object, version / 10000, version / 100 % 100, version % 100, where ? where : "?", own_path(), XT_VERSION);
 }
 
-/* Copies of the library know of each other by the environment of the process: their symbols may be hidden. */
+/* Copies of the library know of each other by the environment of the process: their symbols may be hidden. Each says where it is when it is loaded, so the last
+ * one is found there, by those loaded before too. */
+static const char loaded[] = "XT_LIBRARY_LOADED";
+
 static void look_for_copies(void) {
-    static const char name[] = "XT_LIBRARY_LOADED";
-    char mine[600];
-    const char *other = getenv(name);
-    snprintf(mine, sizeof mine, "%d:%p:%s (version %s)", (int)getpid(), (void *)problem, own_path(), XT_VERSION);
+    const char *other = getenv(loaded);
     char *end;
     long pid = other ? strtol(other, &end, 10) : 0;
     void *there = pid == (long)getpid() && *end == ':' ? (void *)(uintptr_t)strtoull(end + 1, &end, 16) : NULL;
     const char *path = there && *end == ':' ? end + 1 : NULL;
-    Dl_info info; /* after an exec the address means nothing any more */
+    Dl_info info; /* after an exec or a dlclose the address means nothing any more */
     bool real = path && there != (void *)problem && dladdr(there, &info) && info.dli_fname && strncmp(info.dli_fname, path, strlen(info.dli_fname)) == 0;
-    if (real) {
-        snprintf(problem, sizeof problem, "two copies of libxtrain are in this process: %s and %s (version %s); link shared libraries of models with -lxtrain, not with a copy of their own", path,
-                 own_path(), XT_VERSION);
-        return;
-    }
-    setenv(name, mine, 1);
+    if (real && !problem[0])
+        snprintf(problem, sizeof problem, "two copies of libxtrain are in this process: %s and %s (version %s); link the program and its shared libraries of models with one libxtrain, and load no copy by its path",
+                 path, own_path(), XT_VERSION);
 }
 
 xt_status diag_disagreement(void) {
+    look_for_copies();
     return problem[0] ? status_new(XT_FAILED_PRECONDITION, NULL, "%s", problem) : NULL;
 }
 
 __attribute__((constructor)) static void at_load(void) {
+    char mine[600];
+    snprintf(mine, sizeof mine, "%d:%p:%s (version %s)", (int)getpid(), (void *)problem, own_path(), XT_VERSION);
     look_for_copies();
+    setenv(loaded, mine, 1);
     lazy_refuse_when(diag_disagreement);
 }

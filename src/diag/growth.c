@@ -6,10 +6,13 @@
  * that fills up within that time is not a leak. */
 #include "diag/diag.h"
 
+#include <math.h>
+
 enum {
     SAMPLE = 100, STREAK = 12,
     MOST_LINES = 4096,         /* lines of a program that keep buffers */
-    RSS_EVERY = 10, /* samples */ RSS_STREAK = 12, OPS_STREAK = 8,
+    RSS_EVERY = 2,             /* samples: 12 rises are 2,400 steps */
+    OPS_STREAK = 8,
     JUMP_AFTER = 50            /* steps, before a level exists */
 };
 static const int64_t RSS_LEAST = (int64_t)8 << 20, JUMP_LEAST = (int64_t)1 << 20;
@@ -111,14 +114,14 @@ static void sample_objects(int64_t step) {
 }
 
 static void sample_process(int64_t step, int64_t rss) {
-    if (!grows(&process, rss, step, RSS_STREAK)) return;
+    if (!grows(&process, rss, step, STREAK)) return;
     if (process.last - process.base < RSS_LEAST) {
         process.told = false; /* it may become more */
-        process.streak = RSS_STREAK - 1;
+        process.streak = STREAK - 1;
         return;
     }
     str t = STR_INIT;
-    str_printf(&t, "host memory grows: the process has %.1f MiB, %.1f more than at step %lld, while device buffers have %.1f MiB: memory that the program itself allocates in its loop, or that it takes from "
+    str_printf(&t, "host memory grows: the process has %.1f MiB of its own, %.1f more than at step %lld, while device buffers have %.1f MiB: memory that the program itself allocates in its loop, or that it takes from "
                    "readers and callbacks [XT206]",
                (double)process.last / 1048576, (double)(process.last - process.base) / 1048576, (long long)process.base_step, (double)counter_get(COUNTER_device_bytes) / 1048576);
     tell(BOX_GROWTH, 0, step, process.last, &t);
@@ -159,25 +162,35 @@ static void watch_ops(const lazy_event *e) {
 }
 
 /* --- a step's peak ---------------------------------------------------------------------------------------------------------------------------------- */
+/* Training steps, evaluation steps, and reads in the middle of each have a level of their own. A read is held against the level of its steps too, so that the
+ * first one of a run can be told; a jump that lasts is told once. */
 static void watch_peak(const lazy_event *e) {
-    static double level[2]; /* of training and of evaluation */
-    static int64_t seen[2], told;
-    int k = e->evaluation;
-    if (e->forced || e->cause == LAZY_CHECKPOINT || e->cause == LAZY_FINISH) return;
+    static struct {
+        double level;
+        int64_t seen;
+        bool high;
+    } of[4];
+    static int64_t told;
+    int steps = e->evaluation, k = steps + (e->forced ? 2 : 0);
+    if (e->cause == LAZY_CHECKPOINT || e->cause == LAZY_FINISH) return;
     int64_t peak = counter_get(COUNTER_device_bytes) + (e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0);
-    if (seen[k]++ >= JUMP_AFTER && (double)peak > JUMP_TIMES * level[k] && (double)peak - level[k] > (double)JUMP_LEAST && e->program != told) {
+    double level = fmax(of[steps].level, of[k].level);
+    bool jumps = of[steps].seen >= JUMP_AFTER && (double)peak > JUMP_TIMES * level && (double)peak - level > (double)JUMP_LEAST;
+    if (jumps && !of[steps].high && e->program != told) {
         told = e->program;
         char at[256];
         str t = STR_INIT;
         str_printf(&t, "memory jumps: step %lld needs %.1f MiB at its peak, the steps before it needed %.1f: program %lld at %s (temporaries %.1f MiB)", (long long)e->step, (double)peak / 1048576,
-                   level[k] / 1048576, (long long)e->program, src_text(e->src, at, sizeof at), (double)(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0) / 1048576);
+                   level / 1048576, (long long)e->program, src_text(e->src, at, sizeof at), (double)(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0) / 1048576);
+        if (e->forced) str_append(&t, ", forced by a read before its step ended");
         if (*e->reason) str_printf(&t, "; it is new: %s", e->reason);
         str_append(&t, " [XT208]");
         tell(BOX_JUMP, e->src, e->step, peak, &t);
     }
+    of[steps].high = jumps;
     /* The level follows slowly, and most slowly after a jump. */
-    double far = (double)peak > 1.25 * level[k] ? 0.05 : 0.2;
-    level[k] = seen[k] == 1 ? (double)peak : level[k] + far * ((double)peak - level[k]);
+    double far = (double)peak > 1.25 * of[k].level ? 0.05 : 0.2;
+    of[k].level = of[k].seen++ == 0 ? (double)peak : of[k].level + far * ((double)peak - of[k].level);
 }
 
 void diag_growth_event(const lazy_event *e) {

@@ -47,7 +47,7 @@ static void sample(int64_t step, bool growth) {
     n = lazy_ledger_groups(g, cap);
     if (n > cap) n = cap;
     int64_t rss = base_rss();
-    if (growth) diag_growth_sample(step, g, n, rss);
+    if (growth) diag_growth_sample(step, g, n, base_rss_own());
     if (b) {
         rows(b, step, g, n);
         history(b, step);

@@ -243,7 +243,8 @@ static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
 static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     char text[200];
     if (world_get()->size < 2) return;
-    snprintf(text, sizeof text, "%.100s:%d (%s, step %lld)%s%s", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, *lazy_met_last() ? " after " : "",
+    snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
+             *lazy_met_last() ? ", last collectives: " : "",
              lazy_met_last());
     coll_run_note(text);
 }

@@ -171,7 +171,9 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
     for (ir_op *op = main_func->body->first; op; op = op->next) {
         o->ordinals[o->n_ordinals] = op->src;
         o->ordinal_paths[o->n_ordinals++] = op->path;
-        if (is_collective(op->code)) p->uses_collectives = true;
+        if (!is_collective(op->code)) continue;
+        p->uses_collectives = true;
+        p->last_collective = (lazy_last_collective){op->code, op->src};
     }
     for (size_t k = 0; k < n_leaves; k++) {
         p->inputs[k] = leaves[k]->index;

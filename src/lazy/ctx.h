@@ -227,6 +227,11 @@ typedef struct lazy_origins {
 } lazy_origins;
 lazy_origins *lazy_origins_retain(lazy_origins *o);
 void lazy_origins_release(lazy_origins *o);
+typedef struct lazy_last_collective {
+    ir_opcode code;
+    src_id src;
+} lazy_last_collective;
+
 typedef struct lazy_program {
     atomic_int refs;
     hash128 key;
@@ -246,6 +251,7 @@ typedef struct lazy_program {
     lazy_flags flags;       /* that it was recorded with */
     src_id src;             /* the boundary or read it was made for */
     bool uses_collectives;
+    lazy_last_collective last_collective; /* for what other ranks are told */
     size_t rehearsed;       /* its number in the rehearsal, from 1 */
     bool partitioned;       /* runs on all devices of the mesh, each with its part */
 } lazy_program;

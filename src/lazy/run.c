@@ -306,11 +306,13 @@ static __thread char met_last[96]; /* the steps and programs before, newest firs
 const char *lazy_met_last(void) { return met_last; }
 
 static void compare_ranks(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
-    char key[33], mine[64], note[320];
+    char key[33], mine[64], at_op[100], note[400];
     const world *w = world_get();
     hash_hex(p->key, key);
+    const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
     snprintf(mine, sizeof mine, "step %lld), program %.8s", (long long)c->step, key);
-    snprintf(note, sizeof note, "%.100s:%d (collectives, %s%s%s", src ? src->file : "?", src ? src->line : 0, mine, *met_last ? " after " : "", met_last);
+    snprintf(note, sizeof note, "%.100s:%d (collectives, %s, last %s at %.60s, %d in flight%s%s", src ? src->file : "?", src ? src->line : 0, mine, op,
+             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "", met_last);
     coll_run_note(note);
     char older[sizeof met_last];
     memcpy(older, met_last, sizeof older);
