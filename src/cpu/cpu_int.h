@@ -152,6 +152,8 @@ xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
  * of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
 size_t cpu_sub_places(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
+/* kernel_control.c: the programs inside a thunk of a loop or branch; 0 for any other. */
+size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out);
 /* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
 void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
@@ -204,5 +206,13 @@ CPU_LOWER(scan);
 CPU_LOWER(gemm);
 CPU_LOWER(cholesky);
 CPU_LOWER(triangular_solve);
+CPU_LOWER(map);
+CPU_LOWER(window_any);
+CPU_LOWER(select_any);
+CPU_LOWER(scatter_any);
+CPU_LOWER(merge);
+CPU_LOWER(conv_any);
+CPU_LOWER(lapack);
+CPU_LOWER(linalg_call);
 
 #endif

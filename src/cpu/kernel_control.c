@@ -80,6 +80,12 @@ static xt_status branch_run(const cpu_call *c) {
 }
 static const cpu_kernel branch_kernel = {"branch", branch_run, control_free, false};
 
+size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out) {
+    const control_state *s = t->kernel == &while_kernel || t->kernel == &branch_kernel ? t->state : NULL;
+    *out = s ? s->subs : NULL;
+    return s ? s->n_subs : 0;
+}
+
 /* --- lowering ------------------------------------------------------------------------------------------------------------------------------ */
 static bool plain_type(const ir_type *t) {
     return t->kind == IR_TENSOR && t->count >= 0;

@@ -1,17 +1,17 @@
-/* reduce by any region, of any number of operands (argmax and its kin), and of the element types kernel_reduce.c leaves: the region is a tape over rows.
+/* reduce by any region, of any number of operands (argmax and its kin), and of the element types kernel_reduce.c leaves: the region runs over rows.
  *
  * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of results folds row after row. Where they are
  * reduced, a row of partial results does, and is folded in halves at the end; short innermost dims are gathered, so that a row is many results' elements.
  * Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
 #include "cpu/cpu_int.h"
 #include "cpu/fold_axes.h"
-#include "cpu/region_tape.h"
+#include "cpu/region_rows.h"
 
-enum { MOST = 8, ROW = REGION_ROW };
+enum { MOST = 8, ROW = ROWS_MOST };
 
 typedef struct fold_state {
-    tape *t;
-    size_t n, scratch, row_bytes; /* operands; of the tape; of one thread */
+    region_rows region;
+    size_t n, row_bytes; /* operands; of one thread */
     size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
     bool widen; /* f16 operands are folded as f32 */
     bool gathered;
@@ -23,21 +23,22 @@ typedef struct fold_run {
     const fold_state *s;
     void *const *in, *const *out;
     char *scratch, *threads;
+    rows_eval *evals;
 } fold_run;
 
 typedef struct rows { /* one thread's */
     char *acc[MOST], *next[MOST];
-    void *tape_scratch;
+    rows_eval *eval;
     void *args[2 * MOST], *results[MOST];
 } rows;
 static void rows_begin(const fold_run *r, int thread, rows *w) {
     char *p = r->threads + (size_t)thread * r->s->row_bytes;
     for (size_t j = 0; j < r->s->n; j++) {
         w->acc[j] = p;
-        w->next[j] = p + ROW * 8;
-        p += 2 * ROW * 8;
+        w->next[j] = p + ROW * ROWS_ELEM;
+        p += 2 * ROW * ROWS_ELEM;
     }
-    w->tape_scratch = p;
+    w->eval = &r->evals[thread];
 }
 
 /* Elements at, at + step, ... of operand j as a row of accumulators' type: where they lie, or in `into`. */
@@ -48,7 +49,8 @@ static const char *row_of(const fold_run *r, size_t j, int64_t at, int64_t step,
         view v = {.n = 1, .dims = {n}, .strides = {step}};
         int c = s->memory[j] == 1 ? 0 : s->memory[j] == 2 ? 1 : s->memory[j] == 4 ? 2 : 3;
         char *to = s->widen ? into + ROW * 4 : into; /* widened below, from the far end of the room */
-        simd_get()->gather[c](to, src, &v, 0, n);
+        if (s->memory[j] <= 8) simd_get()->gather[c](to, src, &v, 0, n);
+        for (int64_t i = 0; s->memory[j] > 8 && i < n; i++) memcpy(to + (size_t)i * s->memory[j], src + (size_t)(i * step) * s->memory[j], s->memory[j]);
         src = to;
     }
     if (!s->widen) return src;
@@ -62,7 +64,7 @@ static void join(const fold_state *s, rows *w, int64_t n, const char *const *x) 
         w->args[j] = w->results[j] = w->acc[j];
         w->args[s->n + j] = (void *)(uintptr_t)x[j];
     }
-    tape_run_rows(s->t, n, w->args, w->results, w->tape_scratch);
+    rows_eval_run(w->eval, n, w->args, w->results);
 }
 
 static void take_in(const fold_run *r, rows *w, int64_t at, int64_t step, int64_t n, bool first) {
@@ -176,8 +178,9 @@ static xt_status fold_run_op(const cpu_call *c) {
     const fold_state *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
     size_t partial = s->partial_at[s->n - 1] + (size_t)(s->parts * s->outputs) * s->elem[s->n - 1];
-    fold_run r = {s, c->in, c->out, c->scratch, (char *)c->scratch + (partial + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN};
+    fold_run r = {s, c->in, c->out, c->scratch, (char *)c->scratch + (partial + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN, NULL};
     int64_t work = s->axes.red * s->axes.run / (s->axes.inner_reduced ? s->parts : 1);
+    XT_TRY(rows_evals_new(&s->region, c, &r.evals));
     if (s->axes.inner_reduced && !s->gathered) {
         team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, reduced_runs, &r);
     } else {
@@ -186,11 +189,12 @@ static xt_status fold_run_op(const cpu_call *c) {
         team_for(team, s->parts * (s->outputs / width) * tiles, 16384 / (work + 1) + 1, kept_rows, &r);
     }
     team_for(team, s->outputs, 16 * ROW, combine, &r);
+    rows_evals_free(r.evals, c);
     return NULL;
 }
 static void fold_free(void *state) {
     fold_state *s = state;
-    if (s) tape_free(s->t);
+    if (s) region_rows_deinit(&s->region);
     base_free(s);
 }
 static const cpu_kernel fold_kernel = {"fold", fold_run_op, fold_free, true};
@@ -203,17 +207,22 @@ static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, fold_
     s->outputs = a->keep * (a->inner_reduced ? 1 : a->run);
 }
 
-static xt_status make_tape(const ir_op *op, fold_state *s) {
+static xt_status make_region(const cpu_builder *builder, const ir_op *op, fold_state *s, bool *ok) {
     const ir_block *b = op->regions[0].block;
     const ir_op *o = b ? b->first : NULL;
+    captured outside = {0};
     bool simple = s->n == 1 && o && o->n_in == 2 && o->n_out == 1 && b->n_args == 2 && o->next && o->next->n_in == 1 && o->next->in[0] == &o->out[0] &&
                   !o->in[0]->def && !o->in[1]->def && o->in[0] != o->in[1];
     if (simple && op->in[0]->type->dtype == XT_F16) {
         s->widen = true;
         s->elem[0] = sizeof(float);
-        return region_tape_binary(o->code, XT_F32, &s->t);
+        XT_TRY(region_rows_binary(o->code, XT_F32, &s->region));
+        *ok = s->region.t != NULL;
+        return NULL;
     }
-    return region_tape_make(b, &s->t);
+    xt_status st = captured_collect(op, &outside) ? region_rows_make(cpu_build_module(builder), b, &outside, op->n_in, &s->region, ok) : status_oom(0, "a plan");
+    base_free(outside.values);
+    return st;
 }
 
 CPU_LOWER(fold) {
@@ -231,8 +240,9 @@ CPU_LOWER(fold) {
         base_free(s);
         return NULL;
     }
-    xt_status st = make_tape(op, s);
-    if (st || !s->t) {
+    bool ok = false;
+    xt_status st = make_region(b, op, s, &ok);
+    if (st || !ok) {
         fold_free(s);
         return st;
     }
@@ -248,10 +258,9 @@ CPU_LOWER(fold) {
         scratch += (size_t)(s->parts * s->outputs) * s->elem[j];
         if (j + 1 < n) scratch = (scratch + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     }
-    s->row_bytes = n * 2 * ROW * 8 + (tape_scratch_bytes(s->t, 1) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    s->row_bytes = n * 2 * ROW * ROWS_ELEM;
     scratch = (scratch + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN + s->row_bytes * (size_t)cpu_build_threads(b);
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = &fold_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = scratch, .state = s, .flops = (double)t->count};
-    return cpu_build_thunk(b, &d);
+    cpu_thunk_desc d = {.kernel = &fold_kernel, .op = op, .n_out = op->n_out, .scratch_bytes = scratch, .state = s, .flops = (double)t->count};
+    return region_rows_thunk(b, &s->region, &d);
 }

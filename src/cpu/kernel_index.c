@@ -9,28 +9,6 @@
 #include "cpu/kernel_index.h"
 #include "cpu/kernel_reduce.h"
 
-typedef struct slices {
-    int n_batch; /* dims of the index array but the vector's */
-    int64_t batch_dims[VIEW_MAX], index_strides[VIEW_MAX], array_strides[VIEW_MAX]; /* of the index array; of the gathered or update array */
-    int64_t batch_operand[VIEW_MAX]; /* stride in the operand of a dim that pairs with an operand batching dim */
-    int n_start;
-    int64_t vector_stride, start_strides[VIEW_MAX], limit[VIEW_MAX]; /* per component: operand stride, last valid start */
-    xt_dtype index_type;
-    int64_t count; /* slices */
-    size_t elem;
-    bool has_window;
-    cpu_move window; /* gather: operand to result; scatter: update to operand */
-    bool replace, unique;
-    index_fold fold;
-} slices;
-
-enum { RUN = 256 };
-typedef struct run_of_slices { /* up to RUN neighbours along the last batch dim */
-    int64_t n;
-    int64_t operand[RUN]; /* element offset of each slice; -1: outside */
-    int64_t array, step; /* of the first in the gathered or update array, and from one to the next */
-} run_of_slices;
-
 /* off[j] += start[j] * stride, starts moved inside (clamp), or -1 where they are outside. */
 #define ADD_STARTS(T, start)                                                                                                                         \
     static void add_starts_##T(int64_t *off, const T *index, int64_t step, int64_t n, int64_t stride, int64_t limit, bool clamp) {                   \
@@ -71,10 +49,7 @@ static void add_starts(xt_dtype t, int64_t *off, const void *index, int64_t at, 
 #undef CASE
 }
 
-typedef void (*run_fn)(void *ctx, const run_of_slices *r);
-
-/* Calls fn for the slices whose coordinate along batch dim `dim` lies in [begin, end), in order; `dim` -1: those with numbers in [begin, end). */
-static void walk(const slices *s, const void *indices, bool clamp, int dim, int64_t begin, int64_t end, run_fn fn, void *ctx) {
+void slices_walk(const slices *s, const void *indices, bool clamp, int dim, int64_t begin, int64_t end, slices_fn fn, void *ctx) {
     int last = s->n_batch - 1;
     int64_t dims[VIEW_MAX], row = last < 0 ? 1 : dim == last ? end - begin : s->batch_dims[last], total = row;
     for (int i = 0; i < last; i++) {
@@ -93,7 +68,7 @@ static void walk(const slices *s, const void *indices, bool clamp, int dim, int6
             r.array += c * s->array_strides[i];
             from += c * s->batch_operand[i];
         }
-        r.n = row - x < RUN ? row - x : RUN;
+        r.n = row - x < SLICES_RUN ? row - x : SLICES_RUN;
         if (r.n > stop - k) r.n = stop - k;
         int64_t operand_step = 0, index_step = 0;
         r.step = 0;
@@ -153,7 +128,7 @@ static void gather_slices(void *ctx, const run_of_slices *r) {
 static void gather_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const index_run *g = ctx;
-    walk(g->s, g->indices, true, -1, begin, end, gather_slices, ctx);
+    slices_walk(g->s, g->indices, true, -1, begin, end, gather_slices, ctx);
 }
 
 static xt_status gather_run(const cpu_call *c) {
@@ -280,7 +255,7 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     scatter_piece p = {.job = j, .window = s->window, .low = 0, .high = INT64_MAX};
     if (j->dim >= 0) {
         int64_t n = s->batch_dims[j->dim];
-        walk(s, j->indices, false, j->dim, n * begin / j->pieces, n * end / j->pieces, scatter_slices, &p);
+        slices_walk(s, j->indices, false, j->dim, n * begin / j->pieces, n * end / j->pieces, scatter_slices, &p);
         return;
     }
     if (j->window_dim >= 0) {
@@ -293,7 +268,7 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         p.low = j->elements / j->pieces * begin;
         if (end < j->pieces) p.high = j->elements / j->pieces * end;
     }
-    walk(s, j->indices, false, -1, 0, s->count, scatter_slices, &p);
+    slices_walk(s, j->indices, false, -1, 0, s->count, scatter_slices, &p);
 }
 
 static xt_status scatter_run(const cpu_call *c) {
@@ -323,24 +298,26 @@ static bool replaces(const ir_region *r) { /* returns its second argument */
     return b && b->n_args == 2 && b->first && b->first == b->last && b->first->n_in == 1 && b->first->in[0] == b->args[1];
 }
 
-CPU_LOWER(scatter) {
-    size_t n_win, n_ins, n_ib, n_sb, n_map;
+/* scatter's dimension numbers over the first operand and update; false for index types and ranks that nothing here handles. */
+bool slices_of_scatter(const ir_op *op, slices *s) {
+    size_t n_win, n_ins, n_ib, n_sb, n_map, n = op->n_out, used = 0;
     const int64_t *win = ir_get_ints(op, IR_A_update_window_dims, &n_win), *inserted = ir_get_ints(op, IR_A_inserted_window_dims, &n_ins);
     const int64_t *ib = ir_get_ints(op, IR_A_input_batching_dims, &n_ib), *sb = ir_get_ints(op, IR_A_scatter_indices_batching_dims, &n_sb);
     const int64_t *start_map = ir_get_ints(op, IR_A_scatter_dims_to_operand_dims, &n_map);
-    if (op->n_in != 3 || op->in[0]->type->rank > VIEW_MAX) return NULL;
-    const ir_type *operand = op->in[0]->type, *update = op->in[2]->type;
+    const ir_type *operand = op->in[0]->type, *update = op->in[n + 1]->type;
+    int64_t sizes[VIEW_MAX];
+    if (operand->rank > VIEW_MAX || update->count <= 0) return false;
+    for (uint32_t d = 0; d < operand->rank; d++) sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
+    return read_slices(operand, op->in[n]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib, n_ib, sb,
+                       sizes, true, s);
+}
+
+CPU_LOWER(scatter) {
+    if (op->n_in != 3) return NULL;
     slices *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    int64_t sizes[VIEW_MAX];
-    size_t used = 0;
-    for (uint32_t d = 0; d < operand->rank; d++) sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
     s->replace = replaces(&op->regions[0]);
-    bool ok = s->replace || index_fold_of(&op->regions[0], operand->dtype, &s->fold);
-    ok = ok && update->count > 0 &&
-         read_slices(operand, op->in[1]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib,
-                     n_ib, sb, sizes, true, s);
-    if (!ok) {
+    if (!(s->replace || index_fold_of(&op->regions[0], op->in[0]->type->dtype, &s->fold)) || !slices_of_scatter(op, s)) {
         base_free(s);
         return NULL;
     }

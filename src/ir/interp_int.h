@@ -133,6 +133,9 @@ INTERP_FN(clamp) INTERP_FN(bitcast_convert) INTERP_FN(map) INTERP_FN(constant) I
 
 /* interp_lapack.c: custom calls of JAX's linear algebra. */
 bool interp_lapack_knows(const char *target);
+/* The routine a custom call means ("getrf", "Eigh", ...), without prefix and type letter, when its operands and results have the shapes of one; else NULL. */
+const char *interp_lapack_routine(const ir_op *op, int64_t *out_batch);
+int interp_lapack_option(const ir_op *op, const char *name, int fallback); /* of its backend_config */
 xt_status interp_lapack(interp *c, const ir_op *op, const array *in, array *out);
 
 #endif

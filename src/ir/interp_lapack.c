@@ -201,7 +201,7 @@ static void eigen(matrix *x, matrix *v, double *w) {
 }
 
 /* --- The calls -------------------------------------------------------------------------------------------------------------------------------- */
-static int option(const ir_op *op, const char *name, int fallback) {
+int interp_lapack_option(const ir_op *op, const char *name, int fallback) {
     for (uint32_t i = 0; i < op->n_attrs; i++) {
         const ir_attr *d = &op->attrs[i];
         if (!d->name || (strcmp(d->name, "mhlo.backend_config") != 0 && strcmp(d->name, "backend_config") != 0) || d->kind != IR_AK_DICT) continue;
@@ -221,12 +221,12 @@ typedef struct call {
 
 static void run_potrf(call *c) {
     memcpy(c->out[0].a, c->in[0].a, (size_t)(c->in[0].m * c->in[0].n) * sizeof(cplx));
-    c->info = cholesky(&c->out[0], option(c->op, "uplo", 'L') == 'L');
+    c->info = cholesky(&c->out[0], interp_lapack_option(c->op, "uplo", 'L') == 'L');
 }
 static void run_trsm(call *c) {
     memcpy(c->out[0].a, c->in[1].a, (size_t)(c->in[1].m * c->in[1].n) * sizeof(cplx));
-    triangular(&c->in[0], option(c->op, "uplo", 'L') == 'L', option(c->op, "trans_x", 'N'), option(c->op, "diag", 'N') == 'U',
-               option(c->op, "side", 'L') == 'R', &c->out[0]);
+    triangular(&c->in[0], interp_lapack_option(c->op, "uplo", 'L') == 'L', interp_lapack_option(c->op, "trans_x", 'N'), interp_lapack_option(c->op, "diag", 'N') == 'U',
+               interp_lapack_option(c->op, "side", 'L') == 'R', &c->out[0]);
 }
 static void run_getrf(call *c) {
     bool own = *ir_get_string(c->op, IR_A_call_target_name) == 'L'; /* LuDecomposition: pivots from 0, and the permutation they make */
@@ -253,7 +253,7 @@ static void run_orgqr(call *c) {
 static void run_syevd(call *c) {
     matrix x = {c->scratch, c->in[0].n, c->in[0].n}, *v = &c->out[0];
     const char *text = *ir_get_string(c->op, IR_A_call_target_name) == 'E' ? ir_get_string(c->op, IR_A_backend_config) : NULL;
-    bool lower = text ? *text != '0' : option(c->op, "uplo", 'L') == 'L';
+    bool lower = text ? *text != '0' : interp_lapack_option(c->op, "uplo", 'L') == 'L';
     double *w = (double *)(void *)(c->scratch + x.n * x.n);
     for (int64_t i = 0; i < x.n; i++)
         for (int64_t j = 0; j < x.n; j++) {
@@ -361,7 +361,7 @@ static bool fits(const ir_op *op, const struct routine *r, int64_t *out_batch) {
     }
     if (r->run == run_trsm) {
         const ir_type *b = op->in[1]->type;
-        return b == first && (option(op, "side", 'L') == 'R' ? DIM(b, 1) : DIM(b, 2)) == n;
+        return b == first && (interp_lapack_option(op, "side", 'L') == 'R' ? DIM(b, 1) : DIM(b, 2)) == n;
     }
     if (r->run == run_orgqr) {
         int64_t k = DIM(op->in[1]->type, 1);
@@ -381,6 +381,12 @@ static matrix part(const ir_type *t, char shape, cplx *all, int64_t k) {
     if (shape != 'I') x.n = DIM(t, 1);
     x.a += k * x.m * x.n;
     return x;
+}
+
+const char *interp_lapack_routine(const ir_op *op, int64_t *out_batch) {
+    const char *target = ir_get_string(op, IR_A_call_target_name);
+    const struct routine *r = target ? routine_of(target) : NULL;
+    return r && fits(op, r, out_batch) ? r->name : NULL;
 }
 
 xt_status interp_lapack(interp *ctx, const ir_op *op, const array *in, array *out) {
