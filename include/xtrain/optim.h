@@ -159,6 +159,10 @@ XT_API xt_optimizer *xt_adafactor_opt(xt_module *net, xt_adafactor_opts o);
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
 #define xt_reduce_gradients(opt) xt_reduce_gradients_at(XT_HERE, opt)  /* averages over ranks now; once a step; xt_optimizer_step then does not */
 XT_API void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *opt);
+/* Ranks without a mesh train copies of one network. At the first step (or xt_reduce_gradients) they compare their values, and where they differ all take
+ * those of rank 0, for that step's forward pass already. This asks for a comparison of the parameters before every `every`-th step (0 = never, the default):
+ * it waits for the step before, and copies that have grown apart are an error with the parameter's name and the ranks. */
+XT_API void xt_optimizer_check_replicas(xt_optimizer *opt, int64_t every);
 #define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt)
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
 XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt);

@@ -47,6 +47,11 @@ void lazy_forget_states(void);
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes); /* an error for a list that names an unknown axis, or one twice */
 bool lazy_mesh_is(const xt_mesh *m);                          /* it is the run's mesh */
 
+/* --- replicas.c: states that every rank holds whole, in a run of several ranks without a mesh. Every rank calls them at the same place; they wait. ------- */
+/* Hashes of the values as of the last boundary: out_all [ranks, n]. An error when the ranks' names or shapes differ. */
+xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *states, const char *const *names, hash128 *out_all);
+xt_status lazy_replicas_take(xt_tensor state, const char *name); /* rank 0's value, also for what the step being recorded has read of it already */
+
 /* Compiling for devices that are not there (plan): meshes may have so many devices; 0 = those of the run. */
 void lazy_mesh_pretend(int64_t devices);
 

@@ -139,6 +139,10 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
     if (!o) return;
     ir_builder *b = lazy_begin(src);
     if (!gradients_get(o, &g)) return;
+    if (!replicas_begin(src, "xt_reduce_gradients", o)) {
+        gradients_free(&g);
+        return;
+    }
     xt_no_grad_begin();
     if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g)) gradients_assign(&g, "xt_reduce_gradients");
     xt_no_grad_end();

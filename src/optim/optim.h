@@ -87,6 +87,8 @@ struct xt_optimizer {
     bool reduced, unscaled, patterns_checked; /* reduced, unscaled: the gradients are already, since the last step */
     xt_tensor found; /* unscaled: bool scalar, whether one was not finite */
     int64_t steps;
+    bool replicated;     /* ranks had equal values, or got those of rank 0, before the first step */
+    int64_t check_every; /* steps between comparisons of the replicas; 0 = never */
     optim_param *params;
     size_t n, cap;
     int *slots; /* a tensor's number in the module -> its place in params, or -1 */
@@ -161,6 +163,10 @@ void optim_update_params(const xt_src *src, xt_optimizer *o, size_t n, const int
 /* --- offload.c: the same with the state in host memory: what is recorded now keeps the gradients, the updates follow when the step ends ------------ */
 void optim_offload_step(const xt_src *src, xt_optimizer *o, const gradients *g, ir_value *skip);
 void optim_offload_free(xt_optimizer *o);
+
+/* --- replicas.c: plain data parallel --------------------------------------------------------------------------------------------------------------- */
+bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o); /* once: all ranks train from rank 0's values. False with a pending error */
+bool replicas_check(const xt_src *src, xt_optimizer *o); /* every check_every steps: an error when parameters of ranks differ */
 
 /* --- counters.c --------------------------------------------------------------------------------------------------------------------------------------- */
 /* Counts this step for the active parameters. `skip`: i1 scalar, true = nothing is counted; or NULL. */

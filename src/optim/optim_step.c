@@ -217,6 +217,7 @@ static void count_step(void *user) {
 }
 static void poll_again(void *user) {
     schedule_poll(user);
+    replicas_check(NULL, user);
 }
 
 /* s NULL: no loss scaler. */
@@ -236,6 +237,10 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         return;
     }
     check_patterns(o);
+    if (!replicas_begin(src, what, o) || !replicas_check(src, o)) {
+        gradients_free(&g);
+        return;
+    }
     xt_no_grad_begin();
     ir_builder *b = lazy_begin(src);
     ir_value *skip = NULL;

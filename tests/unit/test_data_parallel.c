@@ -1,0 +1,175 @@
+/* Plain data parallel training: the MNIST network and a small GPT on 1, 2 and 4 ranks with the same global batches, a short last one among them, give the
+ * same losses and parameters to 1e-5 although every rank began with numbers of its own and one parameter is not used; copies that grow apart are named. */
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "lazy/lazy.h"
+#include "models/models.h"
+
+enum { SAMPLES = 20, GLOBAL = 8, STEPS = 6, SEQ = 8, SUMS = 64 }; /* batches of 8, 8 and 4 samples, twice */
+#define CHECK(cond) \
+    do { \
+        if (!(cond)) { \
+            fprintf(stderr, "rank %d, line %d: %s (%s)\n", xt_rank(), __LINE__, #cond, xt_error() ? xt_status_message(xt_error()) : "no error"); \
+            _exit(99); \
+        } \
+    } while (0)
+
+typedef struct result { /* in memory that all ranks share */
+    double loss[STEPS], sums[SUMS];
+    int n_steps, n_sums;
+} result;
+static result *shared;
+static bool text;
+
+/* The MNIST network without its batch norms, whose statistics are those of each rank; "spare" is never used. */
+static xt_tensor digits(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_linear(m, "spare", xt_zeros(XT_F32, 1, 3), 2);
+    x = xt_relu(xt_max_pool2d(xt_conv2d(m, "conv1", x, 10, 5), 2));
+    x = xt_relu(xt_max_pool2d(xt_conv2d(m, "conv2", x, 20, 5), 2));
+    x = xt_relu(xt_linear(m, "fc1", xt_flatten(x, 1), 50));
+    return xt_log_softmax(xt_linear(m, "fc2", x, 10), 1);
+}
+
+static xt_dataset *sentences(void) {
+    static int64_t x[SAMPLES][SEQ], y[SAMPLES][SEQ];
+    for (int i = 0; i < SAMPLES; i++)
+        for (int k = 0; k < SEQ; k++) x[i][k] = (i * 7 + k * k) % 32, y[i][k] = (i * 7 + (k + 1) * (k + 1)) % 32;
+    return xt_array_dataset(x, (xt_spec){XT_I64, {SEQ}}, y, (xt_spec){XT_I64, {SEQ}}, SAMPLES);
+}
+
+static int train(int rank, void *arg) {
+    (void)arg;
+    char why[256];
+    model_options o = {.seq = SEQ, .context = SEQ, .vocab = 32, .layers = 2, .width = 16, .heads = 2};
+    if (text) CHECK(model_settle(&model_gpt2_tiny, &o, why, sizeof why));
+    xt_seed(100 + (uint64_t)rank);
+    xt_module *net = xt_module_new(text ? model_gpt2_tiny.net : digits, text ? (void *)&o : NULL);
+    xt_optimizer *opt = text ? xt_adamw(net, .lr = 1e-3) : xt_sgd(net, .lr = 0.05, .momentum = 0.5);
+    xt_optimizer_check_replicas(opt, 2);
+    xt_loader *l = xt_loader_new(text ? sentences() : xt_drawn_digits(SAMPLES, 3), .batch = GLOBAL / xt_world_size(), .shuffle = XT_ON, .drop_last = XT_OFF, .seed = 5);
+    int n = 0;
+    for (int epoch = 0; epoch < 2; epoch++)
+        for (xt_batch b; xt_next(l, &b);) {
+            double v = 0;
+            xt_tensor out = xt_forward(net, b.x), loss = text ? model_gpt2_tiny.loss(out, b.y) : xt_nll_loss(out, b.y);
+            xt_backward(loss);
+            xt_tensor mean = xt_keep(xt_cast(xt_all_reduce(loss, .op = XT_MEAN), XT_F64));
+            xt_optimizer_step(opt);
+            CHECK(xt_read(mean, &v, sizeof v));
+            xt_drop(mean);
+            CHECK(n < STEPS);
+            if (rank == 0) shared->loss[n] = v;
+            n++;
+        }
+    CHECK(!xt_error() && n == STEPS);
+    for (int i = 0; rank == 0 && i < xt_module_tensors(net) && shared->n_sums < SUMS; i++) {
+        static float w[1 << 16];
+        size_t bytes = ir_type_bytes(lazy_type(xt_module_tensor(net, i)));
+        if (!xt_module_tensor_is_param(net, i) || bytes > sizeof w) continue;
+        double sum = 0;
+        CHECK(!lazy_state_read(xt_module_tensor(net, i), w, bytes));
+        for (size_t k = 0; k < bytes / 4; k++) sum += w[k] * cos((double)k);
+        shared->sums[shared->n_sums++] = sum;
+    }
+    if (rank == 0) shared->n_steps = n;
+    return xt_finish();
+}
+
+static int ranks(int n, xt_rank_fn fn) {
+    char count[8];
+    snprintf(count, sizeof count, "%d", n);
+    setenv("CPU_NUM_DEVICES", count, 1);
+    memset(shared, 0, sizeof *shared);
+    fflush(NULL);
+    pid_t pid = fork();
+    if (pid == 0) _exit(xt_launch(fn, NULL));
+    int status = 0;
+    waitpid(pid, &status, 0);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+}
+
+static void equal(bool of_text) {
+    result alone;
+    text = of_text;
+    assert_int_equal(ranks(1, train), 0);
+    alone = *shared;
+    assert_int_equal(alone.n_steps, STEPS);
+    assert_true(alone.n_sums >= 8);
+    for (int n = 2; n <= 4; n += 2) {
+        assert_int_equal(ranks(n, train), 0);
+        assert_int_equal(shared->n_sums, alone.n_sums);
+        for (int i = 0; i < STEPS; i++)
+            if (!(fabs(shared->loss[i] - alone.loss[i]) <= 1e-5)) fail_msg("%d ranks, step %d: loss %.8f, alone %.8f", n, i, shared->loss[i], alone.loss[i]);
+        for (int i = 0; i < alone.n_sums; i++)
+            if (!(fabs(shared->sums[i] - alone.sums[i]) <= 2e-5 * (1 + fabs(alone.sums[i])))) fail_msg("%d ranks, parameter %d: %.8f, alone %.8f", n, i, shared->sums[i], alone.sums[i]);
+    }
+}
+static void digits_equal(void **state) { (void)state; equal(false); }
+static void text_equal(void **state) { (void)state; equal(true); }
+
+/* --- copies that grow apart ---------------------------------------------------------------------------------------------------------------------- */
+static void listen(xt_severity sev, const char *line, size_t n, void *user) { (void)sev, (void)line, (void)n, (void)user; }
+static xt_tensor line(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc2", xt_linear(m, "fc1", x, 3), 1);
+}
+static int apart(int rank, void *arg) {
+    (void)arg;
+    xt_set_sink(listen, NULL);
+    xt_module *net = xt_module_new(line, NULL);
+    xt_optimizer *opt = xt_sgd(net, .lr = 0.01);
+    xt_optimizer_check_replicas(opt, 2);
+    for (int step = 0; step < 5; step++) {
+        CHECK(!xt_error());
+        xt_backward(xt_sum(xt_forward(net, xt_ones(XT_F32, 4, 2))));
+        xt_optimizer_step(opt);
+        if (step == 4) break; /* the copies were compared in this call */
+        xt_mark_step();
+        float w[3] = {7, 7, 7};
+        int i = xt_module_next(net, "fc1.bias", 0);
+        if (step == 2 && rank == 1) CHECK(i >= 0 && !lazy_state_write(xt_module_tensor(net, i), w, sizeof w));
+    }
+    const char *said = xt_error() ? xt_status_message(xt_error()) : "";
+    CHECK(strstr(said, "test_data_parallel.c:") && strstr(said, "after step 4") && strstr(said, "fc1.bias has one value on rank 0, 2 and another on rank 1;"));
+    xt_clear_error();
+    xt_optimizer_check_replicas(opt, -1);
+    CHECK(xt_error());
+    xt_clear_error();
+    return xt_finish();
+}
+static xt_tensor wider(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc1", x, 2 + xt_rank());
+}
+static int other_shapes(int rank, void *arg) {
+    (void)arg, (void)rank;
+    xt_set_sink(listen, NULL);
+    xt_module *net = xt_module_new(wider, NULL);
+    xt_optimizer *opt = xt_sgd(net, .lr = 0.01);
+    xt_backward(xt_sum(xt_forward(net, xt_ones(XT_F32, 4, 2))));
+    xt_optimizer_step(opt);
+    CHECK(xt_error() && strstr(xt_status_message(xt_error()), "rank 1 has another network than rank 0"));
+    xt_clear_error();
+    return xt_finish();
+}
+static void named(void **state) { (void)state; assert_int_equal(ranks(3, apart), 0); }
+static void other_networks(void **state) { (void)state; assert_int_equal(ranks(2, other_shapes), 0); }
+
+int main(void) {
+    setenv("XT_SUMMARY", "off", 1);
+    setenv("XT_CACHE", "off", 1);
+    shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal), cmocka_unit_test(text_equal), cmocka_unit_test(named), cmocka_unit_test(other_networks)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
