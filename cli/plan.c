@@ -109,6 +109,7 @@ static int run(int argc, char **argv) {
         {"--precision", CLI_STRING, &f.precision, "P", "fp32 or bf16"},
         {"--accumulate", CLI_INT, &c.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--checkpoint", CLI_FLAG, &c.checkpoint, NULL, "compute activations again in the backward pass (text models)"},
+        {"--offload", CLI_FLAG, &c.offload, NULL, "optimizer state in host memory (xt_optimizer_offload); a model's only"},
         {"--donate", CLI_FLAG, &c.donate, NULL, "a file's program: give inputs' memory to results of their type"},
         {"--limit", CLI_STRING, &f.limit, "BYTES", "memory of a device, as 15G (default: what the device has)"},
         {"--remedies", CLI_FLAG, &f.remedies, NULL, "try remedies even if it fits"},

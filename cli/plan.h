@@ -14,7 +14,7 @@ typedef struct plan_case {
     int n_files;
     const char *topology, *mesh, *dump;
     int64_t batch, seq, side, accumulate, limit;
-    bool bf16, checkpoint, fsdp, donate, quick;
+    bool bf16, checkpoint, fsdp, donate, quick, offload;
 } plan_case;
 typedef struct plan_remedy {
     char name[96];

@@ -13,8 +13,8 @@ void plan_case_name(const plan_case *c, char *buf, size_t n) {
     }
     char accumulate[40] = "";
     if (c->accumulate > 1) snprintf(accumulate, sizeof accumulate, ", accumulate %lld", (long long)c->accumulate);
-    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate, c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
-             c->mesh ? c->mesh : "", c->fsdp ? ", fsdp" : "");
+    snprintf(buf, n, "%s, batch %lld%s%s%s%s%s%s%s", c->model->name, (long long)plan_case_batch(c), accumulate, c->bf16 ? ", bf16" : "", c->checkpoint ? ", checkpointed" : "", c->mesh ? ", mesh " : "",
+             c->mesh ? c->mesh : "", c->fsdp ? ", fsdp" : "", c->offload ? ", offload" : "");
 }
 
 /* Two optimizer steps as a training loop makes them. With --accumulate the batch is cut into micro-batches. */
@@ -27,6 +27,7 @@ static int rehearse(void *user) {
     xt_module *net = xt_module_new(m->net, (void *)(c->checkpoint ? m->checkpointed : m->config));
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);
     xt_optimizer *opt = net ? m->optimizer(net, 0) : NULL;
+    if (c->offload && opt) xt_optimizer_offload(opt);
     xt_loader *loader = xt_sample_loader(.batch = plan_case_batch(c) / k, .count = 2 * k, .x = m->x(c->side, c->seq), .y = m->y(c->side, c->seq));
     int64_t i = 0;
     for (xt_batch b; loader && xt_next(loader, &b); i++) {

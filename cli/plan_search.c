@@ -23,6 +23,26 @@ static void try_case(const plan_case *c, const char *name, plan_remedy *out) {
     xt_plan_free(p);
 }
 
+/* Without a mesh given: the same batch, parameters and state divided over all devices of the topology. */
+static int try_sharding(const plan_case *base, plan_remedy *out) {
+    xt_topology t;
+    char mesh[32], name[96];
+    plan_case c = *base;
+    xt_status s = xt_topology_find(base->topology, &t);
+    bool divides = !s && t.devices > 1 && plan_case_batch(base) % t.devices == 0;
+    xt_status_free(s);
+    if (!divides) return 0;
+    snprintf(mesh, sizeof mesh, "data=%d", t.devices);
+    c.mesh = mesh;
+    c.fsdp = true;
+    c.batch = plan_case_batch(base) / t.devices;
+    c.quick = true;
+    c.dump = NULL;
+    snprintf(name, sizeof name, "divided over %d devices (--mesh %s --fsdp --batch %lld)", t.devices, mesh, (long long)c.batch);
+    try_case(&c, name, out);
+    return 1;
+}
+
 int plan_remedies(const plan_case *base, plan_remedy *out, int max) {
     plan_case c = *base;
     int n = 0;
@@ -62,6 +82,12 @@ int plan_remedies(const plan_case *base, plan_remedy *out, int max) {
         try_case(&c, name, &out[n++]);
         c.fsdp = base->fsdp;
     }
+    if (!c.offload && n < max) {
+        c.offload = true;
+        try_case(&c, "--offload: state on the host (time without transfers)", &out[n++]);
+        c.offload = base->offload;
+    }
+    if (!c.mesh && n < max) n += try_sharding(base, &out[n]);
     for (int64_t b = plan_case_batch(base) / 2, k = 0; b >= 1 && k < 2 && n < max; b /= 2, k++) {
         c.batch = b;
         snprintf(name, sizeof name, "batch %lld", (long long)b);

@@ -82,10 +82,10 @@ static void collectives(const xt_plan_report *r) {
 
 void plan_print_remedies(const plan_remedy *remedies, int n) {
     char a[32];
-    printf("\n%-44s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
+    printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
     for (int i = 0; i < n; i++) {
-        if (remedies[i].failed) printf("%-44s %12s  %s\n", remedies[i].name, "-", remedies[i].why);
-        else printf("%-44s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a), remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
+        if (remedies[i].failed) printf("%-58s %12s  %s\n", remedies[i].name, "-", remedies[i].why);
+        else printf("%-58s %12s  %11.4g ms  %s\n", remedies[i].name, plan_bytes(remedies[i].peak_bytes, a, sizeof a), remedies[i].step_ms, remedies[i].fits ? "yes" : "no");
     }
 }
 

@@ -103,6 +103,9 @@ typedef struct xt_trainer_opts {
     const char *signals;             /* signals that save a checkpoint after the optimizer step under way and end the fit, which then gives 128 + the signal's
                                       * number: comma list of TERM, INT, HUP, USR1, USR2; NULL = "TERM", and under SLURM USR1 too, which asks SLURM to
                                       * requeue the job; "" = none */
+    xt_switch offload_optimizer;     /* optimizer state in host memory (xt_optimizer_offload); default off */
+    int64_t reinitialize_every_n_steps; /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given back
+                                      * (xt_reinitialize), for runs whose device memory creeps; 0 = never */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);

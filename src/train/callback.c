@@ -68,6 +68,7 @@ xt_status callbacks_built_in(xt_trainer *t) {
     if (t->built_ins_added) return NULL;
     t->built_ins_added = true;
     if (t->o.model_summary != XT_OFF && !has(t, &model_summary_desc)) xt_trainer_add(t, model_summary_new());
+    if (t->o.reinitialize_every_n_steps) xt_trainer_add(t, reinitialize_new());
     if (t->o.progress_bar != XT_OFF && !has(t, &progress_bar_desc)) xt_trainer_add(t, progress_bar_new());
     return NULL;
 }

@@ -1,4 +1,6 @@
 /* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is going to happen. */
+#include <xtrain/memory.h>
+
 #include "diag/diag.h"
 #include "dist/restart.h"
 #include "lazy/mesh.h"
@@ -40,7 +42,8 @@ static xt_status configure(xt_trainer *t) {
                                            n > 1 ? " among its optimizers" : "");
     t->n_opts = n;
     t->opt = t->opts[0];
-    return NULL;
+    for (int i = 0; i < n && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
+    return xt_error() ? status_clone(xt_error()) : NULL;
 }
 
 static xt_status make_optimizers(xt_trainer *t) {

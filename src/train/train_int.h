@@ -214,6 +214,7 @@ const char *train_run_name(const xt_trainer *t);
 /* checkpoint.c, checkpoint_load.c. All ranks gather before rank 0 saves, and release afterwards. */
 xt_status checkpoint_gather(xt_trainer *t);
 void checkpoint_release(xt_trainer *t);
+xt_callback *reinitialize_new(void); /* reinitialize.c: .reinitialize_every_n_steps */
 xt_status checkpoint_save(xt_trainer *t, const char *path);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
 xt_status checkpoint_for_pass(xt_trainer *t); /* the weights that a validation, test or prediction on its own is meant to use */

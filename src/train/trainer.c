@@ -40,6 +40,8 @@ const option_row train_option_rows[] = {
     ROW(loggers, OPTION_STRING, 0, 0, 0, "comma list of csv, tensorboard, jsonl (default csv,tensorboard)"),
     ROW(checkpointing, OPTION_SWITCH, 0, 0, 0, "last.ckpt at the end (default on)"),
     ROW(model_summary, OPTION_SWITCH, 0, 0, 0, "table of layers at the start (default on)"),
+    ROW(offload_optimizer, OPTION_SWITCH, 0, 0, 0, "optimizer state in host memory, on the device a group at a time (default off)"),
+    ROW(reinitialize_every_n_steps, OPTION_I64, 0, 0, 1e15, "save a checkpoint and give back everything on the device every so many optimizer steps; 0 = never"),
     ROW(resume, OPTION_STRING, 0, 0, 0, "checkpoint to continue from; \"last\" = newest of the run, \"best\" = its best"),
     ROW(ckpt, OPTION_STRING, 0, 0, 0, "weights to validate, test and predict with: best, last or a path"),
     ROW(seed, OPTION_I64, 0, 0, 9e15, "seed of the run; 0 = leave it"),
