@@ -167,12 +167,12 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
         str_free(&text);
         return;
     }
-    int64_t batch = o.batch_size ? o.batch_size : lazy_position_of_thread()->batch_size;
+    int64_t batch = o.reduce == XT_SUM ? 1 : o.batch_size ? o.batch_size : lazy_position_of_thread()->batch_size; /* a sum never looks at the batch */
     note(src, name, (noted){.value = t, .weight_value = (double)batch, .count = 1}, o);
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
-    int64_t batch = o.batch_size ? o.batch_size : 1;
+    int64_t batch = o.batch_size && o.reduce != XT_SUM ? o.batch_size : 1;
     note(src, name, (noted){.value = lazy_scalar(src, XT_F32, v), .weight_value = (double)batch, .count = 1}, o);
 }
 

@@ -51,5 +51,34 @@ check "is named at the time limit" grep -qE 'since 3\.0 s; did not come: rank 1 
 attempt kill
 check "a killed rank" [ $? = 137 ]
 check "with where it was" grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19\)' "$tmp/out"
+
+# --- ranks of a Trainer that log different names, or only one of them logs, with sync_dist: an error with both ranks' names, no waiting
+cat >"$tmp/names.c" <<'C'
+#include <xtrain/xtrain.h>
+static char mode;
+static xt_tensor line(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 2); }
+static xt_tensor step(xt_module *m, xt_batch b, void *user) {
+    xt_tensor loss = user ? b.x : xt_mean(xt_square(xt_forward(m, b.x)));
+    if (mode == 's') xt_log("same", loss, .sync_dist = XT_ON, .on_epoch = XT_ON);
+    if (mode == 'd') xt_log(xt_rank() ? "b" : "a", loss, .sync_dist = XT_ON);
+    return loss;
+}
+static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
+static int train(int rank, void *arg) {
+    xt_task task = {.net = line, .training_step = step, .configure_optimizers = sgd};
+    mode = *(const char *)arg;
+    xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 ? 1 : 3, .log_every_n_steps = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+    return xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = 10, .x = {XT_F32, {3}})) | xt_finish();
+}
+int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
+C
+# shellcheck disable=SC2086
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/names.c" -o "$tmp/names" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+check "the second program builds" [ $? = 0 ]
+CPU_NUM_DEVICES=2 timeout 30 "$tmp/names" same >"$tmp/out" 2>&1
+check "ranks that log the same" [ $? = 0 ]
+CPU_NUM_DEVICES=2 timeout 30 "$tmp/names" different >"$tmp/out" 2>&1
+check "ranks that log different names fail" [ $? = 1 ]
+check "with the names of both" grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
 check "no shared memory is left" [ -z "$(ls /dev/shm | grep '^xtrain-' | grep -v test-word)" ]
 finish

@@ -100,6 +100,39 @@ static void rates_come_from_completions(void **state) {
     thr_deinit(&w);
 }
 
+/* Lightning's own numbers with a clock of our own: completions at 0, 1.5, 2.5 .. 5.5 s, 3 samples a batch, a window of 4; and batches of 1, 3, 2, 1, 4. The first
+ * batch sets the clock, so a rate is of the batches after it. */
+static void a_clock_of_ones_own(void **state) {
+    (void)state;
+    static const double at[] = {0, 1.5, 2.5, 3.5, 4.5, 5.5}, rate[] = {0, 2 / 1.5 / 2, 2 / 2.5, 3 / 3.5, 4 / 4.5, 1};
+    thr_window w;
+    thr_stats s;
+    assert_null(thr_init(&w, 4));
+    for (int i = 0; i < 6; i++) {
+        int64_t seq = thr_begin(&w, 3);
+        thr_flops(&w, seq, 10);
+        thr_done(&w, seq, (int64_t)(at[i] * 1e9));
+        assert_int_equal(w.batches, i + 1);
+        assert_int_equal(w.samples, 3 * (i + 1));
+        if (!thr_get(&w, &s)) continue;
+        assert_float_equal(s.batches_per_s, rate[i], 1e-9);
+        assert_float_equal(s.samples_per_s, 3 * rate[i], 1e-9);
+        assert_float_equal(s.flops_per_s, 10 * rate[i], 1e-9); /* against a peak of 50: an MFU of 0.2 when it is 10 */
+    }
+    assert_float_equal(s.p50_s, 1, 1e-9);
+    assert_float_equal(s.p95_s, 1, 1e-9);
+    thr_deinit(&w);
+    static const int64_t uneven[] = {1, 3, 2, 1, 4}, sums[] = {1, 4, 6, 7, 11};
+    assert_null(thr_init(&w, 100));
+    for (int i = 0; i < 5; i++) {
+        thr_done(&w, thr_begin(&w, uneven[i]), (i + 1) * SECOND);
+        assert_int_equal(w.samples, sums[i]);
+    }
+    assert_true(thr_get(&w, &s));
+    assert_float_equal(s.samples_per_s, 10.0 / 4, 1e-9);
+    thr_deinit(&w);
+}
+
 static void windows_forget(void **state) {
     (void)state;
     thr_window w;
@@ -254,6 +287,7 @@ int main(void) {
         cmocka_unit_test(periods_have_verdicts),
         cmocka_unit_test(short_windows_know_their_size),
         cmocka_unit_test(rates_come_from_completions),
+        cmocka_unit_test(a_clock_of_ones_own),
         cmocka_unit_test(windows_forget),
         cmocka_unit_test(events_read_back),
         cmocka_unit_test_setup_teardown(loggers_write_rows, make_dir, remove_dir),
