@@ -5,6 +5,9 @@
  *     ir_module *m;
  *     XT_TRY(program_read(data, size, "prog.mlir.bc", &m));   // text or bytecode, by its first bytes
  *
+ * A function that the IR has no form for (quantized types, an op that the specification forbids) is left out, so that the rest of a file can be used; the program is refused with
+ * the reason when that function is @main or another one names it.
+ *
  * Any bytes may be given: damage is an error that names the byte's offset, and memory stays within a constant times the size. */
 #ifndef XT_SRC_FORMAT_BYTECODE_H
 #define XT_SRC_FORMAT_BYTECODE_H

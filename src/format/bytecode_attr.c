@@ -114,7 +114,7 @@ bool bc_type_ref(bc_reader *r, bc_cursor *c, const bc_type **out) {
 bool bc_value_type(bc_reader *r, size_t index, const void *at, const ir_type **out) {
     const bc_type *t;
     if (!bc_type_get(r, index, at, &t)) return false;
-    if (t->kind != BC_TYPE_IR) return bc_fail(r, at, "a value of a type that this program cannot have here: %s", t->name);
+    if (t->kind != BC_TYPE_IR) return bc_refuse(r, at, "a value of a type that this program cannot have here: %s", t->name);
     *out = t->ir;
     return true;
 }
@@ -298,7 +298,7 @@ static bool index_text(bc_reader *r, const ir_literal *l, bc_attr *out) {
 
 bool bc_dense(bc_reader *r, const bc_type *type, bc_cursor raw, bc_attr *out) {
     if (type->kind != BC_TYPE_IR || type->ir->kind != IR_TENSOR || type->ir->count < 0)
-        return bc_fail(r, raw.at, "a literal needs a tensor type of known dims, found %s", type->name);
+        return bc_refuse(r, raw.at, "a literal needs a tensor type of known dims, found %s", type->name);
     const ir_type *t = type->ir;
     size_t size = xt_dtype_size(t->dtype), n = (size_t)(raw.end - raw.at), count = (size_t)t->count;
     ir_literal lit = {.type = t};
@@ -399,7 +399,7 @@ bool bc_number(bc_reader *r, bc_cursor *c, const bc_type *type, bc_attr *out, bo
     const unsigned char *at = c->at;
     uint64_t bits[2] = {0, 0};
     if (type->kind != BC_TYPE_ELEMENT || ir_dtype_is_complex(type->dtype) || ir_dtype_is_float(type->dtype) != is_float)
-        return bc_fail(r, at, "a number of type %s", type->name);
+        return bc_refuse(r, at, "a number of type %s", type->name);
     int width = ir_dtype_bits(type->dtype);
     if (!bc_bits(r, c, width, bits)) return false;
     if (is_float) {

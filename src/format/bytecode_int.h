@@ -73,10 +73,17 @@ typedef struct bc_resource {
     bc_cursor data; /* of a blob */
 } bc_resource;
 
+typedef struct bc_left_out { /* a function that the IR has no form for */
+    const char *name, *why;
+    const struct bc_left_out *next;
+} bc_left_out;
+
 typedef struct bc_reader {
     const unsigned char *begin;
     const char *file;
     xt_status status;
+    bool refused; /* status names something well formed that the IR has no form for */
+    const bc_left_out *left_out;
     ir_module *m;
     arena *scratch; /* freed when the reading ends */
     uint64_t version;
@@ -103,6 +110,8 @@ typedef struct bc_reader {
 
 /* --- bytecode_cursor.c ------------------------------------------------------------------------------------------------------------------ */
 bool bc_fail(bc_reader *r, const void *at, const char *fmt, ...) BASE_PRINTF(3, 4); /* `at` points into the file */
+/* As bc_fail, where the file is well formed but says what the IR cannot: the function around it may be left out. */
+#define bc_refuse(r, at, ...) ((r)->refused = !(r)->status, bc_fail((r), (at), __VA_ARGS__))
 bool bc_oom(bc_reader *r);
 void *bc_alloc(bc_reader *r, size_t n, size_t size); /* from the scratch arena, zeroed; NULL has failed r */
 void *bc_keep(bc_reader *r, const void *p, size_t n); /* a copy in the module's arena, NUL after it */

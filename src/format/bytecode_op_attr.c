@@ -143,7 +143,7 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
         return bc_push(r, at, out, one);
     }
     if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE) /* replica groups by mesh axes */
-        return bc_fail(r, at, "attribute '%s' is not a list of numbers: %.60s", name, a->a.v.s);
+        return bc_refuse(r, at, "attribute '%s' is not a list of numbers: %.60s", name, a->a.v.s);
     if (!convert(r, at, &a->a, &one)) return false;
     if (one.key == IR_A_called_computations && one.kind == IR_AK_ARRAY && !symbols(r, &a->a, &one)) return false;
     return bc_push(r, at, out, one);

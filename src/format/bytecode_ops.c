@@ -207,7 +207,7 @@ typedef struct props {
 static bool read_props(bc_reader *r, const op_head *h, props *out) {
     size_t cap = 1 + (h->dict ? h->dict->a.n : 0);
     const char *names = h->props ? h->name->props : "";
-    if (!names) return bc_fail(r, h->at, "the properties of %s.%s are not known here", h->name->dialect_name, h->name->name);
+    if (!names) return bc_refuse(r, h->at, "the properties of %s.%s are not known here", h->name->dialect_name, h->name->name);
     for (const char *s = names; *s; s++) cap += *s == ' ' || s == names;
     *out = (props){.items = bc_alloc(r, cap, sizeof *out->items)};
     if (!out->items) return false;
@@ -240,7 +240,21 @@ static bool op_attrs(bc_reader *r, const op_head *h, bc_attrs *out) {
 /* --- Ops ------------------------------------------------------------------------------------------------------------------------------------------ */
 
 static bool not_known(bc_reader *r, const op_head *h) {
-    return bc_fail(r, h->at, "the op %s.%s is not known here", h->name->dialect_name, h->name->name);
+    return bc_refuse(r, h->at, "the op %s.%s is not known here", h->name->dialect_name, h->name->name);
+}
+
+/* StableHLO's verifier lets a comparison state a type that its operands' elements do not have, and the elements' own type is what counts; the IR
+ * holds to the specification, which wants them to agree. */
+static void fit_compare(ir_value *const *in, bc_attrs *l) {
+    for (size_t i = 0; i < l->n; i++) {
+        const ir_attr *a = &l->items[i];
+        if (a->key != IR_A_compare_type || (a->v.i != IR_CMP_SIGNED && a->v.i != IR_CMP_UNSIGNED)) continue;
+        xt_dtype t = in[0]->type->dtype;
+        bool is_signed = ir_dtype_is_int(t) && ir_dtype_is_signed(t);
+        bool fits = a->v.i == IR_CMP_SIGNED ? is_signed : t == XT_BOOL || (ir_dtype_is_int(t) && !is_signed);
+        if (!fits) l->items[i] = l->items[--l->n];
+        return;
+    }
 }
 
 /* Between types of two dialects that are one in the IR. */
@@ -266,12 +280,12 @@ static bool build(bc_reader *r, const op_head *h, ir_block *block, ir_opcode cod
     *out = ir_build(&b, code, h->n_operands, in, attrs->n, kept, n_regions, regions, h->n_types, h->n_types ? types : NULL);
     if (b.status) {
         if (xt_status_code(b.status) == XT_RESOURCE_EXHAUSTED) bc_oom(r);
-        else bc_fail(r, h->at, "%s", status_text(b.status));
+        else bc_refuse(r, h->at, "%s", status_text(b.status));
         xt_status_free(b.status);
         return false;
     }
     if (!*out) return bc_oom(r);
-    return (*out)->n_out == h->n_types || bc_fail(r, h->at, "%s has %u results, but the file has %zu", ir_op_infos[code].name, (*out)->n_out, h->n_types);
+    return (*out)->n_out == h->n_types || bc_refuse(r, h->at, "%s has %u results, but the file has %zu", ir_op_infos[code].name, (*out)->n_out, h->n_types);
 }
 
 static ir_opcode opcode_of(const op_head *h, const ir_block *block) {
@@ -294,6 +308,7 @@ static bool read_op(bc_reader *r, bc_cursor *c, scope *s) {
         if (!use(r, h.operands_at, h.operands[i], &in[i])) return false;
     for (size_t i = 0; i < h.n_types; i++)
         if (!bc_value_type(r, h.types[i], h.types_at, &types[i])) return false;
+    if (h.name->code == OP_compare && h.n_operands && in[0]->type->kind == IR_TENSOR) fit_compare(in, &attrs);
     size_t first = s->next; /* results have their numbers before the regions have theirs, but nothing can read them there */
     if (h.n_types > s->end - s->next) return bc_fail(r, h.at, "a region defines more values than it announced");
     s->next += h.n_types;
@@ -321,7 +336,7 @@ static bool set_result_types(bc_reader *r, const op_head *h, ir_func *f, const b
     f->result_types = arena_alloc(r->m->mem, (type->n_out + 1) * sizeof *f->result_types);
     if (!f->result_types) return bc_oom(r);
     for (size_t i = 0; i < type->n_out; i++) {
-        if (type->out[i]->kind != BC_TYPE_IR) return bc_fail(r, h->at, "the function @%s returns a type that is not supported: %s", f->name, type->out[i]->name);
+        if (type->out[i]->kind != BC_TYPE_IR) return bc_refuse(r, h->at, "the function @%s returns a type that is not supported: %s", f->name, type->out[i]->name);
         f->result_types[i] = type->out[i]->ir;
     }
     return true;
@@ -359,13 +374,51 @@ static bool read_func_parts(bc_reader *r, const op_head *h, func_parts *out) {
     return true;
 }
 
-static bool read_func(bc_reader *r, bc_cursor *c, const op_head *h) {
-    func_parts p;
+/* Past a region without building anything of it. */
+static bool skim_region(bc_reader *r, bc_cursor *c);
+
+static bool skim_op(bc_reader *r, bc_cursor *c) {
+    op_head h;
+    nest n;
+    if (!read_head(r, c, &h)) return false;
+    if (h.n_regions == 0) return true;
+    if (!enter_nest(r, c, &h, &n)) return false;
+    for (size_t i = 0; i < h.n_regions; i++)
+        if (!skim_region(r, n.c)) return false;
+    return leave_nest(r, &n);
+}
+
+static bool skim_args(bc_reader *r, bc_cursor *c) {
+    size_t n;
+    uint64_t v;
+    unsigned orders;
+    if (!bc_count(r, c, "arguments", &n)) return false;
+    for (size_t i = 0; i < n; i++) {
+        bool has_loc = true;
+        if (r->version < 4 ? !bc_varint(r, c, &v) : !bc_flagged(r, c, &v, &has_loc)) return false;
+        if (has_loc && !bc_varint(r, c, &v)) return false;
+    }
+    return r->version < 3 || (bc_byte(r, c, &orders) && (!orders || skip_use_orders(r, c, n)));
+}
+
+static bool skim_region(bc_reader *r, bc_cursor *c) {
+    const unsigned char *at = c->at;
+    uint64_t n_blocks, n_ops;
+    size_t n_values;
+    bool has_args;
+    if (!bc_varint(r, c, &n_blocks)) return false;
+    if (n_blocks == 0) return true;
+    if (n_blocks > 1) return bc_fail(r, at, "%llu blocks: StableHLO regions have exactly one", (unsigned long long)n_blocks);
+    if (!bc_count(r, c, "values", &n_values) || !bc_flagged(r, c, &n_ops, &has_args) || !bc_enter(r, at)) return false;
+    bool ok = !has_args || skim_args(r, c);
+    for (uint64_t i = 0; ok && i < n_ops; i++) ok = skim_op(r, c);
+    bc_leave(r);
+    return ok;
+}
+
+static bool build_func(bc_reader *r, bc_cursor *c, const op_head *h, const func_parts *p) {
     nest n;
     bool empty;
-    if (!read_func_parts(r, h, &p)) return false;
-    if (h->n_regions != 1) return bc_fail(r, h->at, "a function of %zu regions", h->n_regions);
-    if (ir_func_find(r->m, p.name)) return bc_fail(r, h->at, "the function @%s is defined twice", p.name);
     if (!enter_nest(r, c, h, &n)) return false;
     bc_cursor peek = *n.c;
     uint64_t n_blocks;
@@ -374,10 +427,85 @@ static bool read_func(bc_reader *r, bc_cursor *c, const op_head *h) {
         *n.c = peek;
         return leave_nest(r, &n);
     }
-    ir_func *f = ir_func_new(r->m, p.name, p.is_public);
+    ir_func *f = ir_func_new(r->m, p->name, p->is_public);
     if (!f) return bc_oom(r);
-    return set_result_types(r, h, f, p.type) && read_region(r, n.c, f->body, &empty) && leave_nest(r, &n) &&
-           set_func_attrs(r, h, f, p.arg_attrs, false) && set_func_attrs(r, h, f, p.result_attrs, true) && check_func(r, h, f, p.type);
+    return set_result_types(r, h, f, p->type) && read_region(r, n.c, f->body, &empty) && leave_nest(r, &n) &&
+           set_func_attrs(r, h, f, p->arg_attrs, false) && set_func_attrs(r, h, f, p->result_attrs, true) && check_func(r, h, f, p->type);
+}
+
+static void remove_func(ir_module *m, const char *name) {
+    ir_func *before = NULL;
+    for (ir_func *f = m->funcs; f; before = f, f = f->next) {
+        if (strcmp(f->name, name) != 0) continue;
+        if (before) before->next = f->next;
+        else m->funcs = f->next;
+        if (m->last_func == f) m->last_func = before;
+        return;
+    }
+}
+
+/* The function could not be built because of what the IR has no form for: it is left out, with the reason kept for who needs it. */
+static bool leave_out(bc_reader *r, bc_cursor *c, const op_head *h, const char *name) {
+    nest n;
+    bc_left_out *l = bc_alloc(r, 1, sizeof *l);
+    if (!l) return false;
+    *l = (bc_left_out){name, arena_printf(r->scratch, "%s", status_text(r->status)), r->left_out};
+    if (!l->why) return false;
+    r->left_out = l;
+    xt_status_free(r->status);
+    r->status = NULL;
+    r->refused = false;
+    remove_func(r->m, name);
+    return enter_nest(r, c, h, &n) && skim_region(r, n.c) && leave_nest(r, &n);
+}
+
+static bool read_func(bc_reader *r, bc_cursor *c, const op_head *h) {
+    func_parts p;
+    if (!read_func_parts(r, h, &p)) return false;
+    if (h->n_regions != 1) return bc_fail(r, h->at, "a function of %zu regions", h->n_regions);
+    if (ir_func_find(r->m, p.name)) return bc_fail(r, h->at, "the function @%s is defined twice", p.name);
+    bc_cursor start = *c;
+    size_t n_values = r->n_values, base = r->base;
+    int depth = r->depth;
+    if (build_func(r, c, h, &p)) return true;
+    if (!r->refused || strcmp(p.name, "main") == 0) return false;
+    *c = start;
+    r->n_values = n_values;
+    r->base = base;
+    r->depth = depth;
+    return leave_out(r, c, h, p.name);
+}
+
+/* A program that names a function that was left out cannot do without it. */
+static bool names_left_out(bc_reader *r, const ir_attr *a) {
+    for (const bc_left_out *l = r->left_out; l && a->kind == IR_AK_SYMBOL; l = l->next)
+        if (strcmp(l->name, a->v.s) == 0) {
+            r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s", l->why);
+            return true;
+        }
+    for (size_t i = 0; a->kind == IR_AK_ARRAY && i < a->n; i++)
+        if (names_left_out(r, &a->v.list[i])) return true;
+    return false;
+}
+
+static bool check_block(bc_reader *r, const ir_block *b) {
+    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
+        for (uint32_t i = 0; i < op->n_attrs; i++)
+            if (names_left_out(r, &op->attrs[i])) return false;
+        for (uint32_t i = 0; i < op->n_regions; i++)
+            if (!check_block(r, op->regions[i].block)) return false;
+    }
+    return true;
+}
+
+static bool check_left_out(bc_reader *r) {
+    if (r->left_out && !r->m->funcs) {
+        r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s", r->left_out->why);
+        return false;
+    }
+    for (const ir_func *f = r->left_out ? r->m->funcs : NULL; f; f = f->next)
+        if (!check_block(r, f->body)) return false;
+    return true;
 }
 
 /* --- Module -------------------------------------------------------------------------------------------------------------------------------------------------- */
@@ -431,5 +559,5 @@ bool bc_read_module(bc_reader *r) {
     if (!read_head(r, c, &h)) return false;
     if (h.name->dialect != BC_BUILTIN || strcmp(h.name->name, "module") != 0)
         return bc_fail(r, h.at, "the top-level op is %s.%s; a program is one builtin.module", h.name->dialect_name, h.name->name);
-    return set_module_attrs(r, &h) && read_members(r, c, &h) && (c->at == c->end || bc_fail(r, c->at, "bytes after the module"));
+    return set_module_attrs(r, &h) && read_members(r, c, &h) && check_left_out(r) && (c->at == c->end || bc_fail(r, c->at, "bytes after the module"));
 }

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "format/bytecode.h"
+#include "../fuzz/fuzz_bytecode.c"
 
 static const unsigned char add_file[] = {
   0x4d, 0x4c, 0xef, 0x52, 0x0d, 0x53, 0x74, 0x61, 0x62, 0x6c, 0x65, 0x48,
@@ -97,7 +97,61 @@ static void test_flips(void **state) {
     }
 }
 
+/* Plain StableHLO of JAX: properties of each op by its own rules, structures, regions; every name is an op that the text must have. */
+static const struct sample {
+    const char *file, *op;
+} samples[] = {
+    {"gather", "\"stablehlo.gather\""}, {"scatter", "\"stablehlo.scatter\""}, {"dot", "batching_dims = [0] x [0], contracting_dims = [2] x [1]"},
+    {"conv", "stride = [2, 1], pad = [[0, 1], [2, 2]], rhs_dilate = [1, 2]"}, {"pool", "window_strides = array<i64: 1, 1, 2, 2>"},
+    {"sort", "\"stablehlo.sort\""}, {"loop", "stablehlo.while"}, {"cond", "\"stablehlo.case\""}, {"fft", "stablehlo.fft"},
+    {"solve", "stablehlo.custom_call @lapack_strsm_ffi"}, {"rng", "stablehlo.xor"}, {"misc", "stablehlo.reduce_precision"},
+    {"shmap", "\"stablehlo.all_reduce\""},
+};
+
+static char *read_sample(const char *name, size_t *n) {
+    char path[256], *data;
+    snprintf(path, sizeof path, "tests/fuzz/corpus/bytecode/%s.bc", name);
+    xt_status s = file_read_all(path, &data, n);
+    if (s) fail_msg("%s", xt_status_message(s));
+    return data;
+}
+
+static void test_plain(void **state) {
+    (void)state;
+    for (size_t i = 0; i < BASE_COUNT(samples); i++) {
+        size_t n;
+        char *data = read_sample(samples[i].file, &n);
+        ir_module *m = NULL;
+        str text = STR_INIT;
+        xt_status s = program_read(data, n, samples[i].file, &m);
+        if (!s) s = ir_verify(m);
+        if (s) fail_msg("%s: %s", samples[i].file, xt_status_message(s));
+        assert_null(ir_print(m, 0, &text));
+        if (!strstr(str_cstr(&text), samples[i].op)) fail_msg("%s: no %s in\n%s", samples[i].file, samples[i].op, str_cstr(&text));
+        str_free(&text);
+        ir_module_free(m);
+        base_free(data);
+    }
+}
+
+static void test_plain_damaged(void **state) {
+    (void)state;
+    uint64_t seed = 12345;
+    for (size_t i = 0; i < BASE_COUNT(samples); i++) {
+        size_t n;
+        char *data = read_sample(samples[i].file, &n);
+        for (int round = 0; round < 300; round++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            char *byte = &data[(seed >> 20) % n], before = *byte;
+            *byte ^= (char)(1 << (seed >> 60 & 7));
+            LLVMFuzzerTestOneInput((const uint8_t *)data, n);
+            *byte = before;
+        }
+        base_free(data);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_reads), cmocka_unit_test(test_cut), cmocka_unit_test(test_flips)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_plain), cmocka_unit_test(test_plain_damaged), cmocka_unit_test(test_reads), cmocka_unit_test(test_cut), cmocka_unit_test(test_flips)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
