@@ -236,6 +236,39 @@ static void test_step_functions(void **state) {
     assert_memory_equal(losses[0], losses[2], sizeof losses[0]);
 }
 
+static xt_tensor fit_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_square(xt_forward(m, b.x)));
+}
+static xt_optimizer *fit_optimizer(xt_module *m, void *user) {
+    (void)user;
+    return adamw(m);
+}
+static void silent(xt_severity sev, const char *text, size_t n, void *user) { (void)sev, (void)text, (void)n, (void)user; }
+
+static void test_in_a_fit(void **state) {
+    (void)state;
+    static float x[32][WIDE];
+    double last[3];
+    for (int i = 0; i < 32; i++)
+        for (int k = 0; k < WIDE; k++) x[i][k] = (float)((i * 31 + k * 7) % 17) / 8 - 1;
+    xt_set_sink(silent, NULL);
+    for (int k = 0; k < 3; k++) {
+        int64_t before = xt_counter("reinitializations");
+        xt_seed(3);
+        xt_task task = {.net = net, .training_step = fit_step, .configure_optimizers = fit_optimizer};
+        xt_trainer *t = xt_trainer_new(.max_epochs = 2, .logger = XT_OFF, .checkpointing = XT_OFF, .progress_bar = XT_OFF, .model_summary = XT_OFF, .offload_optimizer = k == 1 ? XT_ON : XT_OFF,
+                                       .reinitialize_every_n_steps = k == 2 ? 3 : 0);
+        assert_int_equal(xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {WIDE}}, NULL, (xt_spec){XT_DTYPE_NONE, {0}}, 32), .batch = 8)), 0);
+        last[k] = xt_trainer_result(t).loss_last;
+        assert_int_equal(xt_counter("reinitializations") - before, k == 2 ? 2 : 0);
+        if (k == 1) assert_int_equal(bytes_of("optimizer"), 4);
+        xt_finish();
+    }
+    xt_set_sink(NULL, NULL);
+    assert_true(last[0] > 0 && last[0] == last[1] && last[0] == last[2]);
+}
+
 static void test_mistakes(void **state) {
     (void)state;
     xt_optimizer_offload(NULL);
@@ -270,7 +303,7 @@ int main(void) {
         cmocka_unit_test_teardown(test_offload_bits, end),        cmocka_unit_test_teardown(test_reinitialize_bits, end),
         cmocka_unit_test_teardown(test_offload_checkpoints, end), cmocka_unit_test_teardown(test_kept_tensors_survive, end),
         cmocka_unit_test_teardown(test_loader_goes_on, end),      cmocka_unit_test_teardown(test_step_functions, end),
-        cmocka_unit_test_teardown(test_mistakes, end),
+        cmocka_unit_test_teardown(test_in_a_fit, end),            cmocka_unit_test_teardown(test_mistakes, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
