@@ -8,16 +8,17 @@
 static const char usage[] = "usage: xtrain explain CODE | switches | all\n\n"
                             "Says what a message that ends in [XT203] means and what to do. `switches` lists the diagnostic switches and what they cost, `all` every code.\n";
 
-/* Measured on a step of eleven ops on eight numbers, 6.1 us at best of 4,000 (bench/switch_cost.c under each variable; two cores, loaded). */
+/* Measured on a step of eleven ops on eight numbers, 6.2 us at best of 3,000 (bench/switch_cost.c under each variable), and on the MNIST
+ * network at batch 128 (`xtrain bench mnist`, medians); two cores, everything else stopped. */
 static const struct {
     const char *name, *does, *cost;
 } switches[] = {
-    {"counters, timers, ledger, black box", "always on", "0.02 us a step of 6.1 us"},
-    {"XT_DEBUG=compile", "each compile with cause, line, nearest program", "0.5 us a step, and 0.1 ms a compile"},
-    {"XT_DEBUG=exec", "each execution with cause and line", "2 us an execution"},
-    {"XT_DEBUG=read", "each value read too early", "nothing measurable"},
-    {"XT_DEBUG=nan", "finds the op that makes the first NaN or Inf", "1 us a step of eleven numbers: all results are read back, and each step is waited for"},
-    {"XT_DEBUG=eager", "runs op by op, for a debugger", "a program for each op: about 45 us an op"},
+    {"counters, timers, ledger, black box", "always on", "0.46 us a step: 0.03 % of the MNIST network's 1.34 ms"},
+    {"XT_DEBUG=compile", "each compile with cause, line, nearest program", "0.4 us a step, and 0.1 ms a compile"},
+    {"XT_DEBUG=exec", "each execution with cause and line", "1.7 us an execution"},
+    {"XT_DEBUG=read", "each value read too early", "0.4 us a step"},
+    {"XT_DEBUG=nan", "finds the op that makes the first NaN or Inf", "0.7 us a step of eleven numbers, 30 to 50 % of an MNIST step: all results are read back, and each step is waited for"},
+    {"XT_DEBUG=eager", "runs op by op, for a debugger", "a program for each op: 3 us an op, an MNIST step takes ten times as long"},
     {"XT_PROFILE=FILE", "trace of some steps", "0.5 us a step and 0.1 us an op while it is taken"},
     {"XT_EVENTS=FILE", "a JSON line for each compile and execution", "5 us an execution"},
     {"XT_METRICS=FILE", "Prometheus text every 5 seconds", "nothing measurable"},
