@@ -4,7 +4,6 @@ The program carries the function's address (custom_call @xtrain_host_callback, s
 import ctypes
 import itertools
 import traceback
-import weakref
 
 import ml_dtypes
 import numpy as np
@@ -30,14 +29,8 @@ _DTYPES = {1: np.bool_, 2: np.int8, 3: np.int16, 4: np.int32, 5: np.int64, 6: np
            28: ml_dtypes.float8_e8m0fnu, 29: ml_dtypes.float4_e2m1fn}
 
 
-class _Holder:
-    """Keeps a function alive as long as the program that calls it."""
-
-    def __init__(self, function):
-        self.function = function
-
-
-_holders = weakref.WeakValueDictionary()
+# Kept for the life of the process: a program may still wait on the device when JAX has forgotten it.
+_functions = {}
 _numbers = itertools.count(1)
 
 
@@ -53,7 +46,7 @@ def _view(a):
 
 def _call(number, n_in, ins, n_out, outs, error, error_size):
     try:
-        results = _holders[number].function(*(_view(ins[i]).copy() for i in range(n_in)))
+        results = _functions[number](*(_view(ins[i]).copy() for i in range(n_in)))
         for i in range(n_out):
             _view(outs[i])[...] = results[i]
         return 0
@@ -84,10 +77,8 @@ def _checked(function, result_avals):
 def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True, partitioned=False, sharding=None):
     if partitioned and result_avals:
         raise ValueError("Partitioned callback not supported with return values.")
-    holder = _Holder(_checked(callback, result_avals))
     number = next(_numbers)
-    _holders[number] = holder
-    ctx.module_context.add_keepalive(holder)
+    _functions[number] = _checked(callback, result_avals)
     avals_in, avals_out = list(operand_avals), list(result_avals)
     if token:
         operands = [token, *operands]
@@ -101,7 +92,7 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
     results = list(op.results)
     if token:
         token, *results = results
-    return results, token, holder
+    return results, token, None
 
 
 def install(platform):

@@ -1,5 +1,6 @@
 """What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
 import importlib
+import warnings
 
 from jax._src import config, xla_bridge
 from jax._src.interpreters import mlir
@@ -27,17 +28,22 @@ def _copy_rules():
             mlir._platform_specific_lowerings[PLATFORM].setdefault(primitive, entry)
 
 
-def _add_cpu():
-    """Callbacks take their arguments on JAX's CPU device; JAX_PLATFORMS=xtrain alone would leave it out."""
+def _configure():
+    """Callbacks take their arguments on JAX's CPU device, which JAX_PLATFORMS=xtrain alone would leave out. The plugin's partitioner reads mhlo.sharding
+    texts, not Shardy's dialect, so JAX is asked for those where xtrain is the platform of choice."""
     named = [p for p in (config.jax_platforms.value or "").split(",") if p]
     if PLATFORM in named and "cpu" not in named:
         config.update("jax_platforms", ",".join(named + ["cpu"]))
+    if named[:1] == [PLATFORM]:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            config.update("jax_use_shardy_partitioner", False)
 
 
 def initialize():
     xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
     xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
-    _add_cpu()
+    _configure()
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _copy_rules()

@@ -1,0 +1,55 @@
+"""What the package xtrain-pjrt adds to JAX. usage: pip install the wheel beside JAX, then JAX_PLATFORMS=xtrain CPU_NUM_DEVICES=4 python jax_package.py"""
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax, shard_map
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
+
+assert jax.devices()[0].platform == "xtrain" and len(jax.devices()) == 4, jax.devices()
+failed = 0
+
+
+def check(name, good):
+    global failed
+    print("ok  " if good else "FAIL", name)
+    failed += not good
+
+
+def close(a, b, tol=1e-5):
+    return np.allclose(np.asarray(a), np.asarray(b), rtol=tol, atol=tol)
+
+
+a = np.random.RandomState(0).randn(5, 5).astype(np.float32)
+s = a @ a.T + np.eye(5, dtype=np.float32)
+w, v = jnp.linalg.eigh(s)
+check("eigh", close(v * w @ v.T, s, 1e-4))
+u, d, vt = jnp.linalg.svd(a)
+check("svd", close(u * d @ vt, a))
+q, r = jnp.linalg.qr(a)
+check("qr", close(q @ r, a) and close(q.T @ q, np.eye(5)))
+check("lu", close(jnp.linalg.solve(s, a), np.linalg.solve(s, a), 1e-4))
+check("cholesky", close(jnp.linalg.cholesky(s), np.linalg.cholesky(s)))
+
+check("pure_callback", close(jax.jit(lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2)(a), 2 * np.sin(a)))
+seen = []
+jax.jit(lambda x: jax.debug.callback(lambda y: seen.append(float(y)), x[0, 0]))(a)
+jax.effects_barrier()
+check("debug.callback", seen == [float(a[0, 0])])
+try:
+    jax.jit(lambda x: jax.pure_callback(lambda y: 1 // 0, jax.ShapeDtypeStruct((), np.float32), x))(1.0).block_until_ready()
+    check("an error in a callback", False)
+except Exception as e:
+    check("an error in a callback", "ZeroDivisionError" in str(e))
+x = jnp.ones(4)
+jax.jit(lambda x: x * 2, donate_argnums=0)(x)
+check("donation", x.is_deleted())
+
+mesh = Mesh(np.array(jax.devices()).reshape(2, 2), ("a", "b"))
+h = np.arange(32, dtype=np.float32).reshape(8, 4)
+x = jax.device_put(h, NamedSharding(mesh, P("a", "b")))
+check("partitioned product", close(jax.jit(lambda x: jnp.sin(x) @ x.T)(x), np.sin(h) @ h.T, 1e-4))
+check("out_shardings", close(jax.jit(lambda x: x * 2, out_shardings=NamedSharding(mesh, P("b")))(x), h * 2))
+check("shard_map", close(jax.jit(shard_map(lambda x: lax.psum(x, ("a", "b")), mesh=mesh, in_specs=P("a", "b"), out_specs=P()))(x), h.reshape(2, 4, 2, 2).sum((0, 2))))
+check("pmap", close(jax.pmap(lambda x: x + lax.psum(x, "i"), axis_name="i")(np.arange(4, dtype=np.float32)), [6, 7, 8, 9]))
+raise SystemExit(failed > 0)
