@@ -3,7 +3,7 @@
  * their default are left out, old versions of ops are upgraded.
  *
  *     ir_module *m;
- *     XT_TRY(program_read(data, size, "prog.mlir.bc", &m));   // text or bytecode, by its first bytes
+ *     XT_TRY(program_read(data, size, "prog.mlir.bc", &m));   // text, bytecode or HLO, by its first bytes
  *
  * A function that the IR has no form for (quantized types, an op that the specification forbids) is left out, so that the rest of a file can be used; the program is refused with
  * the reason when that function is @main or another one names it.
@@ -16,7 +16,7 @@
 
 bool bytecode_is(const void *data, size_t n); /* begins as MLIR bytecode does */
 xt_status bytecode_read(const void *data, size_t n, const char *name, ir_module **out);
-/* StableHLO text or bytecode. `data` needs a NUL after its n bytes for text's sake, as ir_parse does. */
+/* StableHLO text, bytecode, or HLO (hlo.h). `data` needs a NUL after its n bytes for text's sake, as ir_parse does. */
 xt_status program_read(const char *data, size_t n, const char *name, ir_module **out);
 
 #endif

@@ -1,5 +1,6 @@
-/* Entry to the bytecode reader, and the choice between text and bytecode. */
+/* Entry to the bytecode reader, and the choice between text, bytecode and HLO. */
 #include "format/bytecode_int.h"
+#include "format/hlo.h"
 
 xt_status bytecode_read(const void *data, size_t n, const char *name, ir_module **out) {
     *out = NULL;
@@ -20,5 +21,6 @@ xt_status bytecode_read(const void *data, size_t n, const char *name, ir_module 
 }
 
 xt_status program_read(const char *data, size_t n, const char *name, ir_module **out) {
+    if (hlo_is(data, n)) return hlo_read(data, n, name, out);
     return bytecode_is(data, n) ? bytecode_read(data, n, name, out) : ir_parse(data, n, name, out);
 }

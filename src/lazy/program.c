@@ -5,6 +5,7 @@
 
 #include "device/device.h"
 #include "format/bytecode.h"
+#include "format/hlo.h"
 #include "ir/interp.h"
 #include "lazy/program_int.h"
 #include "pass/pass.h"
@@ -47,9 +48,9 @@ static xt_status take_module(xt_program *p, ir_module *m) {
     return st;
 }
 
-static xt_status load_bytecode(xt_program *p, const char *data, size_t n) {
+static xt_status load_binary(xt_program *p, const char *data, size_t n) {
     ir_module *m = NULL;
-    XT_TRY(bytecode_read(data, n, p->name, &m));
+    XT_TRY(program_read(data, n, p->name, &m));
     return take_module(p, m);
 }
 
@@ -75,9 +76,9 @@ xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_prog
     p->name = base_strdup(name);
     if (!p->name) s = status_oom(strlen(name), "a program's name");
     size_t lines = 0;
-    bool bytecode = bytecode_is(text, n);
-    if (!s && bytecode) s = load_bytecode(p, text, n);
-    for (const char *at = text; !s && !bytecode && at < end;) {
+    bool binary = bytecode_is(text, n) || hlo_is(text, n);
+    if (!s && binary) s = load_binary(p, text, n);
+    for (const char *at = text; !s && !binary && at < end;) {
         const char *stop = next_split(at, end);
         if (!is_blank(at, stop)) s = load_part(p, at, (size_t)(stop - at), lines);
         const char *after = stop < end ? memchr(stop, '\n', (size_t)(end - stop)) : NULL;

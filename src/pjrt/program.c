@@ -1,4 +1,5 @@
 /* Programs: compiling, and the tables that clients ask for, made once from what the compiler tells. Shared by executables and their loaded forms. */
+#include "format/hlo.h"
 #include "base/proto.h"
 #include "pjrt/face.h"
 
@@ -105,10 +106,14 @@ static xt_status describe(face_program *p) {
 
 /* What this plugin reads. */
 static xt_status check_format(const PJRT_Program *program) {
-    bool mlir = program->format_size == 4 && memcmp(program->format, "mlir", 4) == 0;
-    if (!program->code || !mlir)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO as text or bytecode)",
+    static const char *const formats[] = {"mlir", "hlo", "hlo_with_config"};
+    size_t i = 0;
+    while (i < BASE_COUNT(formats) && (program->format_size != strlen(formats[i]) || memcmp(program->format, formats[i], program->format_size) != 0)) i++;
+    if (!program->code || i == BASE_COUNT(formats))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO as text or bytecode), 'hlo' and 'hlo_with_config'",
                           (int)program->format_size, program->format ? program->format : "");
+    if (i && !hlo_is(program->code, program->code_size))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%s', but it does not begin as an HloModuleProto does", formats[i]);
     return NULL;
 }
 
