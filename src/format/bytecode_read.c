@@ -21,6 +21,6 @@ xt_status bytecode_read(const void *data, size_t n, const char *name, ir_module 
 }
 
 xt_status program_read(const char *data, size_t n, const char *name, ir_module **out) {
-    if (hlo_is(data, n)) return hlo_read(data, n, name, out);
+    if (hlomod_is(data, n)) return hlomod_read(data, n, name, out);
     return bytecode_is(data, n) ? bytecode_read(data, n, name, out) : ir_parse(data, n, name, out);
 }

@@ -9,7 +9,7 @@
 
 #include "ir/ir.h"
 
-bool hlo_is(const void *data, size_t n); /* begins as a module in one of the three forms does; StableHLO text and bytecode never do */
-xt_status hlo_read(const void *data, size_t n, const char *name, ir_module **out);
+bool hlomod_is(const void *data, size_t n); /* begins as a module in one of the three forms does; StableHLO text and bytecode never do */
+xt_status hlomod_read(const void *data, size_t n, const char *name, ir_module **out);
 
 #endif

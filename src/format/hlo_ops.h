@@ -4,32 +4,32 @@
 
 #include "format/hlo_int.h"
 
-typedef struct hlo_attrs {
+typedef struct hlomod_attrs {
     ir_attr v[24];
     size_t n;
-} hlo_attrs;
+} hlomod_attrs;
 /* Field 14 "dimensions" as attribute k, a list or its first. */
-void hlo_dimensions_attr(hlo_scope *s, hlo_msg inst, ir_attr_key k, hlo_attrs *a);
-void hlo_attrs_batch_norm(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_cholesky(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_collective(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_compare(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_convolution(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_custom_call(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_dot(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_dynamic_slice(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_fft(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_gather(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_pad(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_permute(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_reduce_precision(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_reduce_window(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_rng(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_rng_bit_generator(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_scatter(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_select_and_scatter(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_slice(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_sort(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
-void hlo_attrs_triangular_solve(hlo_scope *s, hlo_msg inst, hlo_attrs *a);
+void hlomod_dimensions_attr(hlomod_scope *s, hlomod_msg inst, ir_attr_key k, hlomod_attrs *a);
+void hlomod_attrs_batch_norm(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_cholesky(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_collective(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_compare(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_convolution(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_custom_call(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_dot(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_dynamic_slice(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_fft(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_gather(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_pad(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_permute(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_reduce_precision(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_reduce_window(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_rng(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_rng_bit_generator(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_scatter(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_select_and_scatter(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_slice(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_sort(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
+void hlomod_attrs_triangular_solve(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a);
 
 #endif

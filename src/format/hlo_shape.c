@@ -16,48 +16,48 @@ static const type_row rows[] = {
 enum { TYPE_TUPLE = 13, TYPE_TOKEN = 17, MAX_NESTING = 32 };
 
 /* ShapeProto.layout: the dims from the fastest to the slowest; row-major counts down. */
-static bool check_layout(hlo_reader *r, hlo_msg m, const ir_type *t) {
+static bool check_layout(hlomod_reader *r, hlomod_msg m, const ir_type *t) {
     size_t n;
     int64_t *order;
-    if (!hlo_ints(r, hlo_sub(r, m, 5), 1, &n, &order)) return false;
+    if (!hlomod_ints(r, hlomod_sub(r, m, 5), 1, &n, &order)) return false;
     for (size_t i = 0; i < n; i++)
         if (n != t->rank || order[i] != (int64_t)(n - 1 - i))
-            return hlo_fail(r, m.data, "a parameter or literal has a layout that is not row-major; only row-major values are taken: transpose before");
+            return hlomod_fail(r, m.data, "a parameter or literal has a layout that is not row-major; only row-major values are taken: transpose before");
     return true;
 }
 
-static bool read_tensor(hlo_reader *r, hlo_msg m, int64_t number, bool row_major, hlo_shape *out) {
+static bool read_tensor(hlomod_reader *r, hlomod_msg m, int64_t number, bool row_major, hlomod_shape *out) {
     size_t rank, n_dynamic;
     int64_t *dims, *dynamic;
     const type_row *row = NULL;
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (rows[i].number == number) row = &rows[i];
-    if (!row) return hlo_fail(r, m.data, "element type %lld of XLA is not known here", (long long)number);
-    if (!hlo_ints(r, m, 3, &rank, &dims) || !hlo_ints(r, m, 6, &n_dynamic, &dynamic)) return false;
+    if (!row) return hlomod_fail(r, m.data, "element type %lld of XLA is not known here", (long long)number);
+    if (!hlomod_ints(r, m, 3, &rank, &dims) || !hlomod_ints(r, m, 6, &n_dynamic, &dynamic)) return false;
     for (size_t i = 0; i < n_dynamic; i++)
-        if (dynamic[i]) return hlo_fail(r, m.data, "dimension %zu is dynamic; only static shapes are compiled", i);
+        if (dynamic[i]) return hlomod_fail(r, m.data, "dimension %zu is dynamic; only static shapes are compiled", i);
     for (size_t i = 0; i < rank; i++)
-        if (dims[i] < 0) return hlo_fail(r, m.data, "dimension %zu is %lld", i, (long long)dims[i]);
+        if (dims[i] < 0) return hlomod_fail(r, m.data, "dimension %zu is %lld", i, (long long)dims[i]);
     out->type = ir_tensor(row->dtype, rank, dims);
     out->leaves = 1;
-    if (!out->type) return hlo_fail(r, m.data, "a shape of rank %zu is too large", rank);
+    if (!out->type) return hlomod_fail(r, m.data, "a shape of rank %zu is too large", rank);
     return !row_major || check_layout(r, m, out->type);
 }
 
-static bool read_shape(hlo_reader *r, hlo_msg m, bool row_major, int nesting, hlo_shape *out) {
-    int64_t number = hlo_int(r, m, 2, 0);
-    *out = (hlo_shape){0};
+static bool read_shape(hlomod_reader *r, hlomod_msg m, bool row_major, int nesting, hlomod_shape *out) {
+    int64_t number = hlomod_int(r, m, 2, 0);
+    *out = (hlomod_shape){0};
     if (r->status) return false;
     if (number == TYPE_TOKEN) {
-        *out = (hlo_shape){.type = ir_token(), .leaves = 1};
+        *out = (hlomod_shape){.type = ir_token(), .leaves = 1};
         return true;
     }
     if (number != TYPE_TUPLE) return read_tensor(r, m, number, row_major, out);
-    hlo_msg *subs;
-    if (nesting == MAX_NESTING) return hlo_fail(r, m.data, "tuples are nested more than %d deep", MAX_NESTING);
-    if (!hlo_subs(r, m, 4, &out->n_elems, &subs)) return false;
+    hlomod_msg *subs;
+    if (nesting == MAX_NESTING) return hlomod_fail(r, m.data, "tuples are nested more than %d deep", MAX_NESTING);
+    if (!hlomod_subs(r, m, 4, &out->n_elems, &subs)) return false;
     out->elems = arena_alloc(r->scratch, out->n_elems * sizeof *out->elems);
-    if (!out->elems) return hlo_oom(r, out->n_elems * sizeof *out->elems);
+    if (!out->elems) return hlomod_oom(r, out->n_elems * sizeof *out->elems);
     for (size_t i = 0; i < out->n_elems; i++) {
         if (!read_shape(r, subs[i], row_major, nesting + 1, &out->elems[i])) return false;
         out->leaves += out->elems[i].leaves;
@@ -65,55 +65,55 @@ static bool read_shape(hlo_reader *r, hlo_msg m, bool row_major, int nesting, hl
     return true;
 }
 
-bool hlo_read_shape(hlo_reader *r, hlo_msg m, bool row_major, hlo_shape *out) {
+bool hlomod_read_shape(hlomod_reader *r, hlomod_msg m, bool row_major, hlomod_shape *out) {
     return read_shape(r, m, row_major, 0, out);
 }
 
-size_t hlo_leaf_types(const hlo_shape *s, const ir_type **out) {
+size_t hlomod_leaf_types(const hlomod_shape *s, const ir_type **out) {
     if (s->type) {
         *out = s->type;
         return 1;
     }
     size_t n = 0;
-    for (size_t i = 0; i < s->n_elems; i++) n += hlo_leaf_types(&s->elems[i], out + n);
+    for (size_t i = 0; i < s->n_elems; i++) n += hlomod_leaf_types(&s->elems[i], out + n);
     return n;
 }
 
 /* The n elements as host bytes. */
-static bool literal_ints(hlo_reader *r, hlo_msg m, const type_row *row, size_t n, void **out) {
+static bool literal_ints(hlomod_reader *r, hlomod_msg m, const type_row *row, size_t n, void **out) {
     size_t count, size = xt_dtype_size(row->dtype);
     int64_t *v;
-    if (!hlo_ints(r, m, row->field, &count, &v)) return false;
-    if (count != n) return hlo_fail(r, m.data, "the literal has %zu elements, its shape %zu", count, n);
+    if (!hlomod_ints(r, m, row->field, &count, &v)) return false;
+    if (count != n) return hlomod_fail(r, m.data, "the literal has %zu elements, its shape %zu", count, n);
     char *bytes = arena_alloc(r->scratch, n * size);
-    if (!bytes) return hlo_oom(r, n * size);
+    if (!bytes) return hlomod_oom(r, n * size);
     for (size_t i = 0; i < n; i++) memcpy(bytes + i * size, &(int64_t){row->dtype == XT_BOOL ? v[i] != 0 : v[i]}, size); /* little endian */
     *out = bytes;
     return true;
 }
 
-bool hlo_read_literal(hlo_scope *s, hlo_msg m, const ir_type *t, ir_value **out) {
-    hlo_reader *r = s->r;
-    hlo_shape shape;
+bool hlomod_read_literal(hlomod_scope *s, hlomod_msg m, const ir_type *t, ir_value **out) {
+    hlomod_reader *r = s->r;
+    hlomod_shape shape;
     const type_row *row = NULL;
     void *data = NULL;
-    if (!hlo_read_shape(r, hlo_sub(r, m, 1), true, &shape)) return false;
-    if (shape.type != t || t->kind != IR_TENSOR) return hlo_fail(r, m.data, "the literal has another shape than its constant");
+    if (!hlomod_read_shape(r, hlomod_sub(r, m, 1), true, &shape)) return false;
+    if (shape.type != t || t->kind != IR_TENSOR) return hlomod_fail(r, m.data, "the literal has another shape than its constant");
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (rows[i].dtype == t->dtype) row = &rows[i];
     size_t n = (size_t)t->count, bytes = ir_type_bytes(t);
-    if (!row || row->how == NONE) return hlo_fail(r, m.data, "literals of %s are not read", ir_dtype_mlir(t->dtype));
-    if (n > m.n) return hlo_fail(r, m.data, "the literal has %zu bytes, its shape %zu elements", m.n, n);
-    if (bytes > r->budget) return hlo_fail(r, m.data, "computations called from many places make the program many times its size");
+    if (!row || row->how == NONE) return hlomod_fail(r, m.data, "literals of %s are not read", ir_dtype_mlir(t->dtype));
+    if (n > m.n) return hlomod_fail(r, m.data, "the literal has %zu bytes, its shape %zu elements", m.n, n);
+    if (bytes > r->budget) return hlomod_fail(r, m.data, "computations called from many places make the program many times its size");
     r->budget -= bytes;
     if (row->how == INTS) {
         if (!literal_ints(r, m, row, n, &data)) return false;
     } else {
-        hlo_msg raw = hlo_sub(r, m, row->field);
+        hlomod_msg raw = hlomod_sub(r, m, row->field);
         if (r->status) return false;
-        if (raw.n != bytes) return hlo_fail(r, raw.data ? raw.data : m.data, "the literal has %zu bytes, its shape %zu", raw.n, bytes);
+        if (raw.n != bytes) return hlomod_fail(r, raw.data ? raw.data : m.data, "the literal has %zu bytes, its shape %zu", raw.n, bytes);
         data = arena_copy(r->scratch, raw.n ? raw.data : (const unsigned char *)"", raw.n); /* aligned */
-        if (!data) return hlo_oom(r, raw.n);
+        if (!data) return hlomod_oom(r, raw.n);
     }
     *out = ir_constant(&s->b, t, data);
     return *out != NULL;

@@ -2,7 +2,7 @@
  * instruction are about fifteen. */
 #include "format/hlo_int.h"
 
-bool hlo_fail(hlo_reader *r, const unsigned char *at, const char *fmt, ...) {
+bool hlomod_fail(hlomod_reader *r, const unsigned char *at, const char *fmt, ...) {
     if (r->status) return false;
     str text = STR_INIT;
     va_list ap;
@@ -14,22 +14,22 @@ bool hlo_fail(hlo_reader *r, const unsigned char *at, const char *fmt, ...) {
     return false;
 }
 
-bool hlo_oom(hlo_reader *r, size_t bytes) {
+bool hlomod_oom(hlomod_reader *r, size_t bytes) {
     if (!r->status) r->status = status_oom(bytes, "an HLO program");
     return false;
 }
 
-static bool damaged(hlo_reader *r, const proto_reader *p) {
-    return hlo_fail(r, p->at, "the HLO message is damaged or cut off here");
+static bool damaged(hlomod_reader *r, const proto_reader *p) {
+    return hlomod_fail(r, p->at, "the HLO message is damaged or cut off here");
 }
 
-bool hlo_check(hlo_reader *r, hlo_msg m) {
+bool hlomod_check(hlomod_reader *r, hlomod_msg m) {
     proto_reader p = proto_read(m.data, m.n);
     for (proto_field f; proto_next(&p, &f);) {}
     return !p.bad || damaged(r, &p);
 }
 
-bool hlo_find(hlo_reader *r, hlo_msg m, uint32_t field, proto_field *out) {
+bool hlomod_find(hlomod_reader *r, hlomod_msg m, uint32_t field, proto_field *out) {
     proto_reader p = proto_read(m.data, m.n);
     bool found = false;
     for (proto_field f; proto_next(&p, &f);) {
@@ -40,31 +40,31 @@ bool hlo_find(hlo_reader *r, hlo_msg m, uint32_t field, proto_field *out) {
     return p.bad ? damaged(r, &p) : found;
 }
 
-int64_t hlo_int(hlo_reader *r, hlo_msg m, uint32_t field, int64_t fallback) {
+int64_t hlomod_int(hlomod_reader *r, hlomod_msg m, uint32_t field, int64_t fallback) {
     proto_field f;
-    if (!hlo_find(r, m, field, &f)) return fallback;
+    if (!hlomod_find(r, m, field, &f)) return fallback;
     if (f.wire == PROTO_BYTES) {
-        hlo_fail(r, f.data, "field %u holds bytes where a number is expected", field);
+        hlomod_fail(r, f.data, "field %u holds bytes where a number is expected", field);
         return fallback;
     }
     return (int64_t)f.value;
 }
 
-hlo_msg hlo_sub(hlo_reader *r, hlo_msg m, uint32_t field) {
+hlomod_msg hlomod_sub(hlomod_reader *r, hlomod_msg m, uint32_t field) {
     proto_field f;
-    if (!hlo_find(r, m, field, &f)) return (hlo_msg){0};
+    if (!hlomod_find(r, m, field, &f)) return (hlomod_msg){0};
     if (f.wire != PROTO_BYTES) {
-        hlo_fail(r, m.data, "field %u holds a number where a message is expected", field);
-        return (hlo_msg){0};
+        hlomod_fail(r, m.data, "field %u holds a number where a message is expected", field);
+        return (hlomod_msg){0};
     }
-    return (hlo_msg){f.data, f.size};
+    return (hlomod_msg){f.data, f.size};
 }
 
-const char *hlo_text(hlo_reader *r, hlo_msg m, uint32_t field) {
-    hlo_msg sub = hlo_sub(r, m, field);
+const char *hlomod_text(hlomod_reader *r, hlomod_msg m, uint32_t field) {
+    hlomod_msg sub = hlomod_sub(r, m, field);
     char *s = sub.n ? arena_alloc(r->scratch, sub.n + 1) : NULL;
     if (!s) {
-        if (sub.n) hlo_oom(r, sub.n);
+        if (sub.n) hlomod_oom(r, sub.n);
         return "";
     }
     memcpy(s, sub.data, sub.n);
@@ -79,7 +79,7 @@ static size_t count_varints(const proto_field *f) {
     return n;
 }
 
-bool hlo_ints(hlo_reader *r, hlo_msg m, uint32_t field, size_t *n, int64_t **out) {
+bool hlomod_ints(hlomod_reader *r, hlomod_msg m, uint32_t field, size_t *n, int64_t **out) {
     size_t count = 0, k = 0;
     proto_reader p = proto_read(m.data, m.n);
     *n = 0;
@@ -88,7 +88,7 @@ bool hlo_ints(hlo_reader *r, hlo_msg m, uint32_t field, size_t *n, int64_t **out
         if (f.number == field) count += count_varints(&f);
     if (p.bad) return damaged(r, &p);
     int64_t *v = count ? arena_alloc(r->scratch, count * sizeof *v) : NULL;
-    if (count && !v) return hlo_oom(r, count * sizeof *v);
+    if (count && !v) return hlomod_oom(r, count * sizeof *v);
     p = proto_read(m.data, m.n);
     for (proto_field f; proto_next(&p, &f);) {
         if (f.number != field) continue;
@@ -105,20 +105,20 @@ bool hlo_ints(hlo_reader *r, hlo_msg m, uint32_t field, size_t *n, int64_t **out
     return true;
 }
 
-bool hlo_subs(hlo_reader *r, hlo_msg m, uint32_t field, size_t *n, hlo_msg **out) {
+bool hlomod_subs(hlomod_reader *r, hlomod_msg m, uint32_t field, size_t *n, hlomod_msg **out) {
     size_t k = 0, cap = 0;
     proto_reader p = proto_read(m.data, m.n);
     *n = 0;
     *out = NULL;
     for (proto_field f; proto_next(&p, &f);) cap += f.number == field;
     if (p.bad) return damaged(r, &p);
-    hlo_msg *v = cap ? arena_alloc(r->scratch, cap * sizeof *v) : NULL;
-    if (cap && !v) return hlo_oom(r, cap * sizeof *v);
+    hlomod_msg *v = cap ? arena_alloc(r->scratch, cap * sizeof *v) : NULL;
+    if (cap && !v) return hlomod_oom(r, cap * sizeof *v);
     p = proto_read(m.data, m.n);
     for (proto_field f; proto_next(&p, &f);) {
         if (f.number != field) continue;
-        if (f.wire != PROTO_BYTES) return hlo_fail(r, p.at, "field %u holds a number where a message is expected", field);
-        v[k++] = (hlo_msg){f.data, f.size};
+        if (f.wire != PROTO_BYTES) return hlomod_fail(r, p.at, "field %u holds a number where a message is expected", field);
+        v[k++] = (hlomod_msg){f.data, f.size};
     }
     *n = k;
     *out = v;

@@ -76,7 +76,7 @@ xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_prog
     p->name = base_strdup(name);
     if (!p->name) s = status_oom(strlen(name), "a program's name");
     size_t lines = 0;
-    bool binary = bytecode_is(text, n) || hlo_is(text, n);
+    bool binary = bytecode_is(text, n) || hlomod_is(text, n);
     if (!s && binary) s = load_binary(p, text, n);
     for (const char *at = text; !s && !binary && at < end;) {
         const char *stop = next_split(at, end);

@@ -1,6 +1,6 @@
 /* Programs: compiling, and the tables that clients ask for, made once from what the compiler tells. Shared by executables and their loaded forms. */
-#include "format/hlo.h"
 #include "base/proto.h"
+#include "format/hlo.h"
 #include "pjrt/face.h"
 
 void face_program_release(face_program *p) {
@@ -112,7 +112,7 @@ static xt_status check_format(const PJRT_Program *program) {
     if (!program->code || i == BASE_COUNT(formats))
         return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%.*s': this plugin compiles 'mlir' (StableHLO as text or bytecode), 'hlo' and 'hlo_with_config'",
                           (int)program->format_size, program->format ? program->format : "");
-    if (i && !hlo_is(program->code, program->code_size))
+    if (i && !hlomod_is(program->code, program->code_size))
         return status_new(XT_INVALID_ARGUMENT, NULL, "the program's format is '%s', but it does not begin as an HloModuleProto does", formats[i]);
     return NULL;
 }
