@@ -94,7 +94,7 @@ static bool define(bc_reader *r, scope *s, const void *at, ir_value *v) {
 static bool grow_values(bc_reader *r, const void *at, size_t n) {
     if (n > (size_t)1 << 28 || !vec_grow((void **)&r->values, &r->cap_values, r->n_values + n, sizeof *r->values))
         return n > (size_t)1 << 28 ? bc_fail(r, at, "%zu values", n) : bc_oom(r);
-    memset(r->values + r->n_values, 0, n * sizeof *r->values);
+    if (n) memset(r->values + r->n_values, 0, n * sizeof *r->values);
     r->n_values += n;
     return true;
 }

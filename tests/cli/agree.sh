@@ -104,9 +104,9 @@ int main(int argc, char **argv) {
 }
 C
 build grow "$root/include" "$tmp/grow.c"
-run ./grow none
-check "no false alarm" bash -c "! grep -qE 'grow|jump' '$tmp/out'"
 if [ -z "${ASAN_BUILD:-}" ]; then # its allocator keeps what is freed
+    run ./grow none
+    check "no false alarm" bash -c "! grep -qE 'grow|jump' '$tmp/out'"
     XT_EVENTS=$tmp/events.jsonl run ./grow leak
     check "a leak of host memory" grep -q '^host memory grows: the process has .*\[XT206\]' "$tmp/out"
     step=$(sed -nE 's/.*"event": "growth".*"step": ([0-9]+),.*/\1/p' "$tmp/events.jsonl" | head -n 1)
