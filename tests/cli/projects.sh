@@ -35,7 +35,9 @@ check "there are some" [ "$n" -ge 2 ]
 "$XTRAIN" cache verify >"$tmp/out" 2>&1
 check "cache verify: all sound" grep -q 'all sound' "$tmp/out"
 f=$(find "$tmp/cache" -name '*.xtc' | head -n 1)
-printf X | dd of="$f" bs=1 seek=100 conv=notrunc 2>/dev/null
+# The byte written differs from the one that is there: which programs the cache holds, and so their bytes, changes from run to run.
+[ "$(tail -c +101 "$f" | head -c 1 | tr -d '\0')" = X ] && byte=Y || byte=X
+printf "$byte" | dd of="$f" bs=1 seek=100 conv=notrunc 2>/dev/null
 "$XTRAIN" cache verify >"$tmp/out" 2>&1
 check "a damaged file is exit 1" [ $? = 1 ]
 check "and named" grep -q "^$(basename "$f") .*its checksum is wrong" "$tmp/out"
