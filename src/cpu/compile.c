@@ -22,6 +22,30 @@ void cpu_device_free(cpu_device *d) {
     base_free(d);
 }
 
+/* --- how long it takes, by phase ------------------------------------------------------------------------------------------------- */
+void cpu_phase_begin(cpu_exec *e) {
+    e->took.began = clock_ns();
+    e->took.onednn_before = dnnl_util_spent();
+}
+
+/* Making oneDNN's primitives happens inside other phases and is told apart, being the one that is not ours to shorten. */
+void cpu_phase_end(cpu_exec *e, cpu_phase p) {
+    int64_t began = e->took.began, onednn = dnnl_util_spent() - e->took.onednn_before;
+    cpu_phase_begin(e);
+    e->took.ns[p] += e->took.began - began - onednn;
+    e->took.ns[CPU_PHASE_ONEDNN] += onednn;
+}
+
+const char *cpu_exec_phase(const cpu_exec *e, cpu_phase p, double *out_seconds) {
+    static const char *const names[CPU_PHASES] = {
+        [CPU_PHASE_READ] = "compile seconds read",         [CPU_PHASE_VERIFY] = "compile seconds verify",     [CPU_PHASE_PASSES] = "compile seconds passes",
+        [CPU_PHASE_INLINE] = "compile seconds inline",     [CPU_PHASE_LAYOUT] = "compile seconds layout",     [CPU_PHASE_KERNELS] = "compile seconds kernels",
+        [CPU_PHASE_ONEDNN] = "compile seconds oneDNN",     [CPU_PHASE_SCHEDULE] = "compile seconds schedule", [CPU_PHASE_BUFFERS] = "compile seconds buffers",
+    };
+    *out_seconds = (double)e->took.ns[p] / 1e9;
+    return names[p];
+}
+
 /* --- compiling ---------------------------------------------------------------------------------------------------------------------- */
 static xt_status find_main(cpu_exec *e) {
     e->main = ir_func_find(e->module, "main");
@@ -87,16 +111,21 @@ static xt_status inline_stage(cpu_exec *e) {
 }
 
 static xt_status make(cpu_exec *e, const char *text, size_t n) {
+    cpu_phase_begin(e);
     XT_TRY(program_read(text, n, "program", &e->module));
+    cpu_phase_end(e, CPU_PHASE_READ);
     XT_TRY(ir_verify(e->module));
     XT_TRY(find_main(e));
+    cpu_phase_end(e, CPU_PHASE_VERIFY);
     pass_ctx passes = PASS_CTX_INIT;
     passes.partitions = e->opts.num_partitions;
     passes.lanes = lanes_get()->lanes;
     XT_TRY(pass_optimize(&passes, e->module));
     report_partitioning(&passes);
+    cpu_phase_end(e, CPU_PHASE_PASSES);
     e->passes = &passes;
     XT_TRY(inline_stage(e));
+    cpu_phase_end(e, CPU_PHASE_INLINE);
     e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");

@@ -38,6 +38,12 @@ typedef struct cpu_stats {
     double flops, bytes_accessed, transcendentals;
 } cpu_stats;
 const cpu_stats *cpu_exec_stats(const cpu_exec *e);
+/* The phases of compiling, in order; what loops of a program need of their own (the body of a while) counts as the phase that met it. */
+typedef enum cpu_phase {
+    CPU_PHASE_READ, CPU_PHASE_VERIFY, CPU_PHASE_PASSES, CPU_PHASE_INLINE, CPU_PHASE_LAYOUT, CPU_PHASE_KERNELS, CPU_PHASE_ONEDNN, CPU_PHASE_SCHEDULE, CPU_PHASE_BUFFERS, CPU_PHASES
+} cpu_phase;
+/* "compile seconds NAME" for the cost table (static), and how long it took. */
+const char *cpu_exec_phase(const cpu_exec *e, cpu_phase p, double *out_seconds);
 /* Writes xtrain_cpu.memory.txt into the folder: every buffer with its life, for xtrain plan (dump.c says how). */
 xt_status cpu_dump_memory(const cpu_exec *e, const char *dir);
 const char *cpu_exec_text(const cpu_exec *e, size_t *n); /* the program after the passes */

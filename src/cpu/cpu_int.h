@@ -98,6 +98,9 @@ struct cpu_exec {
     _Atomic int64_t *profile; /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
     _Atomic int64_t runs;
     char *name;
+    struct { /* how long compiling took, by phase */
+        int64_t ns[CPU_PHASES], began, onednn_before;
+    } took;
 };
 
 struct cpu_device {
@@ -147,6 +150,8 @@ xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and
 /* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Attributes stay in the memory of
  * the region's module. */
 xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out);
+void cpu_phase_begin(cpu_exec *e); /* compile.c: the time from here on belongs to the phase that ends next */
+void cpu_phase_end(cpu_exec *e, cpu_phase p);
 xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
 /* exec.c: a planned program inside a thunk of another. in: its arguments; out: its results (an argument's memory where the plan takes that over); temps:
  * of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */

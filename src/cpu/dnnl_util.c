@@ -39,7 +39,10 @@ static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
     return NULL;
 }
 
-xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
+static __thread int64_t spent;
+int64_t dnnl_util_spent(void) { return spent; }
+
+static xt_status prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
                          bool *out_ok) {
     *out = (dnnl_prim){0};
     *out_ok = false;
@@ -64,7 +67,14 @@ xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t 
     return s;
 }
 
-xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd, bool *out_ok) {
+    int64_t began = clock_ns();
+    xt_status s = prim_make(desc, hint, threads, out, out_pd, out_ok);
+    spent += clock_ns() - began;
+    return s;
+}
+
+static xt_status reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
     *out = (dnnl_prim){0};
     *out_ok = false;
     dnnl_primitive_attr_t attr = NULL;
@@ -79,6 +89,13 @@ xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_de
     }
     if (pd) dnnl_primitive_desc_destroy(pd);
     if (attr) dnnl_primitive_attr_destroy(attr);
+    return s;
+}
+
+xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+    int64_t began = clock_ns();
+    xt_status s = reorder_make(from, to, threads, out, out_ok);
+    spent += clock_ns() - began;
     return s;
 }
 

@@ -25,6 +25,7 @@ dnnl_engine_t dnnl_util_engine(void); /* NULL: oneDNN cannot be used */
  * error). `out_pd` (may be NULL) gets the descriptor, the caller's to destroy. */
 xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
                          bool *out_ok);
+int64_t dnnl_util_spent(void); /* nanoseconds that this thread has spent making primitives */
 void dnnl_prim_add(dnnl_prim *p, int arg, const dnnl_memory_desc_t *md);
 xt_status dnnl_prim_run(const dnnl_prim *p, cpu_device *d, void *const *data, void *scratch); /* data[i] for arg[i] */
 void dnnl_prim_free(dnnl_prim *p);

@@ -453,17 +453,22 @@ static xt_status stage_done(cpu_exec *e, const char *name, bool assigned) {
 xt_status cpu_plan_make(cpu_exec *e) {
     cpu_builder b = {.exec = e, .plan = &e->plan, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
     bool whole = needs_interpreter(e->main->body), layout = !whole && b.kernels_on && pass_is_on("layout");
+    cpu_phase_begin(e);
     if (layout) layout_masks(e->main);
     xt_status s = number(&b);
     if (!s && layout) s = layout_decide(&b);
+    cpu_phase_end(e, CPU_PHASE_LAYOUT);
     if (!s) s = whole ? whole_program(&b) : walk(&b);
     if (!s) s = stage_done(e, "fuse", false);
+    cpu_phase_end(e, CPU_PHASE_KERNELS);
     if (!s) cpu_plan_donations(e);
     if (!s && pass_is_on("schedule")) s = cpu_plan_schedule(e);
     if (!s) s = stage_done(e, "schedule", false);
+    cpu_phase_end(e, CPU_PHASE_SCHEDULE);
     if (!s) s = cpu_plan_assign(e, pass_is_on("buffers"));
     if (!s) s = stage_done(e, "buffers", true);
     if (!s) cpu_exec_settle(e);
+    cpu_phase_end(e, CPU_PHASE_BUFFERS);
     for (size_t i = 0; i < b.n_groups; i++) base_free(b.groups[i].ops);
     base_free(b.groups);
     base_free(b.fusions);

@@ -91,6 +91,13 @@ typedef struct device_exec_stats { /* -1 = the plugin does not say */
     double flops, bytes_accessed;
 } device_exec_stats;
 void device_exec_get_stats(const device_exec *e, device_exec_stats *out);
+/* How long the plugin says it compiled, by phase of its own; gives how many there are (0: it does not say). Asked once, after compiling or loading. */
+enum { DEVICE_COMPILE_PHASES = 12 };
+typedef struct device_compile_phase {
+    char name[16];
+    double seconds;
+} device_compile_phase;
+size_t device_exec_compile_phases(const device_exec *e, device_compile_phase out[DEVICE_COMPILE_PHASES]);
 
 /* Called once per execution from any thread when the device has finished it; `error` is the callee's to free. */
 typedef void (*device_done_fn)(void *user, xt_status error, int64_t finished_ns);

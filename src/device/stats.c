@@ -51,6 +51,22 @@ static void work_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *
     xt_status_free(s);
 }
 
+size_t device_exec_compile_phases(const device_exec *e, device_compile_phase out[DEVICE_COMPILE_PHASES]) {
+    static const char prefix[] = "compile seconds "; /* our plugin's; others that say it this way are understood too */
+    size_t n = 0, skip = sizeof prefix - 1;
+    if (e->client->dry) return 0;
+    PJRT_Executable_GetCostAnalysis_Args a = PJRT_INIT(Executable_GetCostAnalysis, .executable = e->pjrt);
+    xt_status s = DEVICE_CALL(e->client->api, Executable_GetCostAnalysis, &a, "reading a program's cost");
+    for (size_t i = 0; !s && i < a.num_properties && n < DEVICE_COMPILE_PHASES; i++) {
+        const PJRT_NamedValue *v = &a.properties[i];
+        if (v->type != PJRT_VALUE_FLOAT || v->name_size <= skip || memcmp(v->name, prefix, skip) != 0) continue;
+        snprintf(out[n].name, sizeof out[n].name, "%.*s", (int)(v->name_size - skip), v->name + skip);
+        out[n++].seconds = v->float_value;
+    }
+    xt_status_free(s);
+    return n;
+}
+
 void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out) {
     *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1};
     memory_of(api, e, out);

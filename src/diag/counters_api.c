@@ -19,6 +19,7 @@ void xt_metrics_report(void) {
         else if (strcmp(unit, "B") == 0) str_printf(&t, "  %-20s %14.3f MiB %s\n", counter_name((counter)c), (double)v / 1048576, counter_help((counter)c));
         else str_printf(&t, "  %-20s %14lld     %s\n", counter_name((counter)c), (long long)v, counter_help((counter)c));
     }
+    diag_append_phase_table(&t);
     diag_append_times(&t);
     log_raw(XT_SEV_INFO, t.data ? t.data : "", t.len);
     str_free(&t);

@@ -29,6 +29,15 @@ void diag_append_times(str *out);
 void diag_append_idle(str *out, double wall_s); /* how long the device had nothing to do, and why */
 void diag_append_prometheus(str *out);
 
+/* --- phases.c: where compile time goes, by what the plugin says ----------------------------------------------------------------------------------------- */
+void diag_phases_event(const lazy_event *e);
+void diag_append_phases(str *out, const lazy_event *e); /* " (read 0.31, passes 1.20, ...)", milliseconds */
+void diag_append_phases_json(str *out, const lazy_event *e); /* , "compile_phases_ms": {...} */
+void diag_append_phase_sums(str *out);                       /* the same of all programs of this process, a line of the summary */
+void diag_append_phase_sums_json(str *out);
+void diag_append_phase_table(str *out);
+void diag_append_phase_prometheus(str *out);
+
 /* --- watch.c, growth.c: after each step -------------------------------------------------------------------------------------------------------------- */
 void diag_watch_start(void);
 void diag_watch_event(const lazy_event *e);

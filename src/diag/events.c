@@ -46,8 +46,11 @@ static void report_compile(const lazy_event *e) {
     if (strcmp(e->reason, lazy_why_name(e->why)) != 0) str_printf(&t, ": %s", e->reason);
     if (*e->advice) str_printf(&t, ": %s", e->advice);
     if (e->expected) str_printf(&t, " (expected: %s)", e->expected);
-    str_printf(&t, "\n  %zu ops, %zu inputs, %zu outputs | hash %.1f, lowering %.1f, disk %.1f, compile %.1f, store %.1f ms | device %.2f -> %.2f MiB, temporaries %.2f MiB, process %.1f -> %.1f MiB | key %s, %s\n",
-               e->ops, e->inputs, e->outputs, ms(e->hash_ns), ms(e->lower_ns), ms(e->disk_ns), ms(e->compile_ns), ms(e->store_ns), mib(e->device_before),
+    str_printf(&t, "\n  %zu ops, %zu inputs, %zu outputs | hash %.2f, lowering %.2f, disk %.2f", e->ops, e->inputs, e->outputs, ms(e->hash_ns), ms(e->lower_ns), ms(e->disk_ns));
+    if (e->source == LAZY_FROM_DISK) diag_append_phases(&t, e);
+    str_printf(&t, ", compile %.2f", ms(e->compile_ns));
+    if (e->source == LAZY_COMPILED) diag_append_phases(&t, e);
+    str_printf(&t, ", store %.2f ms | device %.2f -> %.2f MiB, temporaries %.2f MiB, process %.1f -> %.1f MiB | key %s, %s\n", ms(e->store_ns), mib(e->device_before),
                mib(counter_get(COUNTER_device_bytes)), mib(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0), mib(e->rss_before), mib(base_rss()), key,
                e->source == LAZY_COMPILED ? "not in memory, not on disk" : "loaded from disk");
     log_raw(XT_SEV_INFO, str_cstr(&t), t.len);
@@ -94,6 +97,7 @@ static void on_event(void *user, const lazy_event *e) {
     unsigned debug = diag_debug();
     diag_watch_event(e);
     diag_growth_event(e);
+    diag_phases_event(e);
     diag_event_json(e);
     diag_profile_event(e);
     if (e->source == LAZY_FROM_MEMORY && !debug) return;

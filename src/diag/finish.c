@@ -36,8 +36,9 @@ void diag_summary(str *t) {
     int64_t exec = counter_get(COUNTER_executions);
     double busy = (double)counter_get(COUNTER_execute_ns) / 1e9;
     str_printf(t, "what this run cost: %.2f s\n", wall);
-    str_printf(t, "  programs    %lld compiled (%.1f ms), %lld from disk, %lld evicted\n", (long long)counter_get(COUNTER_compiles), ms(COUNTER_compile_ns),
-               (long long)counter_get(COUNTER_disk_hits), (long long)counter_get(COUNTER_evictions));
+    str_printf(t, "  programs    %lld compiled (%.1f ms), %lld from disk, %lld evicted", (long long)counter_get(COUNTER_compiles), ms(COUNTER_compile_ns), (long long)counter_get(COUNTER_disk_hits), (long long)counter_get(COUNTER_evictions));
+    str_putc(t, '\n');
+    diag_append_phase_sums(t);
     if (counter_get(COUNTER_recompiles) + counter_get(COUNTER_reloads) > 0)
         str_printf(t, "              %lld evictions caused %lld recompiles and %lld loads from disk; raise XT_CACHE_ENTRIES to %lld\n", (long long)counter_get(COUNTER_evictions),
                    (long long)counter_get(COUNTER_recompiles), (long long)counter_get(COUNTER_reloads), (long long)lazy_programs_seen());

@@ -74,6 +74,7 @@ void diag_event_json(const lazy_event *e) {
         if (e->expected) field(&t, "expected", e->expected);
         str_printf(&t, ", \"hash_ms\": %.4f, \"lower_ms\": %.4f, \"disk_ms\": %.4f, \"compile_ms\": %.4f, \"store_ms\": %.4f, \"device_bytes_before\": %lld, \"rss_bytes_before\": %lld", (double)e->hash_ns / 1e6,
                    (double)e->lower_ns / 1e6, (double)e->disk_ns / 1e6, (double)e->compile_ns / 1e6, (double)e->store_ns / 1e6, (long long)e->device_before, (long long)e->rss_before);
+        diag_append_phases_json(&t, e);
     }
     str_printf(&t, ", \"device_bytes\": %lld, \"temp_bytes\": %lld}\n", (long long)counter_get(COUNTER_device_bytes), (long long)e->stats.temp_bytes);
     write_line(&t);
@@ -102,6 +103,7 @@ static void write_totals(void) {
         str_printf(&t, ", \"%s_ms\": {\"p50\": %.6f, \"p95\": %.6f, \"p99\": %.6f}", diag_phase_name((diag_phase)p), diag_time_percentile((diag_phase)p, 0.5) / 1e6,
                    diag_time_percentile((diag_phase)p, 0.95) / 1e6, diag_time_percentile((diag_phase)p, 0.99) / 1e6);
     }
+    diag_append_phase_sums_json(&t);
     str_append(&t, "}\n");
     write_line(&t);
     str_free(&t);

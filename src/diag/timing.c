@@ -120,6 +120,7 @@ void diag_append_prometheus(str *t) {
         if (*suffix) str_printf(t, "xtrain_%s%s%s{rank=\"%d\"} %.9g\n", name, suffix, total, world_get()->rank, (double)counter_get((counter)c) / 1e9);
         else str_printf(t, "xtrain_%s%s%s{rank=\"%d\"} %lld\n", name, suffix, total, world_get()->rank, (long long)counter_get((counter)c));
     }
+    diag_append_phase_prometheus(t);
     for (int p = 0; p < DIAG_PHASES; p++) {
         if (diag_time_count((diag_phase)p) == 0) continue;
         char name[32];

@@ -269,6 +269,7 @@ static xt_status adapt_to_device(ir_module *m) {
 }
 
 static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program *p) {
+    static __thread device_compile_phase phases[DEVICE_COMPILE_PHASES]; /* until the event has been told */
     ir_module *m = NULL;
     ir_value **leaves;
     size_t n_leaves;
@@ -301,6 +302,8 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     }
     if (!s) {
         device_exec_get_stats(p->exec, &p->stats);
+        ev->n_phases = device_exec_compile_phases(p->exec, phases);
+        ev->phases = phases;
         counter_max(COUNTER_program_temp_bytes, p->stats.temp_bytes);
     }
     ir_module_free(m);

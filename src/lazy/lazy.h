@@ -210,6 +210,8 @@ typedef struct lazy_event {
     const char *advice;      /* what to do about it; "" when nothing need be done */
     const char *expected;    /* a program that every run of this kind needs: "first program", "first evaluation"; NULL otherwise */
     device_exec_stats stats;
+    size_t n_phases;         /* of a miss: what the plugin says of compiling (or loading) it */
+    const device_compile_phase *phases;
 } lazy_event;
 typedef void (*lazy_event_fn)(void *user, const lazy_event *e);
 void lazy_on_event(lazy_event_fn fn, void *user);

@@ -76,6 +76,28 @@ static void first_and_known(void **state) {
     assert_int_equal(last.e.program, 1);
 }
 
+/* Our plugin says how long each phase of compiling took; together they are within what the client measured. */
+static void phases_of_compiling(void **state) {
+    (void)state;
+    xt_when_ready(xt_sum(xt_exp(rows(4))), NULL, NULL);
+    assert_true(xt_mark_step());
+    if (env_get("XT_DEVICE")) skip(); /* other plugins do not say */
+    static const char *const names[] = {"read", "verify", "passes", "inline", "layout", "kernels", "oneDNN", "schedule", "buffers"};
+    double sum = 0;
+    assert_int_equal(last.e.n_phases, BASE_COUNT(names));
+    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+        assert_string_equal(last.e.phases[i].name, names[i]);
+        assert_true(last.e.phases[i].seconds >= 0);
+        sum += last.e.phases[i].seconds;
+    }
+    assert_true(sum > 0 && sum < (double)last.e.compile_ns / 1e9);
+    xt_metrics_report();
+    assert_non_null(strstr(said, "compiling, by the plugin's phases"));
+    assert_non_null(strstr(said, "  kernels "));
+    xt_cost_summary();
+    assert_non_null(strstr(said, "\n  compiling   "));
+}
+
 static void shape_change(void **state) {
     (void)state;
     int line = 0;
@@ -307,7 +329,7 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
+    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
                                        CAUSE(attribute_change), CAUSE(print_under_an_if), CAUSE(kept_and_dropped), CAUSE(flag_change), CAUSE(value_read), CAUSE(checkpoint),
                                        CAUSE(explicit_sync), CAUSE(evicted), CAUSE(the_report), CAUSE(a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
