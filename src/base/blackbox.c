@@ -7,6 +7,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -218,15 +219,16 @@ static void close_at_exit(void) {
     if (owner == getpid()) blackbox_close(true);
 }
 
+static atomic_bool settled; /* `box` is this process's, or there is none to be had */
+static void in_child(void) { atomic_store_explicit(&settled, false, memory_order_relaxed); }
+
 blackbox *blackbox_get(void) {
-    static bool tried;
-    if (owner == getpid() && (box || tried)) return box;
+    if (atomic_load_explicit(&settled, memory_order_acquire)) return box;
     pthread_mutex_lock(&lock);
     if (owner != getpid()) { /* also in a forked child: the mapping is the parent's */
         if (box) munmap(box, sizeof *box);
         box = NULL;
         memset(place_of, 0, sizeof place_of);
-        tried = true;
         if (env_flag("XT_POSTMORTEM", true)) {
             report_lost();
             box = make();
@@ -237,7 +239,10 @@ blackbox *blackbox_get(void) {
             catch_signals();
             if (!at_exit) at_exit = atexit(close_at_exit) == 0;
         }
+        static bool watching_forks;
+        if (!watching_forks) watching_forks = pthread_atfork(NULL, NULL, in_child) == 0;
         owner = getpid();
+        atomic_store_explicit(&settled, watching_forks, memory_order_release);
     }
     pthread_mutex_unlock(&lock);
     return box;
@@ -268,11 +273,13 @@ static uint16_t place_number(src_id id) {
     return k;
 }
 
-void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) {
+void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) { blackbox_note_at(clock_ns(), kind, place, step, a, b); }
+
+void blackbox_note_at(int64_t now_ns, box_kind kind, src_id place, int64_t step, int64_t a, int64_t b) {
     blackbox *x = blackbox_get();
     if (!x) return;
     int64_t k = atomic_fetch_add_explicit(&x->n_events, 1, memory_order_relaxed);
-    x->events[k % BOX_EVENTS] = (box_event){clock_ns(), a, b, (uint32_t)step, (uint16_t)kind, place_number(place)};
+    x->events[k % BOX_EVENTS] = (box_event){now_ns, a, b, (uint32_t)step, (uint16_t)kind, place_number(place)};
 }
 
 void blackbox_value(const char *name, double value) {

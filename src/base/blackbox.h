@@ -59,7 +59,8 @@ typedef struct blackbox {
 
 /* The box of this process, made at the first call; a forked child makes its own. NULL when switched off (XT_POSTMORTEM=off) or without a safe folder. */
 blackbox *blackbox_get(void);
-void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b); /* into the ring; about 50 ns; any thread */
+void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t b); /* into the ring; any thread */
+void blackbox_note_at(int64_t now_ns, box_kind kind, src_id place, int64_t step, int64_t a, int64_t b); /* by one who has just read the clock */
 void blackbox_report(const char *text);                                         /* keeps the last one */
 void blackbox_value(const char *name, double value);                            /* a logged value: the loss is shown */
 void blackbox_close(bool ended);                                                /* the file goes; ended = false keeps it as that of a crash */

@@ -1,9 +1,14 @@
-/* Counters that are always on. Relaxed atomics: each number is exact, no order between two of them is promised. */
-#include <stdatomic.h>
-
+/* Counters that are always on. Each number is exact (tally.h), no order between two of them is promised. */
 #include "base/base.h"
+#include "base/tally.h"
 
-static _Atomic int64_t values[COUNTER_COUNT];
+__thread bool tally_owner;
+void tally_own(void) {
+    static atomic_bool taken;
+    if (!tally_owner && !atomic_exchange(&taken, true)) tally_owner = true;
+}
+
+static _Atomic int64_t owned[COUNTER_COUNT], values[COUNTER_COUNT];
 
 typedef struct counter_info {
     const char *name, *unit, *help;
@@ -16,17 +21,18 @@ static const counter_info infos[COUNTER_COUNT] = {
 };
 
 void counter_add(counter c, int64_t delta) {
-    atomic_fetch_add_explicit(&values[c], delta, memory_order_relaxed);
+    tally_add(&owned[c], &values[c], delta);
 }
 
+/* Only of counters that nobody adds to: their owned half stays 0. */
 void counter_max(counter c, int64_t value) {
-    int64_t seen = counter_get(c);
+    int64_t seen = atomic_load_explicit(&values[c], memory_order_relaxed);
     while (seen < value && !atomic_compare_exchange_weak_explicit(&values[c], &seen, value, memory_order_relaxed, memory_order_relaxed)) {
     }
 }
 
 int64_t counter_get(counter c) {
-    return atomic_load_explicit(&values[c], memory_order_relaxed);
+    return tally_get(&owned[c], &values[c]);
 }
 
 const char *counter_name(counter c) {

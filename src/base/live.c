@@ -1,9 +1,8 @@
 /* Objects alive by kind: a leak test is a query of these numbers before and after. */
-#include <stdatomic.h>
-
 #include "base/base.h"
+#include "base/tally.h"
 
-static _Atomic int64_t alive[LIVE_COUNT];
+static _Atomic int64_t owned[LIVE_COUNT], alive[LIVE_COUNT];
 
 static const char *const names[LIVE_COUNT] = {
 #define LIVE(name) [LIVE_##name] = #name,
@@ -12,11 +11,11 @@ static const char *const names[LIVE_COUNT] = {
 };
 
 void live_add(live_kind k, int64_t delta) {
-    atomic_fetch_add_explicit(&alive[k], delta, memory_order_relaxed);
+    tally_add(&owned[k], &alive[k], delta);
 }
 
 int64_t live_get(live_kind k) {
-    return atomic_load_explicit(&alive[k], memory_order_relaxed);
+    return tally_get(&owned[k], &alive[k]);
 }
 
 const char *live_name(live_kind k) { return names[k]; }

@@ -1,15 +1,15 @@
-/* How long things take, always on: a histogram for each kind of duration with eight buckets to an octave (within 9 % of the true percentile), one relaxed
+/* How long things take, always on: a histogram for each kind of duration with eight buckets to an octave (within 9 % of the true percentile), one
  * increment a duration. Counters (base/counters.def) hold the sums; here are their spreads, by step. */
+#include "base/tally.h"
 #include "diag/diag.h"
 
 #include <math.h>
-#include <stdatomic.h>
 
 enum { PER_OCTAVE = 8, OCTAVES = 40, BUCKETS = PER_OCTAVE * OCTAVES };
 
-typedef struct histogram {
-    _Atomic uint32_t n[BUCKETS];
-    _Atomic int64_t count, most;
+typedef struct histogram { /* by the thread that steps, and by others (tally.h) */
+    _Atomic int64_t owned[BUCKETS], n[BUCKETS];
+    _Atomic int64_t most;
 } histogram;
 
 /* Each phase of a step is the difference of a counter between two boundaries; the step itself is the time between them. */
@@ -44,8 +44,8 @@ static int bucket_of(int64_t ns) {
 static double middle_of(int k) { return ldexp(1 + ((double)(k % PER_OCTAVE) + 0.5) / PER_OCTAVE, k / PER_OCTAVE); }
 
 static void add(histogram *h, int64_t ns) {
-    atomic_fetch_add_explicit(&h->n[bucket_of(ns)], 1, memory_order_relaxed);
-    atomic_fetch_add_explicit(&h->count, 1, memory_order_relaxed);
+    int k = bucket_of(ns);
+    tally_add(&h->owned[k], &h->n[k], 1);
     if (ns > atomic_load_explicit(&h->most, memory_order_relaxed)) atomic_store_explicit(&h->most, ns, memory_order_relaxed);
 }
 
@@ -58,13 +58,17 @@ void diag_time_step(int64_t ns) {
     }
 }
 
-int64_t diag_time_count(diag_phase p) { return atomic_load_explicit(&spread[p].count, memory_order_relaxed); }
+int64_t diag_time_count(diag_phase p) {
+    int64_t sum = 0;
+    for (int k = 0; k < BUCKETS; k++) sum += tally_get(&spread[p].owned[k], &spread[p].n[k]);
+    return sum;
+}
 
 double diag_time_percentile(diag_phase p, double share) {
     int64_t total = diag_time_count(p), wanted = (int64_t)ceil(share * (double)total), seen = 0;
     if (total == 0) return NAN;
     for (int k = 0; k < BUCKETS; k++) {
-        seen += atomic_load_explicit(&spread[p].n[k], memory_order_relaxed);
+        seen += tally_get(&spread[p].owned[k], &spread[p].n[k]);
         if (seen >= wanted) return middle_of(k);
     }
     return (double)atomic_load_explicit(&spread[p].most, memory_order_relaxed);

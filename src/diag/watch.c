@@ -86,7 +86,7 @@ static void describe_device(void) {
 static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     (void)user;
     (void)cause;
-    int64_t now = clock_ns();
+    int64_t now = lazy_step_began();
     if (w.last_ns) {
         double ns = (double)(now - w.last_ns);
         w.interval_ns += (w.interval_ns > 0 ? 0.05 : 1) * (ns - w.interval_ns);
@@ -122,7 +122,7 @@ void diag_watch_event(const lazy_event *e) {
     blackbox *b = blackbox_get();
     box_kind kind = e->source == LAZY_COMPILED ? BOX_COMPILE : e->source == LAZY_FROM_DISK ? BOX_DISK_HIT : BOX_EXECUTION;
     if (!b) return;
-    blackbox_note(e->forced ? BOX_READ : kind, e->src, e->step, e->program, counter_get(COUNTER_device_bytes));
+    blackbox_note_at(e->at_ns ? e->at_ns : clock_ns(), e->forced ? BOX_READ : kind, e->src, e->step, e->program, counter_get(COUNTER_device_bytes));
     if (e->src == w.place) return;
     w.place = e->src;
     src_text(e->src, b->place, sizeof b->place);

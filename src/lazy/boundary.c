@@ -200,7 +200,8 @@ static void end_step(lazy_ctx *c, src_id at, size_t survivors) {
         s->read_buf = NULL;
         if (!s->buf && !s->is_state) s->failed = true; /* kept, but its step never made it */
     }
-    counter_add(COUNTER_trace_ns, clock_ns() - c->step_began_ns);
+    c->now_ns = clock_ns();
+    counter_add(COUNTER_trace_ns, c->now_ns - c->step_began_ns);
     lazy_clear_trace(c);
 }
 

@@ -345,9 +345,10 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     lazy_node *nodes = NULL;
     size_t n = 0;
     hash128 key;
-    int64_t began = clock_ns();
+    int64_t began = lazy_take_now(c), hashed;
     XT_TRY(lazy_key(c, r, &key, &nodes, &n));
-    ev->hash_ns = clock_ns() - began;
+    hashed = clock_ns();
+    ev->hash_ns = hashed - began;
     counter_add(COUNTER_hash_ns, ev->hash_ns);
     lazy_flags flags = c->used;
     flags.no_grad &= !flags.backward;
@@ -371,6 +372,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     } else if (p) {
         base_free(nodes);
         ev->source = LAZY_FROM_MEMORY;
+        c->now_ns = hashed;
         counter_add(COUNTER_memory_hits, 1);
     } else {
         p = base_calloc(1, sizeof *p);

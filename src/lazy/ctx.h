@@ -162,6 +162,7 @@ typedef struct lazy_ctx {
     lazy_flags used;          /* switches that were on at some time in this trace */
     int64_t step, draws, seeded_step; /* draws: of this step, since xt_seed; seeded_step: the step of xt_seed */
     int64_t step_began_ns;
+    int64_t now_ns; /* the clock as read a moment ago, for what begins where the last thing ended; 0: to be read */
     bool in_boundary;
     bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     uint64_t mode;            /* which modules are in evaluation mode, as one number */
@@ -187,6 +188,7 @@ void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf); /* takes the leaf's reference over, also when it gives NULL */
+int64_t lazy_take_now(lazy_ctx *c);                             /* now_ns, used up, or the clock */
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
 void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_drop_trace(lazy_ctx *c);

@@ -135,6 +135,7 @@ void lazy_observe(const lazy_observer *o);
 /* fn(user, ...) when the device has finished the program of the step that ends at the next boundary; finished_ns is clock_ns time. */
 typedef void (*lazy_done_fn)(void *user, int64_t step, int64_t finished_ns);
 void lazy_when_step_done(lazy_done_fn fn, void *user);
+int64_t lazy_step_began(void);                  /* when the last boundary was over, clock_ns time: for observers, that need not read the clock again */
 int64_t lazy_step(void);                        /* boundaries passed by this thread */
 void lazy_reset_thread(void);                    /* drops this thread's trace, slots and states (tests, end of program) */
 bool lazy_drain(void);                          /* waits for everything started by this process */
@@ -198,6 +199,7 @@ typedef struct lazy_event {
     src_id src;              /* the user's line that caused it */
     uint32_t path;
     int64_t step;
+    int64_t at_ns;           /* when it was started; 0: not noted */
     int64_t number;          /* of executions so far, from 1 */
     int64_t compile_number;  /* when compiled: from 1 */
     int64_t program;         /* number of the program, from 1 */

@@ -228,16 +228,16 @@ bool lazy_replay_run(lazy_ctx *c, xt_step *step, lazy_plan *p, lazy_program *g, 
     c->in_boundary = true;
     xt_status s = requests ? run(c, p, g, src, in, requests, out) : status_oom(p->n_requests * sizeof *requests, "the values a step gives out");
     if (requests != small) base_free(requests);
+    c->step_began_ns = clock_ns();
     if (s) lazy_fail(status_at(s, src));
     else {
         step->replays++;
         counter_add(COUNTER_replays, 1);
         lazy_event ev = {.cause = LAZY_CALL, .source = LAZY_FROM_MEMORY, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = "", .program = g->number, .key = p->key, .ops = g->n_nodes,
-                         .inputs = p->n_inputs, .outputs = p->n_outputs, .stats = g->stats, .number = counter_get(COUNTER_executions)};
+                         .inputs = p->n_inputs, .outputs = p->n_outputs, .at_ns = c->step_began_ns, .stats = g->stats, .number = counter_get(COUNTER_executions)};
         lazy_emit_event(&ev);
     }
     c->n_done = c->n_done_users = 0;
-    c->step_began_ns = clock_ns();
     lazy_step_passed(c, LAZY_CALL, true, !s && !c->error);
     c->echo = true;
     c->in_boundary = false;

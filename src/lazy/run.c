@@ -148,14 +148,19 @@ static void finished(void *user, xt_status error, int64_t finished_ns) {
     flight_free(f);
 }
 
-static void wait_for_room(int limit) {
+/* Until fewer than XT_IN_FLIGHT (2) steps are in flight; true when it had to wait. The variable is looked up only when it matters. */
+static bool wait_for_room(void) {
+    int64_t limit = 2;
     pthread_mutex_lock(&rt.lock);
-    if (rt.in_flight >= limit) {
+    if (rt.in_flight > 0 && env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;
+    bool full = rt.in_flight >= limit;
+    if (full) {
         int64_t began = clock_ns();
         while (rt.in_flight >= limit) pthread_cond_wait(&rt.changed, &rt.lock);
         counter_add(COUNTER_queue_wait_ns, clock_ns() - began);
     }
     pthread_mutex_unlock(&rt.lock);
+    return full;
 }
 
 bool lazy_drain(void) {
@@ -251,14 +256,13 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     for (size_t i = 0; doubtful && i < p->n_inputs; i++) keep[i] = true;
     flight *f = flight_new(c, p, src_intern(src), forced);
     if (!f) return status_oom(sizeof *f, "a step in flight");
-    int64_t limit = 2;
-    if (env_int("XT_IN_FLIGHT", &limit) && limit < 1) limit = 1;
-    wait_for_room((int)limit);
+    if (doubtful) c->now_ns = 0; /* it may have waited */
+    if (wait_for_room()) c->now_ns = 0;
     pthread_mutex_lock(&rt.lock);
     rt.in_flight++;
     counter_max(COUNTER_in_flight_peak, rt.in_flight);
     pthread_mutex_unlock(&rt.lock);
-    f->started_ns = clock_ns();
+    f->started_ns = lazy_take_now(c);
     xt_status s = device_execute(p->exec, p->n_inputs, in, keep, out, finished, f);
     if (s) { /* never started: `finished` will not be called */
         pthread_mutex_lock(&rt.lock);
@@ -334,10 +338,13 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     lazy_program *p = NULL;
     int64_t began = clock_ns();
     xt_status s = lazy_upload_packs(c);
+    c->now_ns = c->n_packs ? 0 : began;
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
     if (!s && world_get()->size > 1 && (p->uses_collectives || p->partitioned)) compare_ranks(c, p, src);
     if (!s) s = start(c, p, cause, forced, src, out);
-    c->step_began_ns += clock_ns() - began; /* compiling and starting is not recording time */
+    ev.at_ns = clock_ns();
+    c->now_ns = 0;
+    c->step_began_ns += ev.at_ns - began; /* compiling and starting is not recording time */
     if (!s && c->tape) c->tape->program = p;
     else lazy_program_release(p);
     if (s) return s;

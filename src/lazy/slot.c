@@ -1,4 +1,5 @@
 /* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still be explained. */
+#include "base/tally.h"
 #include "lazy/step.h"
 
 #include <stdlib.h>
@@ -66,6 +67,7 @@ lazy_ctx *lazy_ctx_get(void) {
         return NULL;
     }
     this_ctx = c;
+    tally_own();
     if (refuses) c->error = refuses();
     lazy_watch_exit();
     pthread_setspecific(ctx_key, c);

@@ -1,4 +1,6 @@
 /* The trace of the current step: ops are appended to the main function of a module; buffers enter as its arguments at their first use. */
+#include <stdlib.h>
+
 #include "base/blackbox.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
@@ -15,11 +17,23 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     c->func = f;
     c->b = ir_at_end(m, ir_func_block(f));
     c->n_recorded = 0;
-    c->nan = lazy_debug_word("nan");
-    c->eager = lazy_debug_word("eager");
+    bool debug = getenv("XT_DEBUG") != NULL;
+    c->nan = debug && lazy_debug_word("nan");
+    c->eager = debug && lazy_debug_word("eager");
     c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode};
-    c->step_began_ns = clock_ns();
+    c->step_began_ns = lazy_take_now(c);
     return NULL;
+}
+
+int64_t lazy_take_now(lazy_ctx *c) {
+    int64_t now = c->now_ns;
+    c->now_ns = 0;
+    return now ? now : clock_ns();
+}
+
+int64_t lazy_step_began(void) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c ? c->step_began_ns : clock_ns();
 }
 
 void lazy_clear_trace(lazy_ctx *c) {

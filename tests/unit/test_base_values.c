@@ -4,9 +4,11 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <time.h>
 #include <cmocka.h>
 
 #include "base/base.h"
+#include "base/tally.h"
 
 static void assert_hash(const char *text, hash128 seed, const char *hex) {
     char got[33];
@@ -169,6 +171,49 @@ static void clock_can_be_faked(void **state) {
     assert_true(clock_ns() >= a);
 }
 
+static int64_t system_clock(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+/* Long enough for the processor's counter to have taken over, and for its rate to be measured again. */
+static void clock_is_the_systems(void **state) {
+    (void)state;
+    int64_t began = system_clock(), before = clock_ns(), far = 0;
+    for (int64_t low = began; low - began < 160000000;) {
+        low = system_clock();
+        int64_t now = clock_ns(), high = system_clock(), off = now < low ? low - now : now > high ? now - high : 0;
+        if (off > far) far = off;
+        assert_true(now >= before);
+        before = now;
+    }
+    if (far > 5000) fail_msg("the clock is %lld ns away from the system's", (long long)far);
+}
+
+enum { TIMES = 20000, OTHERS = 3 };
+static void *count_rows(void *unused) {
+    (void)unused;
+    for (int i = 0; i < TIMES; i++) {
+        counter_add(COUNTER_log_rows, 1);
+        live_add(LIVE_graph, i % 2 ? -1 : 1);
+    }
+    return NULL;
+}
+
+/* The owner of the tallies and threads that are not lose nothing. */
+static void numbers_of_many_threads(void **state) {
+    (void)state;
+    pthread_t others[OTHERS];
+    int64_t rows = counter_get(COUNTER_log_rows), graphs = live_get(LIVE_graph);
+    tally_own();
+    for (int i = 0; i < OTHERS; i++) assert_int_equal(pthread_create(&others[i], NULL, count_rows, NULL), 0);
+    count_rows(NULL);
+    for (int i = 0; i < OTHERS; i++) pthread_join(others[i], NULL);
+    assert_int_equal(counter_get(COUNTER_log_rows) - rows, TIMES * (OTHERS + 1));
+    assert_int_equal(live_get(LIVE_graph), graphs);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hashes_are_frozen),
@@ -179,6 +224,8 @@ int main(void) {
         cmocka_unit_test(dtypes),
         cmocka_unit_test(numbers_of_the_process),
         cmocka_unit_test(clock_can_be_faked),
+        cmocka_unit_test(clock_is_the_systems),
+        cmocka_unit_test(numbers_of_many_threads),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
