@@ -10,8 +10,8 @@
 
 typedef struct plan_flags {
     const char *model, *precision, *sweep, *html, *limit;
-    int64_t rows;
-    bool json, max_batch, remedies, no_remedies, full;
+    int64_t rows, jobs;
+    bool json, max_batch, remedies, no_remedies, full, row;
 } plan_flags;
 
 static bool read_bytes(const char *text, int64_t *out) {
@@ -64,7 +64,7 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
 /* --- one plan --------------------------------------------------------------------------------------------------------------------------------------- */
 static int show(const plan_case *c, const plan_flags *f) {
     enum { MOST_REMEDIES = 16 };
-    plan_remedy remedies[MOST_REMEDIES] = {{{0}}};
+    plan_row remedies[MOST_REMEDIES] = {{{0}}};
     xt_plan *p = NULL;
     int n = 0, code = 0;
     xt_status s = plan_case_run(c, &p);
@@ -79,6 +79,7 @@ static int show(const plan_case *c, const plan_flags *f) {
 }
 
 static int choose(plan_case *c, const plan_flags *f) {
+    if (f->row) return plan_row_print(c);
     bool several = f->max_batch || f->sweep || (c->mesh && strcmp(c->mesh, "auto") == 0);
     if (several && !c->model) {
         fprintf(stderr, "xtrain plan: --max-batch, --sweep and --mesh auto make the program anew, so they need a MODEL\n");
@@ -117,6 +118,9 @@ static int run(int argc, char **argv) {
         {"--max-batch", CLI_FLAG, &f.max_batch, NULL, "search the largest batch that fits"},
         {"--sweep", CLI_STRING, &f.sweep, "LISTS", "batch=8:64,topology=v4:2x2x1,v5e:2x2: one table of all combinations"},
         {"--full", CLI_FLAG, &f.full, NULL, "wait for the compiler to make code too (TPU: minutes for a large program): code size and flops are then its own"},
+        {"--time-limit", CLI_DOUBLE, &c.time_limit, "SECONDS", "of one compilation by a foreign compiler: it is ended then, and what it said of memory is shown (300)"},
+        {"--jobs", CLI_INT, &f.jobs, "N", "compilations at a time of remedies, meshes and sweeps (a core each, 4 at most)"},
+        {"--row", CLI_FLAG, &f.row, NULL, "one line for scripts: row PEAK_BYTES COLLECTIVE_BYTES STEP_MS FITS, or failed WORDS"},
         {"--dump", CLI_STRING, &c.dump, "DIR", "keep the compiler's files there"},
         {"--html", CLI_STRING, &f.html, "FILE", "write a page with memory over the program's life"},
         {"--rows", CLI_INT, &f.rows, "N", "lines of buffers to print (20)"},
@@ -133,8 +137,9 @@ static int run(int argc, char **argv) {
     c.files = files;
     c.bf16 = strcmp(f.precision, "bf16") == 0;
     c.quick = !f.full;
+    c.jobs = f.jobs > 16 ? 16 : (int)f.jobs;
     c.model = f.model ? model_find(f.model) : NULL;
-    if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 || f.rows < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
+    if ((!c.bf16 && strcmp(f.precision, "fp32") != 0) || c.batch < 0 || c.seq < 0 || c.side < 0 || c.accumulate < 0 || f.rows < 0 || f.jobs < 0 || c.time_limit < 0 || (f.limit && !read_bytes(f.limit, &c.limit))) {
         fprintf(stderr, "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain plan --help\n");
         return 2;
     }

@@ -15,14 +15,19 @@ typedef struct plan_case {
     const char *topology, *mesh, *dump;
     int64_t batch, seq, side, accumulate, limit;
     bool bf16, checkpoint, fsdp, donate, quick, offload;
+    double time_limit; /* seconds of a compilation; 0 = the library's default */
+    int jobs;          /* compilations at a time */
 } plan_case;
-typedef struct plan_remedy {
-    char name[96];
-    int64_t peak_bytes;
-    double step_ms;
+/* A case beside the one asked for: a remedy, a batch, a mesh, a line of a sweep. Of each the figures alone are kept. */
+typedef struct plan_row {
+    char name[256];
+    plan_case c;
+    char mesh[64]; /* c.mesh when it was made here */
+    int64_t peak_bytes, moved_bytes, batch;
+    double step_ms; /* of an optimizer step */
     bool fits, failed;
-    char why[200]; /* when it failed */
-} plan_remedy;
+    char why[400]; /* when it failed */
+} plan_row;
 
 /* plan_case.c */
 xt_status plan_case_run(const plan_case *c, xt_plan **out);
@@ -30,18 +35,26 @@ int64_t plan_case_batch(const plan_case *c);
 void plan_case_name(const plan_case *c, char *buf, size_t n); /* "gpt2, batch 8, bf16, data=4" */
 
 /* plan_text.c, plan_json.c, plan_html.c: one report. remedies may be NULL. */
-void plan_print(const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n, int rows);
-void plan_print_remedies(const plan_remedy *remedies, int n);
-void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n);
-int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n); /* 0, or 1 after a message */
-void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n); /* with every buffer's life */
+void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows);
+void plan_print_remedies(const plan_row *remedies, int n);
+void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n);
+int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n); /* 0, or 1 after a message */
+void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n); /* with every buffer's life */
 const char *plan_bytes(int64_t bytes, char *buf, size_t n); /* "1.25 GiB" */
 void plan_json_string(FILE *f, const char *s);
 
+/* plan_rows.c: runs them, jobs at a time; a foreign compiler's each in a process of this command. */
+void plan_rows_run(plan_row *rows, int n, int jobs);
+int plan_row_print(const plan_case *c); /* --row: such a process's answer on stdout */
+
 /* plan_search.c */
-int plan_remedies(const plan_case *c, plan_remedy *out, int max); /* gives how many */
+int plan_remedies(const plan_case *c, plan_row *out, int max); /* gives how many */
 int plan_max_batch(const plan_case *c, bool json);
 int plan_mesh_auto(const plan_case *c, bool json);
+
+/* plan_sweep.c */
+enum { PLAN_MOST_ROWS = 64 };
 int plan_sweep(const plan_case *c, const char *spec, bool json);
+void plan_print_rows(const char *title, const plan_row *rows, int n, bool json);
 
 #endif

@@ -65,7 +65,7 @@ static xt_status plan_files(const plan_case *c, const xt_plan_opts *o, xt_plan *
 }
 
 xt_status plan_case_run(const plan_case *c, xt_plan **out) {
-    xt_plan_opts o = {.topology = c->topology, .mesh = c->mesh, .memory_limit = c->limit, .dump_dir = c->dump, .quick = c->quick};
+    xt_plan_opts o = {.topology = c->topology, .mesh = c->mesh, .memory_limit = c->limit, .dump_dir = c->dump, .quick = c->quick, .compile_limit_s = c->time_limit};
     xt_recording *r = NULL;
     xt_topology t = {.devices = 1};
     *out = NULL;

@@ -52,7 +52,7 @@ static const char page_script[] =
     "table('Remedies', ['peak', 'remedy', 'step estimate', 'fits'], plan.remedies.map(r => r.error ? ['-', r.name, r.error, ''] : [fmt(r.peak_bytes), r.name, r.step_ms_estimate.toPrecision(3) + ' ms', r.fits ? 'yes' : 'no']));\n"
     "}\n</script>\n";
 
-int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n) {
+int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {
     FILE *f = fopen(path, "w");
     if (!f) return cli_fail("plan", "%s cannot be written: %s", path, strerror(errno));
     fputs(page_head, f);

@@ -32,7 +32,7 @@ static void rows(FILE *f, const xt_plan_row *list, int n) {
     }
 }
 
-static void remedies_json(FILE *f, const plan_remedy *list, int n) {
+static void remedies_json(FILE *f, const plan_row *list, int n) {
     for (int i = 0; i < n; i++) {
         fprintf(f, "%s{\"name\": ", i ? ", " : "");
         plan_json_string(f, list[i].name);
@@ -45,7 +45,7 @@ static void remedies_json(FILE *f, const plan_remedy *list, int n) {
     }
 }
 
-static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n, bool with_lives) {
+static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, bool with_lives) {
     char name[256];
     plan_case_name(c, name, sizeof name);
     fprintf(f, "{\"name\": ");
@@ -57,6 +57,11 @@ static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, c
     fprintf(f, ", \"compiler\": ");
     plan_json_string(f, r->compiler);
     fprintf(f, ", \"devices\": %d, \"hosts\": %d, \"partitions\": %d, \"programs\": %d, \"fits\": %s, ", r->devices, r->hosts, r->partitions, r->programs, r->fits ? "true" : "false");
+    if (r->ended) {
+        fprintf(f, "\"ended\": ");
+        plan_json_string(f, r->ended);
+        fprintf(f, ", ");
+    }
     if (r->verdict) {
         fprintf(f, "\"verdict\": ");
         plan_json_string(f, r->verdict);
@@ -98,9 +103,9 @@ static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, c
     fputc('}', f);
 }
 
-void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n) {
+void plan_print_json(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {
     write_object(stdout, c, r, remedies, n, false);
     putchar('\n');
 }
 
-void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n) { write_object(f, c, r, remedies, n, true); }
+void plan_write_json(FILE *f, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) { write_object(f, c, r, remedies, n, true); }

@@ -42,7 +42,7 @@ static void work(const xt_plan_report *r) {
         if (r->step_ms > 0)
             printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula, r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
     }
-    printf("compiled in %.0f ms by %s%s\n", r->compile_ms, r->compiler, r->code_bytes < 0 && r->fits ? "; ended when memory was known (--full waits for the code)" : "");
+    printf("compiled in %.0f ms by %s%s%s\n", r->compile_ms, r->compiler, r->ended ? "; " : "", r->ended ? r->ended : "");
 }
 
 static void at_peak(const xt_plan_report *r, int rows) {
@@ -80,7 +80,7 @@ static void collectives(const xt_plan_report *r) {
     if (r->n_collectives > 16) printf("  and %d more\n", r->n_collectives - 16);
 }
 
-void plan_print_remedies(const plan_remedy *remedies, int n) {
+void plan_print_remedies(const plan_row *remedies, int n) {
     char a[32];
     printf("\n%-58s %12s  %14s  %s\n", "remedy", "peak", "step estimate", "fits");
     for (int i = 0; i < n; i++) {
@@ -89,7 +89,7 @@ void plan_print_remedies(const plan_remedy *remedies, int n) {
     }
 }
 
-void plan_print(const plan_case *c, const xt_plan_report *r, const plan_remedy *remedies, int n, int rows) {
+void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n, int rows) {
     char name[256];
     plan_case_name(c, name, sizeof name);
     printf("%s on %s: %s (%s, %d device%s of %d host%s)\n", name, r->topology, r->fits ? "fits" : "does not fit", r->device, r->devices, r->devices == 1 ? "" : "s", r->hosts, r->hosts == 1 ? "" : "s");

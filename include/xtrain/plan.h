@@ -35,6 +35,7 @@ typedef struct xt_plan_opts {
     int64_t memory_limit;  /* bytes of a device; 0 = what the device has */
     const char *dump_dir;  /* keeps the compiler's files there; NULL = a temporary folder, removed */
     bool quick;            /* where the compiler allows it, stop once memory is known: no code is made, code_bytes is then -1, and peak_bytes the dump's total */
+    double compile_limit_s; /* of one compilation by a foreign compiler, which may take hours over its code; 0 = 300. After it the report is as with quick, or the error DEADLINE_EXCEEDED if memory is not known yet */
 } xt_plan_opts;
 
 typedef enum xt_plan_kind {
@@ -73,6 +74,7 @@ typedef struct xt_plan_report {
     double peak_flops, peak_bytes_per_s, link_bytes_per_s, step_ms; /* step_ms: the estimate; -1 unknown */
     const char *formula;
     double compile_ms;
+    const char *ended;            /* NULL: the compiler came to its end; else why it was ended before */
     const xt_plan_row *rows;      /* alive at the peak, largest first; bytes + padding add up to peak_bytes with the kinds that have no rows */
     int n_rows;
     const xt_plan_row *lives;     /* every buffer of its own that is not there throughout, for a picture over time */

@@ -20,7 +20,7 @@ static void count_with_ours(const plan_program *p, xt_plan_report *r) {
     plan_compiled ours;
     char topology[32];
     snprintf(topology, sizeof topology, "cpu:%d", p->partitions);
-    xt_status s = plan_compile(p, topology, NULL, false, &ours);
+    xt_status s = plan_compile(p, topology, &(plan_compile_opts){0}, &ours);
     if (!s && ours.fits && ours.stats.flops > 0) {
         r->flops = ours.stats.flops;
         r->bytes_accessed = ours.stats.bytes_accessed;

@@ -88,7 +88,7 @@ void plan_find_peak(plan_memory *m, int64_t *out_live);
 typedef struct plan_compiled {
     bool fits;
     char verdict[1024]; /* when it does not fit */
-    bool cut;           /* ended once memory was known */
+    bool cut, late;     /* ended before there was code, once memory was known; late: because time was up */
     device_exec_stats stats;
     double compile_ms;
     int devices, hosts;
@@ -97,7 +97,13 @@ typedef struct plan_compiled {
     char device[64], compiler[160];
     bool ours; /* our CPU compiler */
 } plan_compiled;
-xt_status plan_compile(const plan_program *p, const char *topology, const char *dump_dir, bool quick, plan_compiled *out);
+typedef struct plan_compile_opts {
+    const char *dump_dir;
+    bool quick;     /* memory is enough */
+    double limit_s; /* 0 = 300 */
+} plan_compile_opts;
+/* DEADLINE_EXCEEDED when time is up and nothing is known. */
+xt_status plan_compile(const plan_program *p, const char *topology, const plan_compile_opts *o, plan_compiled *out);
 xt_status plan_topology(const char *topology, plan_compiled *out); /* the topology's part of it */
 
 /* --- estimate.c ------------------------------------------------------------------------------------------------------------------------------------ */

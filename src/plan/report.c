@@ -262,7 +262,7 @@ xt_status plan_report_make(const plan_program *p, const plan_compiled *c, const 
     snprintf(out->device, sizeof out->device, "%s", c->device);
     snprintf(out->compiler, sizeof out->compiler, "%s", c->compiler);
     *r = (xt_plan_report){.topology = intern_text(intern(o->topology)), .device = out->device, .compiler = out->compiler, .devices = c->devices, .hosts = c->hosts, .partitions = p->partitions,
-                          .compile_ms = c->compile_ms, .n_points = m.n_points, .peak_point = m.peak_point, .programs = 1};
+                          .compile_ms = c->compile_ms, .ended = !c->cut ? NULL : c->late ? "ended before its code was made, as the time limit was reached (--time-limit); memory was known" : "ended when memory was known (--full waits for the code)", .n_points = m.n_points, .peak_point = m.peak_point, .programs = 1};
     totals(p, c, &m, r);
     xt_status s = (out->rows = base_calloc(m.n + p->n_others + 1, sizeof *out->rows)) ? NULL : status_oom(m.n * sizeof *out->rows, "a report");
     if (!s) {
