@@ -22,6 +22,16 @@ check "text names the model's lines" grep -qE 'activations +gpt2.c:[0-9]+ ' "$ou
 check "a mesh shows its collectives" grep -qE 'all_?.?reduce +over (data|model)' "$out"
 "$x" plan gpt2-tiny --sweep batch=1:4,precision=fp32,bf16 --json >"$out" 2>"$tmp/err"
 check "a sweep has a line a combination" [ "$(grep -o '"peak_bytes"' "$out" | wc -l)" = 6 ]
+"$x" plan gpt2-tiny --sweep batch=1:4,topology=v9 --json >"$out" 2>"$tmp/err"
+check "a sweep's line that cannot be planned says why" [ "$(grep -o '"error": "there is no topology' "$out" | wc -l)" = 3 ]
+"$x" plan gpt2-tiny --batch 4 --row >"$out" 2>"$tmp/err"
+check "a row for scripts" grep -qE '^row [0-9]+ 0 [0-9.e+-]+ 1$' "$out"
+TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT_TOPOLOGY=cpu:4 "$x" plan gpt2-tiny --topology v4:2x2x1 --batch 8 --remedies --jobs 3 >"$out" 2>"$tmp/err"
+check "remedies beside each other, each in a process" [ "$(grep -cE ' (yes|no)$' "$out")" = 10 ]
+check "which says how many" grep -q '10 compilations, 3 at a time' "$tmp/err"
+FAULT_COMPILE=hang TPU_LIBRARY_PATH=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT_TOPOLOGY=cpu:4 \
+    "$x" plan gpt2-tiny --topology v4:2x2x1 --time-limit 0.4 --sweep batch=1:2 --json >"$out" 2>"$tmp/err"
+check "a compiler that does not end is ended, row by row" [ "$(grep -o 'was ended after' "$out" | wc -l)" = 2 ]
 "$x" plan gpt2-tiny --html "$tmp/page.html" >"$out" 2>"$tmp/err"
 check "a page of its own" grep -q '"lives": \[{' "$tmp/page.html"
 check "which loads nothing" [ "$(grep -cE 'src=|href=|url\(' "$tmp/page.html")" = 0 ]

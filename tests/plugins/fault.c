@@ -1,9 +1,15 @@
-/* A PJRT plugin that is another one (XT_FAULT_OF, a path) except that the functions named in XT_FAULT fail with a true error of that plugin; XT_FAULT=all fails
- * everything after loading. Functions that release things do so first: a fault must not look like a leak. XT_FAULT_MINOR pretends an older version,
- * XT_FAULT_TABLE a shorter table. */
+/* A PJRT plugin that is another one (FAULT_OF, a path) except that the functions named in FAULT fail with a true error of that plugin; FAULT=all fails
+ * everything after loading. Functions that release things do so first: a fault must not look like a leak. FAULT_MINOR pretends an older version,
+ * FAULT_TABLE a shorter table.
+ *
+ * FAULT_AT=N fails the N-th call of all, whichever it is; fault_calls counts them. As a compiler for topologies: FAULT_TOPOLOGY is the name the other plugin
+ * gets, and FAULT_COMPILE is what compiling does instead: "hang", "abort" or "refuse". */
 #include <dlfcn.h>
+#include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "device/pjrt_abi.h"
 
@@ -12,10 +18,34 @@ const PJRT_Api *GetPjrtApi(void);
 static const PJRT_Api *real;
 static PJRT_Api table;
 
+__attribute__((visibility("default"))) atomic_long fault_calls;
+
 static bool fails(const char *name) {
-    const char *which = getenv("XT_FAULT");
-    if (!which || !*which || strncmp(name, "Error_", 6) == 0 || strncmp(name, "Plugin_", 7) == 0) return false;
-    return strcmp(which, name) == 0 || strcmp(which, "all") == 0;
+    const char *which = getenv("FAULT"), *at = getenv("FAULT_AT");
+    if (strncmp(name, "Error_", 6) == 0 || strncmp(name, "Plugin_", 7) == 0) return false;
+    if (atomic_fetch_add(&fault_calls, 1) + 1 == (at ? atol(at) : 0)) {
+        if (getenv("FAULT_SAY")) fprintf(stderr, "fault at %s\n", name);
+        return true;
+    }
+    return which && (strcmp(which, name) == 0 || strcmp(which, "all") == 0);
+}
+
+/* What a plugin does with a topology's name, and a compiler that never ends or takes the process with it. */
+static void before_TopologyDescription_Create(PJRT_TopologyDescription_Create_Args *a) {
+    const char *other = getenv("FAULT_TOPOLOGY");
+    if (!other) return;
+    a->topology_name = other;
+    a->topology_name_size = strlen(other);
+}
+
+static bool before_Compile(void) {
+    const char *what = getenv("FAULT_COMPILE");
+    if (what && strcmp(what, "hang") == 0) sleep(600);
+    if (what && strcmp(what, "abort") == 0) {
+        fprintf(stderr, "Check failed: the compiler has had enough\n");
+        abort();
+    }
+    return what && strcmp(what, "refuse") == 0;
 }
 
 /* An error object only the plugin can make: what it says to a call with an empty struct. */
@@ -26,7 +56,8 @@ static PJRT_Error *fault(void) {
 
 #define PJRT_FN(name, since, size, ...)                                                                                                              \
     static PJRT_Error *fault_##name(PJRT_##name##_Args *a) {                                                                                         \
-        if (!fails(#name)) return real->name(a);                                                                                                     \
+        if (strcmp(#name, "TopologyDescription_Create") == 0) before_TopologyDescription_Create((void *)a);                                          \
+        if (!fails(#name) && !(strcmp(#name, "Compile") == 0 && before_Compile())) return real->name(a);                                                              \
         if (strstr(#name, "Destroy")) {                                                                                                              \
             PJRT_Error *e = real->name(a);                                                                                                           \
             if (e) return e;                                                                                                                         \
@@ -41,7 +72,7 @@ static PJRT_Error *fault(void) {
 
 __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
     if (real) return &table;
-    const char *path = getenv("XT_FAULT_OF"), *minor = getenv("XT_FAULT_MINOR"), *size = getenv("XT_FAULT_TABLE");
+    const char *path = getenv("FAULT_OF"), *minor = getenv("FAULT_MINOR"), *size = getenv("FAULT_TABLE");
     void *lib = path ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
     PJRT_GetApi get = NULL;
     if (lib) *(void **)&get = dlsym(lib, "GetPjrtApi");

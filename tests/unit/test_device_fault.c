@@ -1,4 +1,6 @@
 /* The client with a plugin whose functions fail, one after the other and all at once: every failure is a status that names what was being done, and nothing is left. */
+#include <dlfcn.h>
+#include <stdatomic.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,10 +62,10 @@ static void each_function_fails(void **state) {
 #undef PJRT_FN_VOID
     };
     int failed = 0;
-    unsetenv("XT_FAULT");
+    unsetenv("FAULT");
     assert_ok(use());
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
-        setenv("XT_FAULT", names[i], 1);
+        setenv("FAULT", names[i], 1);
         xt_status s = use();
         failed += s != NULL;
         if (s) assert_true(strlen(xt_status_message(s)) > 20);
@@ -73,33 +75,59 @@ static void each_function_fails(void **state) {
     assert_true(failed >= 15); /* what a run cannot do without */
     static const char *const needed[] = {"Client_Create", "Client_Compile", "LoadedExecutable_Execute", "Client_BufferFromHostBuffer", "Buffer_ToHostBuffer", "Client_AddressableDevices"};
     for (size_t i = 0; i < BASE_COUNT(needed); i++) {
-        setenv("XT_FAULT", needed[i], 1);
+        setenv("FAULT", needed[i], 1);
         xt_status s = use();
         if (!s) fail_msg("%s fails and nobody says so", needed[i]);
         xt_status_free(s);
     }
-    unsetenv("XT_FAULT");
+    unsetenv("FAULT");
     assert_ok(use()); /* the process is fit to go on */
+}
+
+/* Not each function always, but each call once: the second upload after a first that went well, the release after a run. */
+static void each_call_fails(void **state) {
+    (void)state;
+    void *lib = dlopen(plugin, RTLD_NOW | RTLD_LOCAL);
+    atomic_long *calls = lib ? dlsym(lib, "fault_calls") : NULL;
+    long n = 0, failed = 0;
+    assert_non_null(calls);
+    for (bool reached = true; reached; ) {
+        char at[24];
+        snprintf(at, sizeof at, "%ld", ++n);
+        setenv("FAULT_AT", at, 1);
+        *calls = 0;
+        xt_status s = use();
+        reached = *calls >= n;
+        failed += s != NULL;
+        if (s && strlen(xt_status_message(s)) < 20) fail_msg("call %ld: '%s'", n, xt_status_message(s));
+        if (s && !reached) fail_msg("nothing failed, and yet: %s", xt_status_message(s));
+        xt_status_free(s);
+        nothing_left(at);
+    }
+    unsetenv("FAULT_AT");
+    assert_true(n > 40 && failed > 20);
+    assert_ok(use());
+    dlclose(lib);
 }
 
 static void everything_fails(void **state) {
     (void)state;
-    setenv("XT_FAULT", "all", 1);
+    setenv("FAULT", "all", 1);
     assert_fails(use(), XT_INVALID_ARGUMENT, "opening the device");
     nothing_left("everything");
-    unsetenv("XT_FAULT");
+    unsetenv("FAULT");
 }
 
 /* A client that cannot be made, as without hardware: doctor's probe says so in a sentence. */
 static void probes(void **state) {
     (void)state;
     device_probe_result r;
-    setenv("XT_FAULT", "Client_Create", 1);
+    setenv("FAULT", "Client_Create", 1);
     assert_ok(device_probe(plugin, &r));
     assert_true(r.loads);
     assert_false(r.opens);
     assert_non_null(strstr(r.problem, "opening the device"));
-    unsetenv("XT_FAULT");
+    unsetenv("FAULT");
     assert_ok(device_probe(plugin, &r));
     assert_true(r.opens);
     assert_string_equal(r.problem, "");
@@ -112,7 +140,7 @@ static void versions(void **state) {
     (void)state;
     static const struct {
         const char *name, *value, *says;
-    } rows[] = {{"XT_FAULT_MINOR", "12", "0.12, which is older than 0.57"}, {"XT_FAULT_TABLE", "400", "its table of 400 bytes ends before PJRT_"}, {"XT_FAULT_OF", "/nowhere.so", "gave no function table"}};
+    } rows[] = {{"FAULT_MINOR", "12", "0.12, which is older than 0.57"}, {"FAULT_TABLE", "400", "its table of 400 bytes ends before PJRT_"}, {"FAULT_OF", "/nowhere.so", "gave no function table"}};
     char copy[4300];
     for (size_t i = 0; i < BASE_COUNT(rows); i++) { /* under another name: this process knows the file already */
         snprintf(copy, sizeof copy, "/tmp/xtrain-fault-%d-%zu.so", (int)getpid(), i);
@@ -140,7 +168,7 @@ int main(int argc, char **argv) {
     char *slash = strrchr(argv[0], '/');
     snprintf(plugin, sizeof plugin, "%.*s/fault_plugin.so", dir ? (int)strlen(dir) : slash ? (int)(slash - argv[0]) : 1, dir ? dir : slash ? argv[0] : ".");
     snprintf(of, sizeof of, "%.*s/pjrt_plugin_xtrain_cpu.so", (int)(strrchr(plugin, '/') - plugin), plugin);
-    setenv("XT_FAULT_OF", of, 1);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(probes), cmocka_unit_test(versions), cmocka_unit_test(each_function_fails), cmocka_unit_test(everything_fails)};
+    setenv("FAULT_OF", of, 1);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(probes), cmocka_unit_test(versions), cmocka_unit_test(each_function_fails), cmocka_unit_test(each_call_fails), cmocka_unit_test(everything_fails)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -227,6 +227,44 @@ static void no_compiler(void **state) {
     unsetenv("TPU_LIBRARY_PATH");
 }
 
+/* A compiler that dies, hangs, refuses, or fails at any one of its calls (tests/plugins/fault.c, which our own compiler stands behind). */
+static xt_status plan_by_fault(const xt_recording *r, const char *name, const char *value, double limit) {
+    xt_plan *p = NULL;
+    if (name) setenv(name, value, 1);
+    xt_status s = xt_plan_make(r, (xt_plan_opts){.topology = "v4:2x2x1", .compile_limit_s = limit}, &p);
+    if (name) unsetenv(name);
+    if (!s) check_sums(xt_plan_get(p));
+    xt_plan_free(p);
+    return s;
+}
+
+static void bad_compiler(void **state) {
+    xt_recording *r;
+    xt_topology t;
+    job j = {.batch = 8};
+    setenv("TPU_LIBRARY_PATH", *state, 1);
+    setenv("FAULT_TOPOLOGY", "cpu:4", 1);
+    assert_ok(xt_record(train, &j, 1, &r));
+    assert_ok(xt_topology_find("v4:2x2x1", &t));
+    assert_int_equal(t.devices, 4);
+    assert_ok(plan_by_fault(r, NULL, NULL, 0));
+    assert_says(plan_by_fault(r, "FAULT_COMPILE", "hang", 0.3), "was ended after 0 s, before it knew the program's memory");
+    assert_says(plan_by_fault(r, "FAULT_COMPILE", "abort", 0), "died (signal 6); the last it said: Check failed: the compiler has had enough");
+    assert_says(plan_by_fault(r, "FAULT_COMPILE", "refuse", 0), "compiling: PJRT_Client_Devices: struct_size is 0");
+    int failed = 0, n = 0;
+    for (char at[8]; n < 40; n++) {
+        snprintf(at, sizeof at, "%d", n + 1);
+        xt_status s = plan_by_fault(r, "FAULT_AT", at, 0);
+        if (s) assert_true(strlen(xt_status_message(s)) > 20);
+        failed += s != NULL;
+        xt_status_free(s);
+    }
+    assert_true(failed >= 6 && failed < n); /* a topology's, a program's; not the statistics, nor what comes after the last call */
+    xt_recording_free(r);
+    unsetenv("TPU_LIBRARY_PATH");
+    unsetenv("FAULT_TOPOLOGY");
+}
+
 /* --- other compilers' texts --------------------------------------------------------------------------------------------------------------------------- */
 static void hlo_lines(void **state) {
     (void)state;
@@ -308,11 +346,18 @@ static void nothing_is_left(void **state) {
     }
 }
 
-int main(void) {
+int main(int argc, char **argv) {
+    (void)argc;
+    const char *dir = getenv("XT_PLUGIN_DIR"), *slash = strrchr(argv[0], '/');
+    int n = dir ? (int)strlen(dir) : slash ? (int)(slash - argv[0]) : 1;
+    char plugin[4200], of[4300];
+    snprintf(plugin, sizeof plugin, "%.*s/fault_plugin.so", n, dir ? dir : slash ? argv[0] : ".");
+    snprintf(of, sizeof of, "%.*s/pjrt_plugin_xtrain_cpu.so", n, plugin);
+    setenv("FAULT_OF", of, 1);
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(hlo_lines),  cmocka_unit_test(xla_dump), cmocka_unit_test(a_step_on_the_cpu), cmocka_unit_test(what_lives_elsewhere), cmocka_unit_test(on_a_mesh),
-        cmocka_unit_test(does_not_fit), cmocka_unit_test(a_file), cmocka_unit_test(mistakes),         cmocka_unit_test(no_compiler),          cmocka_unit_test(as_when_it_runs),
+        cmocka_unit_test(does_not_fit), cmocka_unit_test(a_file), cmocka_unit_test(mistakes),         cmocka_unit_test(no_compiler), cmocka_unit_test_prestate(bad_compiler, plugin), cmocka_unit_test(as_when_it_runs),
         cmocka_unit_test(nothing_is_left),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
