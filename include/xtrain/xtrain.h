@@ -18,6 +18,7 @@
 #include <xtrain/metrics.h>
 #include <xtrain/dist.h>
 #include <xtrain/collective.h>
+#include <xtrain/remote.h>
 #include <xtrain/train.h>
 #include <xtrain/plot.h>
 #include <xtrain/diag.h>

@@ -192,13 +192,6 @@ static xt_status pump(mpi_state *s) {
     return st;
 }
 
-/* Polls gently: at once for a while, then with growing naps of at most a millisecond. */
-static void nap(int *turn) {
-    if (++*turn < 200) return;
-    int us = *turn < 1000 ? 20 : 1000;
-    usleep((useconds_t)us);
-}
-
 static xt_status other_failure(mpi_state *s) {
     return s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
 }
@@ -236,7 +229,7 @@ static xt_status lead_barrier(coll_group *g, int64_t deadline, const char *what)
     mpi_state *s = g->state;
     str verdict = STR_INIT;
     xt_status st = NULL;
-    for (int turn = 0; !st && !all_arrived(g); nap(&turn)) {
+    for (int turn = 0; !st && !all_arrived(g); mpi_nap(&turn)) {
         st = pump(s);
         if (!st) st = other_failure(s);
         if (!st && (coll_now() > deadline || missing_gone(g))) {
@@ -254,7 +247,7 @@ static xt_status follow_barrier(coll_group *g, int64_t deadline, const char *wha
     mpi_state *s = g->state;
     deadline += 2000000000; /* rank 0 began to wait at another time; its verdict says more than ours would */
     XT_TRY(send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
-    for (int turn = 0; s->released < s->step; nap(&turn)) {
+    for (int turn = 0; s->released < s->step; mpi_nap(&turn)) {
         XT_TRY(pump(s));
         XT_TRY(other_failure(s));
         if (s->released < s->step && (coll_now() > deadline || s->peers[0].gone))
@@ -284,7 +277,7 @@ static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const 
 
 static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size) {
     mpi_state *s = g->state;
-    for (int turn = 0;; nap(&turn)) {
+    for (int turn = 0;; mpi_nap(&turn)) {
         XT_TRY(pump(s));
         pthread_mutex_lock(&s->io);
         value *v = map_get(s->values, key, key_size);
@@ -306,7 +299,7 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
 
 static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline, const char *what) {
     mpi_state *s = g->state;
-    for (int turn = 0;; nap(&turn)) {
+    for (int turn = 0;; mpi_nap(&turn)) {
         int done = 0;
         XT_TRY(mpi_lib_check(s->mpi, s->mpi->Test(request, &done, NULL), what));
         if (done) return NULL;
@@ -445,7 +438,7 @@ static void mpi_close(coll_group *g) {
     if (s->mpi && s->comm && mpi_lib_usable(s->mpi)) {
         if (!g->failed) xt_status_free(send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
         int64_t limit = coll_now() + 1000000000;
-        for (int turn = 0; s->sending && coll_now() < limit; nap(&turn)) xt_status_free(pump(s));
+        for (int turn = 0; s->sending && coll_now() < limit; mpi_nap(&turn)) xt_status_free(pump(s));
     }
     free_state(g); /* what could not be sent stays with MPI, which may still read it */
 }
@@ -453,9 +446,10 @@ static void mpi_close(coll_group *g) {
 static const coll_transport mpi_transport = {mpi_barrier,   mpi_put,        mpi_get,  mpi_all_reduce, mpi_all_gather,
                                              mpi_broadcast, mpi_all_to_all, mpi_note, NULL, mpi_fail,       mpi_close};
 
-static xt_status make_comm(coll_group *g, mpi_state *s) {
+static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {
+    static const mpi_join_as as = {"joining the other ranks by MPI", MPI_TAG_RUN};
     int rank, size;
-    XT_TRY(mpi_lib_get(&s->mpi));
+    XT_TRY(mpi_lib_get(deadline, &s->mpi));
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_rank(s->mpi->world, &rank), "MPI_Comm_rank"));
     XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_size(s->mpi->world, &size), "MPI_Comm_size"));
     if (rank != g->rank || size != g->size)
@@ -463,8 +457,7 @@ static xt_status make_comm(coll_group *g, mpi_state *s) {
                           "this process is rank %d of %d for xtrain but %d of %d for MPI: unset the variables of the other launcher "
                           "(XT_RANK, XT_WORLD_SIZE), or start all ranks by one mpirun",
                           g->rank, g->size, rank, size);
-    XT_TRY(mpi_lib_check(s->mpi, s->mpi->Comm_dup(s->mpi->world, &s->comm), "MPI_Comm_dup"));
-    return mpi_lib_check(s->mpi, s->mpi->Comm_set_errhandler(s->comm, s->mpi->errors_return), "MPI_Comm_set_errhandler");
+    return mpi_join(s->mpi, &as, rank, size, deadline, &s->comm, NULL);
 }
 
 xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
@@ -475,7 +468,7 @@ xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
     g->state = s;
     s->peers = base_calloc((size_t)g->size, sizeof *s->peers);
     s->values = map_new();
-    xt_status st = s->peers && s->values ? make_comm(g, s) : status_oom((size_t)g->size * sizeof *s->peers, "a group of ranks");
+    xt_status st = s->peers && s->values ? make_comm(g, s, deadline) : status_oom((size_t)g->size * sizeof *s->peers, "a group of ranks");
     if (st) {
         free_state(g);
         g->state = NULL;

@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <stdlib.h>
+#include <time.h>
 #include <unistd.h>
 
 static mpi_lib lib;
@@ -64,15 +65,61 @@ static void pin_self(void) {
     if (dladdr((void *)&lock, &info) && info.dli_fname) dlopen(info.dli_fname, RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
 }
 
-static xt_status start(void) {
+/* MPI_Init waits for all ranks and for the network between their hosts, without a limit of its own. So it runs in a thread, which is left behind when it takes
+ * too long: there is no way to call it off. The caller keeps what it fills in static memory. */
+static struct {
+    pthread_cond_t changed; /* under `lock` */
+    bool begun, done;
+    int code, threads;
+} init = {.changed = PTHREAD_COND_INITIALIZER};
+
+static void *init_thread(void *unused) {
+    int threads = 0, code = lib.Init_thread(NULL, NULL, MPI_MULTIPLE, &threads);
+    (void)unused;
+    pthread_mutex_lock(&lock);
+    init.code = code;
+    init.threads = threads;
+    init.done = true;
+    pthread_cond_broadcast(&init.changed);
+    pthread_mutex_unlock(&lock);
+    return NULL;
+}
+
+/* Under the lock. */
+static xt_status init_within(int64_t deadline, int *out_threads) {
+    pthread_t thread;
+    int64_t began = coll_now();
+    if (!init.begun) {
+        int err = pthread_create(&thread, NULL, init_thread, NULL);
+        if (err) return status_new(XT_RESOURCE_EXHAUSTED, NULL, "starting a thread for MPI_Init: %s", strerror(err));
+        pthread_detach(thread);
+        init.begun = true;
+    }
+    while (!init.done && coll_now() < deadline) {
+        struct timespec soon;
+        clock_gettime(CLOCK_REALTIME, &soon);
+        soon.tv_nsec += 100000000;
+        if (soon.tv_nsec >= 1000000000) soon.tv_sec++, soon.tv_nsec -= 1000000000;
+        pthread_cond_timedwait(&init.changed, &lock, &soon);
+    }
+    *out_threads = init.threads;
+    if (init.done) return mpi_lib_check(&lib, init.code, "MPI_Init_thread");
+    keep_open = true;
+    return status_new(XT_DEADLINE_EXCEEDED, NULL,
+                      "MPI_Init has not returned within %.0f s on rank %d of %d: it waits until every rank has called it, so either one does not come to its first barrier, "
+                      "collective or device, or the hosts do not reach each other (mpirun --mca btl_tcp_if_include NETWORK names the network). XT_TIMEOUT sets the limit",
+                      (double)(coll_now() - began) * 1e-9, world_get()->rank, world_get()->size);
+}
+
+static xt_status start(int64_t deadline) {
     int initialized = 0, finalized = 0, threads = 0;
     lib.Finalized(&finalized);
     if (finalized) return status_new(XT_FAILED_PRECONDITION, NULL, "MPI_Finalize was already called in this process; collectives need MPI");
     lib.Initialized(&initialized);
-    if (initialized) {
+    if (initialized && !init.begun) {
         XT_TRY(mpi_lib_check(&lib, lib.Query_thread(&threads), "MPI_Query_thread"));
     } else {
-        XT_TRY(mpi_lib_check(&lib, lib.Init_thread(NULL, NULL, MPI_MULTIPLE, &threads), "MPI_Init_thread"));
+        XT_TRY(init_within(deadline, &threads));
         initialiser = getpid();
         pin_self();
         on_exit(finalize, NULL);
@@ -84,7 +131,7 @@ static xt_status start(void) {
                       threads);
 }
 
-xt_status mpi_lib_get(const mpi_lib **out) {
+xt_status mpi_lib_get(int64_t deadline, const mpi_lib **out) {
     xt_status st = NULL;
     pthread_mutex_lock(&lock);
     if (!ready) {
@@ -96,7 +143,7 @@ xt_status mpi_lib_get(const mpi_lib **out) {
                             "the ranks of this run are on more than one host, which needs MPI, and no libmpi was found (%s); "
                             "Debian: apt install openmpi-bin libopenmpi3",
                             dlerror());
-        if (!st) st = start();
+        if (!st) st = start(deadline);
         ready = !st;
     }
     *out = &lib;

@@ -41,6 +41,10 @@ char **env_merge(const env_list *e);
 xt_status guard_fork(const xt_src *src, int n, xt_rank_fn fn);
 /* OK when `symbol` is an exported function of the shared library `module`; else says how to make it reachable. */
 xt_status symbol_check(const char *module, const char *symbol);
+/* Where the module lies: a path as given, a bare name in this folder or on the dynamic linker's search path. */
+xt_status symbol_module_path(const char *module, str *out);
+/* What tells two builds of a module apart: the linker's build id in hex, or a hash of the file. */
+xt_status symbol_build(const char *module, str *out);
 /* How the function at this address may be named for fresh processes; base_free. */
 char *symbol_advice(xt_rank_fn fn);
 

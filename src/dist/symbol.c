@@ -3,6 +3,8 @@
  * each get the sentence that says how to make the function reachable. Layout of the tables: the ELF specification, <elf.h>. */
 #include <dlfcn.h>
 #include <elf.h>
+#include <errno.h>
+#include <link.h>
 #include <stdlib.h>
 
 #include "dist/dist_int.h"
@@ -99,6 +101,17 @@ static bool mangled(const char *have, const char *want) {
     return strstr(have, key) != NULL;
 }
 
+/* The exported name nearest to the one asked for; NULL when none is near. */
+static const char *nearest_export(const table *t, const char *symbol) {
+    const char **names = NULL, *near = NULL;
+    size_t n = 0, cap = 0;
+    for (size_t i = 0; i < t->n; i++)
+        if (is_function(&t->syms[i]) && is_exported(&t->syms[i]) && !VEC_PUSH(names, n, cap, name_of(t, i))) break;
+    near = text_nearest(symbol, names, n);
+    base_free(names);
+    return near;
+}
+
 static void list_exports(const table *t, str *out) {
     int n = 0;
     for (size_t i = 0; i < t->n && n < 8; i++) {
@@ -109,7 +122,8 @@ static void list_exports(const table *t, str *out) {
 
 static xt_status why_missing(const module_file *m, const table *dynamic, const char *symbol) {
     table full;
-    if (find_table(m, SHT_SYMTAB, &full)) {
+    bool whole = find_table(m, SHT_SYMTAB, &full);
+    if (whole) {
         for (size_t i = 0; i < full.n; i++) {
             const char *name = name_of(&full, i);
             if (!is_function(&full.syms[i])) continue;
@@ -128,12 +142,16 @@ static xt_status why_missing(const module_file *m, const table *dynamic, const c
     for (size_t i = 0; i < dynamic->n; i++)
         if (mangled(name_of(dynamic, i), symbol))
             return status_new(XT_NOT_FOUND, NULL, "'%s' in %s has C++ linkage (%s): declare it extern \"C\"", symbol, m->path, name_of(dynamic, i));
-    str exports = STR_INIT;
+    str exports = STR_INIT, near = STR_INIT;
     list_exports(dynamic, &exports);
-    xt_status st = status_new(XT_NOT_FOUND, NULL,
-                              "%s exports no function '%s'; it exports %s. A static function, or one of a stripped module, must be made external",
-                              m->path, symbol, exports.len ? str_cstr(&exports) : "none");
+    const char *name = nearest_export(dynamic, symbol);
+    if (name) str_printf(&near, "did you mean %s? ", name);
+    xt_status st = status_new(XT_NOT_FOUND, NULL, "%s exports no function '%s'; %sit exports %s. %s", m->path, symbol, str_cstr(&near), exports.len ? str_cstr(&exports) : "none",
+                              whole ? "No function of its own has that name, static or not"
+                                    : "The module is stripped, which hides whether the function is static (then remove `static`, or move a nested one to file scope) or "
+                                      "absent (then the name is misspelt, or its file was not linked in)");
     str_free(&exports);
+    str_free(&near);
     return st;
 }
 
@@ -159,6 +177,48 @@ xt_status symbol_check(const char *module, const char *symbol) {
     xt_status st = look_up(&m, symbol);
     base_free(m.data);
     return st;
+}
+
+/* The note the linker writes with --build-id. */
+static bool build_note(const module_file *m, str *out) {
+    const Elf64_Ehdr *h = (const void *)m->data;
+    const Elf64_Shdr *s = (const void *)(m->data + h->e_shoff);
+    for (int i = 0; i < h->e_shnum; i++) {
+        const Elf64_Nhdr *note = (const void *)(m->data + s[i].sh_offset);
+        if (s[i].sh_type != SHT_NOTE || !in_file(m, s[i].sh_offset, s[i].sh_size) || s[i].sh_size < sizeof *note) continue;
+        uint64_t name = (note->n_namesz + 3u) & ~3ull;
+        if (note->n_type != NT_GNU_BUILD_ID || name + note->n_descsz > s[i].sh_size - sizeof *note) continue;
+        const unsigned char *id = (const unsigned char *)(note + 1) + name;
+        for (uint32_t k = 0; k < note->n_descsz && k < 32; k++) str_printf(out, "%02x", id[k]);
+        return out->len > 0;
+    }
+    return false;
+}
+
+xt_status symbol_build(const char *module, str *out) {
+    module_file m = {.path = module};
+    char hex[33];
+    XT_TRY(status_context(file_read_all(module, &m.data, &m.size), "reading the module"));
+    xt_status st = check_library(&m);
+    if (!st && !build_note(&m, out)) {
+        hash_hex(hash_bytes(m.data, m.size, (hash128){0, 0}), hex);
+        str_printf(out, "hash-%s", hex);
+    }
+    base_free(m.data);
+    return st;
+}
+
+xt_status symbol_module_path(const char *module, str *out) {
+    struct link_map *loaded = NULL;
+    if (strchr(module, '/') || file_exists(module)) { /* a bare name in this folder is meant as a file, which dlopen would not look for */
+        str_printf(out, "%s%s", strchr(module, '/') ? "" : "./", module);
+        return file_exists(module) ? NULL : status_errno("there is no module", module);
+    }
+    void *handle = dlopen(module, RTLD_LAZY | RTLD_LOCAL);
+    if (!handle) return status_new(XT_NOT_FOUND, NULL, "there is no module '%s': not in this folder, and the dynamic linker says: %s", module, dlerror());
+    if (dlinfo(handle, RTLD_DI_LINKMAP, &loaded) == 0 && loaded) str_append(out, loaded->l_name);
+    dlclose(handle);
+    return out->len ? NULL : status_new(XT_NOT_FOUND, NULL, "there is no module '%s'", module);
 }
 
 char *symbol_advice(xt_rank_fn fn) {
