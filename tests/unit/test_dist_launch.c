@@ -560,7 +560,7 @@ static void symbols_are_explained(void **state) {
     refused_symbol(so, "hidden", "hidden by -fvisibility=hidden");
     refused_symbol(so, "nested", "is a nested function");
     refused_symbol(so, "cpp", "has C++ linkage (_Z3cppiPv): declare it extern \"C\"");
-    refused_symbol(so, "trian", "exports no function 'trian'; it exports");
+    refused_symbol(so, "trian", "exports no function 'trian'; did you mean train? it exports");
     refused_symbol(so, "", "without the symbol");
     refused_symbol(program, "main", "is a program; put the training function into a shared library");
     refused_symbol("/etc/passwd", "f", "is not a shared library");
