@@ -89,7 +89,7 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
             taken[alias] = true;
         } else if (!s->leaf)
             alias = orphan_of_type(c, s->value->type, s->layout, taken);
-        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->src};
+        lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src, s->kept ? s->src : 0};
         ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
     }
     for (size_t k = 0; k < c->n_requests && ok; k++)

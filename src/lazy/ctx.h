@@ -47,7 +47,7 @@ typedef struct lazy_slot {
     const lazy_buf *whole_of;
     xt_tensor grad;
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
-    src_id src, changed;      /* changed: where it got its last new value */
+    src_id src, changed, kept; /* changed: where it got its last new value; kept: where xt_keep was called for it */
     uint32_t path, name;      /* interned */
     int64_t step;
     struct {                  /* the two tensors that died here last, for messages */
@@ -82,6 +82,7 @@ typedef struct lazy_pack {
 typedef struct lazy_asker { /* who wants a value out of a step's program, for reports */
     const char *what; /* "xt_master_printf"; NULL: a state or gradient gets a new value */
     src_id src;
+    src_id made;      /* the line that made the value, where another one asks for it */
 } lazy_asker;
 
 typedef struct lazy_request { /* xt_when_ready */

@@ -62,7 +62,8 @@ static void describe(str *out, const lazy_node *n, bool with_text) {
 static void became(str *out, const lazy_node *now, const lazy_node *was, int64_t program) {
     bool same = now->code == was->code && now->role == was->role, dtype = now->type && was->type && now->type->dtype != was->type->dtype;
     bool texts = same && now->type == was->type && now->text != was->text;
-    if (same && now->type && was->type) {
+    bool moved = same && !texts && now->type == was->type; /* the same thing at another place of the program: nothing became anything */
+    if (same && !moved && now->type && was->type) {
         str_append(out, name_of(now));
         if (now->path) str_printf(out, " %s", intern_text(now->path));
         str_putc(out, ' ');
@@ -104,8 +105,14 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
     memcpy(mine, r->askers, r->n * sizeof *mine);
     if (r->n_also) memcpy(mine + r->n, r->also, r->n_also * sizeof *mine);
     const lazy_asker *more = extra(mine, n, p->askers, p->n_askers), *less = extra(p->askers, p->n_askers, mine, n), *who = more ? more : less;
-    if (more) str_printf(out, "%s at %s asks for a value that program %lld does not give", more->what, src_text(more->src, at, sizeof at), (long long)p->number);
-    else if (less) str_printf(out, "program %lld also gives the value that %s asks for at %s", (long long)p->number, less->what, src_text(less->src, at, sizeof at));
+    if (more) {
+        str_printf(out, "%s at %s asks for a value", more->what, src_text(more->src, at, sizeof at));
+        if (more->made && more->made != more->src) str_printf(out, ", made at %s,", src_text(more->made, at, sizeof at));
+        str_printf(out, " that program %lld does not give", (long long)p->number);
+    } else if (less) {
+        str_printf(out, "program %lld also gives the value that %s asks for at %s", (long long)p->number, less->what, src_text(less->src, at, sizeof at));
+        if (less->made && less->made != less->src) str_printf(out, ", made at %s", src_text(less->made, at, sizeof at));
+    }
     if (who) why = strcmp(who->what, "xt_master_printf") == 0 ? LAZY_WHY_PRINT : more ? LAZY_WHY_NEW_VALUE : LAZY_WHY_LOST_VALUE;
     base_free(mine);
     return why;

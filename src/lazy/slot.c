@@ -221,6 +221,7 @@ xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
         return t;
     }
     lazy_slot_persist(c, t);
+    lazy_slot_of(c, t)->kept = src_intern(src);
     return t;
 }
 

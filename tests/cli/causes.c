@@ -1,0 +1,120 @@
+/* Each cause of a compile or an execution, provoked alone: causes NAME. The lines that reports must name carry a mark (causes.sh looks them up). */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xtrain/xtrain.h>
+
+static float numbers[64] = {3, 1, 4, 1, 5, 9, 2, 6};
+static xt_tensor some(int n) { return xt_from_data(numbers, XT_F32, 1, ((const int64_t[]){n})); }
+
+static void first_time(void) {
+    xt_when_ready(xt_exp(some(8)), NULL, NULL);
+    xt_mark_step(); /* @first */
+}
+
+static void shape(void) {
+    for (int n = 8; n >= 7; n--) {
+        xt_tensor x = xt_from_data(numbers, XT_F32, 1, ((const int64_t[]){n})); /* @shape */
+        xt_when_ready(xt_exp(x), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static void constant(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_when_ready(xt_mul_scalar(some(8), 0.5 + i), NULL, NULL); /* @constant */
+        xt_mark_step();
+    }
+}
+
+static void live(int first, int second) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = some(8), y = xt_exp(x);
+        xt_when_ready(xt_sum(y), NULL, NULL);
+        xt_tensor z = xt_mul(y, y);
+        if (i ? second : first) xt_keep(z); /* @keep */
+        xt_mark_step();
+    }
+}
+
+static void flag(void) {
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_autocast_begin(XT_BF16);
+        xt_tensor x = xt_reshape(some(16), 4, 4);
+        xt_when_ready(xt_matmul(x, x), NULL, NULL); /* @flag */
+        if (i) xt_autocast_end();
+        xt_mark_step();
+    }
+}
+
+static void evicted(void) {
+    setenv("XT_CACHE_ENTRIES", "2", 1);
+    for (int i = 0; i < 4; i++) { /* the fourth step is the first one again */
+        xt_when_ready(i == 1 ? xt_exp(some(8)) : i == 2 ? xt_sin(some(8)) : xt_tanh(some(8)), NULL, NULL);
+        xt_mark_step(); /* @evicted */
+    }
+}
+
+static void read_early(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor s = xt_sum(some(8));
+        double v = xt_item(s); /* @read */
+        xt_when_ready(xt_mul(s, s), NULL, NULL);
+        if (v < 0) puts("never");
+        xt_mark_step();
+    }
+}
+
+static void print(void) {
+    for (int i = 0; i < 3; i++) {
+        xt_tensor y = xt_exp(some(8)), s = xt_sum(y);
+        xt_when_ready(xt_mean(y), NULL, NULL);
+        if (i == 1) xt_master_printf("s = %t\n", s); /* @print */
+        xt_mark_step();
+    }
+}
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 3); }
+
+static void checkpoint(void) {
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    for (int i = 0; i < 2; i++) {
+        xt_backward(xt_mean(xt_forward(m, xt_reshape(some(16), 8, 2))));
+        xt_optimizer_step(sgd);
+        if (i == 0) xt_status_free(xt_save(m, "causes.safetensors")); /* @checkpoint */
+        xt_mark_step();
+    }
+}
+
+static void loader(void) {
+    xt_spec spec = {XT_F32, {2}};
+    xt_loader *l = xt_loader_new(xt_array_dataset(numbers, spec, numbers, spec, 10), .batch = 4, .drop_last = XT_OFF);
+    xt_batch b;
+    while (xt_next(l, &b)) /* @loader */
+        xt_when_ready(xt_sum(b.x), NULL, NULL);
+}
+
+static void explicit_sync(void) {
+    xt_when_ready(xt_exp(some(8)), NULL, NULL);
+    xt_wait(); /* @wait */
+}
+
+static void finish(void) { xt_when_ready(xt_exp(some(8)), NULL, NULL); }
+
+int train(const char *what) {
+    static const struct {
+        const char *name;
+        void (*fn)(void);
+    } all[] = {{"first", first_time}, {"shape", shape}, {"constant", constant}, {"flag", flag}, {"evicted", evicted}, {"read", read_early}, {"print", print}, {"checkpoint", checkpoint}, {"loader", loader},
+               {"wait", explicit_sync}, {"end", finish}};
+    for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
+        if (strcmp(what, all[i].name) == 0) all[i].fn();
+    if (strcmp(what, "new") == 0) live(0, 1);
+    if (strcmp(what, "lost") == 0) live(1, 0);
+    return xt_finish(); /* @end */
+}
+
+#ifndef NO_MAIN
+int main(int argc, char **argv) { return train(argc > 1 ? argv[1] : "first"); }
+#endif
