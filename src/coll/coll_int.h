@@ -9,7 +9,7 @@
 
 #include "coll/coll.h"
 
-#define COLL_NOTE_SIZE 232
+#define COLL_NOTE_SIZE 360
 #define COLL_VALUE_MAX ((size_t)64 << 10)
 
 typedef enum call_kind { CALL_JOIN, CALL_BARRIER, CALL_ALL_REDUCE, CALL_ALL_GATHER, CALL_BROADCAST, CALL_ALL_TO_ALL } call_kind;

@@ -19,7 +19,7 @@
 #include <unistd.h>
 
 #define MAGIC 0x31676573636f7478u /* any fixed number */
-#define VERSION 2
+#define VERSION 3
 #define MAX_RANKS 4096
 
 static size_t round_up(size_t n, size_t to) {

@@ -19,6 +19,7 @@ void lazy_program_release(lazy_program *g) {
     base_free(g->donates);
     base_free(g->nodes);
     base_free(g->askers);
+    base_free(g->meets);
     lazy_origins_release(g->origins);
     base_free(g);
 }
@@ -186,7 +187,8 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
             p->donates[k] = true;
         }
     }
-    return set_shardings(c, r, m, main_func, p);
+    XT_TRY(set_shardings(c, r, m, main_func, p));
+    return world_get()->size > 1 && (p->uses_collectives || p->partitioned) ? lazy_meeting_describe(c, main_func, leaves, p) : NULL;
 }
 
 static void dump(const str *text, int64_t number) {
@@ -324,6 +326,19 @@ lazy_program *lazy_program_find(hash128 key) {
     if (p) {
         use(p);
         counter_add(COUNTER_memory_hits, 1);
+    }
+    pthread_mutex_unlock(&programs.lock);
+    return p;
+}
+
+lazy_program *lazy_program_met(const char *digits) {
+    char hex[33];
+    lazy_program *p = NULL;
+    pthread_mutex_lock(&programs.lock);
+    for (size_t i = 0; i < programs.n && !p; i++) {
+        if (!programs.all[i]->n_meets) continue;
+        hash_hex(programs.all[i]->meeting, hex);
+        if (strncmp(hex, digits, 8) == 0) use(p = programs.all[i]);
     }
     pthread_mutex_unlock(&programs.lock);
     return p;

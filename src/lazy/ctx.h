@@ -255,6 +255,9 @@ typedef struct lazy_program {
     src_id src;             /* the boundary or read it was made for */
     bool uses_collectives;
     lazy_last_collective last_collective; /* for what other ranks are told */
+    hash128 meeting;        /* of `meets`: what the ranks of a program with collectives agree on (meet.c) */
+    lazy_node *meets;
+    size_t n_meets, cap_meets;
     size_t rehearsed;       /* its number in the rehearsal, from 1 */
     bool partitioned;       /* runs on all devices of the mesh, each with its part */
 } lazy_program;
@@ -267,6 +270,9 @@ typedef struct lazy_roots {
     size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
 } lazy_roots;
+
+/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves`. */
+xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, lazy_program *p);
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);

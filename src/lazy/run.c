@@ -3,7 +3,6 @@
 #include <ctype.h>
 #include <stdlib.h>
 
-#include "coll/coll.h"
 #include "lazy/step.h"
 
 static struct {
@@ -303,36 +302,6 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     return s;
 }
 
-/* Ranks meet in the collectives of their programs: one that runs another program waits for ever, or gets data that is not meant for it. So each says which
- * program it is about to run in which step, and whoever comes later and differs is told, before it waits. */
-static __thread char met_last[96]; /* the steps and programs before, newest first, for ranks that come later: a rank may be three steps ahead */
-
-const char *lazy_met_last(void) { return met_last; }
-
-static void compare_ranks(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
-    char key[33], mine[64], at_op[100], note[400];
-    const world *w = world_get();
-    hash_hex(p->key, key);
-    const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
-    snprintf(mine, sizeof mine, "step %lld), program %.8s", (long long)c->step, key);
-    snprintf(note, sizeof note, "%.100s:%d (collectives, %s, last %s at %.60s, %d in flight%s%s", src ? src->file : "?", src ? src->line : 0, mine, op,
-             src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "", met_last);
-    coll_run_note(note);
-    char older[sizeof met_last];
-    memcpy(older, met_last, sizeof older);
-    snprintf(met_last, sizeof met_last, "%.40s%s%.50s", mine, *older ? ", " : "", older);
-    char step[48];
-    snprintf(step, sizeof step, "step %lld), program ", (long long)c->step);
-    for (int r = 0; r < w->size; r++) {
-        char theirs[256];
-        if (r == w->rank || !coll_run_last_note(r, theirs, sizeof theirs) || strstr(theirs, mine)) continue;
-        if (!strstr(theirs, step)) continue; /* it has not come to this step, or has passed it */
-        char at[256];
-        log_once("ranks differ", XT_SEV_WARNING, "rank %d runs another program in step %lld than rank %d: rank %d is at %s; rank %d at %s with program %.8s (%zu ops). Their collectives cannot meet: all ranks must record the same "
-                 "ops on the same shapes in each step [XT302]", r, (long long)c->step, w->rank, r, theirs, w->rank, src_text(src_intern(src), at, sizeof at), key, p->n_nodes);
-    }
-}
-
 xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
     lazy_event ev = {.cause = cause, .forced = forced, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = ""};
     lazy_program *p = NULL;
@@ -340,7 +309,7 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     xt_status s = lazy_upload_packs(c);
     c->now_ns = c->n_packs ? 0 : began;
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
-    if (!s && world_get()->size > 1 && (p->uses_collectives || p->partitioned)) compare_ranks(c, p, src);
+    if (!s) s = status_at(lazy_meet(c, p, src), src);
     if (!s) s = start(c, p, cause, forced, src, out);
     ev.at_ns = clock_ns();
     c->now_ns = 0;

@@ -159,12 +159,15 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out);
-const char *lazy_met_last(void); /* "step 5), program 1a2b3c4d" of the last program with collectives; "" before the first */
+/* meet.c: before p runs; an error when other ranks run something else in its place. Programs without collectives pass. */
+xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src);
+const char *lazy_met_last(void); /* "meeting 5, program 1a2b3c4d" of the last programs with collectives; "" before the first */
 void lazy_forget_limit(void); /* the device is closed: the next one may have another */
 xt_status lazy_upload_pack(lazy_ctx *c, lazy_pack *p);
 xt_status lazy_upload_state(lazy_ctx *c, lazy_slot *s);
 void lazy_pack_scalar(lazy_pack *p, int at, bool is_float, double v);
 void lazy_pack_rng(const lazy_ctx *c, lazy_pack *p, int at, uint32_t draw);
 lazy_program *lazy_program_find(hash128 key); /* retained; NULL when it was evicted */
+lazy_program *lazy_program_met(const char *digits); /* whose meeting begins with these 8 digits; retained, or NULL */
 
 #endif

@@ -50,7 +50,60 @@ check "a rank that does not come" [ $? = 1 ]
 check "is named at the time limit" grep -qE 'since 3\.0 s; did not come: rank 1 \(pid [0-9]+\), last seen at .*fail.c:[0-9]+' "$tmp/out"
 attempt kill
 check "a killed rank" [ $? = 137 ]
-check "with where it was" grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19\)' "$tmp/out"
+check "with where it was" grep -qE 'rank 1 \(pid [0-9]+\) was killed by SIGKILL.*last seen at .*fail.c:[0-9]+ \(.*, step 19[,)]' "$tmp/out"
+
+# --- ranks that record different programs: an error that shows the first op that differs, with both lines, on 2 and on 4 ranks
+cat >"$tmp/guard.c" <<'C'
+#include <stdio.h>
+#include <xtrain/xtrain.h>
+static char mode;
+static xt_tensor net_fn(xt_module *m, xt_tensor x, void *user) {
+    xt_tensor h = xt_linear(m, "fc1", x, user ? 3 : 4);
+    if (mode == 'r' && xt_rank() == 1)
+        h = xt_relu(h);
+    xt_tensor y = xt_linear(m, "fc2", h, 1), z = xt_linear(m, "aux", x, 1);
+    return mode == 'p' && xt_rank() > 0 ? y : xt_add(y, z);
+}
+static int train(int rank, void *arg) {
+    xt_module *net = xt_module_new(net_fn, arg);
+    xt_optimizer *sgd = xt_sgd(net, .lr = 0.1);
+    for (int i = 0; i < 8; i++) {
+        xt_tensor x = xt_ones(XT_F32, mode == 'v' ? 4 + (i * 3 + rank) % 3 : 4, 2);
+        xt_tensor loss = xt_mean(xt_square(xt_forward(net, x)));
+        if (mode == 'l' && i == 5 && rank == 1)
+            loss = xt_exp(loss);
+        xt_backward(loss);
+        xt_optimizer_step(sgd);
+        if (mode == 's' && !(rank == 1 && i == 3))
+            xt_keep(xt_all_reduce(loss, .op = XT_MAX));
+        if (mode == 'o' && rank == 0) xt_master_printf("%t\n", xt_tanh(loss));
+        if (!xt_mark_step()) break;
+    }
+    return xt_finish();
+}
+int main(int argc, char **argv) { mode = argv[argc - 1][0]; return xt_launch(train, NULL); }
+C
+# shellcheck disable=SC2086
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/guard.c" -o "$tmp/guard" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+check "the guarded program builds" [ $? = 0 ]
+guarded() { # RANKS MODE EXIT PATTERN
+    CPU_NUM_DEVICES=$1 XT_TIMEOUT=20 timeout 60 "$tmp/guard" "$2" >"$tmp/out" 2>&1 </dev/null
+    check "$1 ranks, $2: exit $3" [ $? = "$3" ]
+    check "$1 ranks, $2: said" grep -qE "$4" "$tmp/out"
+}
+for n in 2 4; do
+    guarded $n relu 1 'guard.c:24: rank 1 runs another program in step 0 than rank 0.*rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:8.*, rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:7[,. ]'
+    guarded $n param 1 'rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:8 \(aux\), rank 1 has '
+    guarded $n loss 1 'rank 1 runs another program in step 5 than rank 0.*rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*guard.c:1[69]'
+    guarded $n skip 1 'rank 1 runs another program in step 3 than rank 0.*rank 0 has [a-z_]+ tensor.*rank 1 has '
+done
+for mode in varying own; do # sequences of other lengths, and values that only rank 0 asks for, are no mistake
+    CPU_NUM_DEVICES=4 timeout 60 "$tmp/guard" $mode >"$tmp/out" 2>&1 </dev/null
+    check "$mode is fine" [ $? = 0 ]
+done
+CPU_NUM_DEVICES=2 XT_RANK_GUARD=warn timeout 60 "$tmp/guard" relu >"$tmp/out" 2>&1 </dev/null
+check "XT_RANK_GUARD=warn goes on" [ $? = 0 ]
+check "with a warning" grep -q 'rank 1 runs another program in step 0' "$tmp/out"
 
 # --- ranks of a Trainer that log different names, or only one of them logs, with sync_dist: an error with both ranks' names, no waiting
 cat >"$tmp/names.c" <<'C'
