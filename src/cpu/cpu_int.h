@@ -89,6 +89,9 @@ struct cpu_exec {
     cpu_compile_opts opts;
     int threads;
     bool tiny;
+    struct tile_call *tiles; /* tile.h: chains that are computed tile by tile, in the module's memory */
+    uint32_t n_tiles; /* functions made for them */
+    bool is_tile; /* the program of a tile: runs on one thread, of many at once */
     bool own_team; /* nothing in it starts threads by itself: it runs in the pool */
     size_t most_args; /* inputs and outputs of one thunk */
     cpu_plan plan;
@@ -147,6 +150,7 @@ enum { CPU_LOWER_WAYS = 3 };
 extern const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS]; /* lower.c: asked in order */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
+void cpu_drop_dead(ir_block *b); /* pure ops that nobody reads */
 /* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Attributes stay in the memory of
  * the region's module. */
 xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out);
@@ -157,6 +161,9 @@ xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
  * of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
 size_t cpu_sub_places(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
+/* kernel_control.c: a region's or function's block, whose captured values become arguments behind its own, as a planned program. `carried` arguments may be given
+ * away to the results of their number. *out is the caller's to free, also on failure. */
+xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile, cpu_exec **out);
 /* kernel_control.c: the programs inside a thunk of a loop or branch; 0 for any other. */
 size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out);
 /* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */
@@ -219,5 +226,6 @@ CPU_LOWER(merge);
 CPU_LOWER(conv_any);
 CPU_LOWER(lapack);
 CPU_LOWER(linalg_call);
+CPU_LOWER(tile);
 
 #endif

@@ -8,7 +8,6 @@ typedef struct inliner {
 } inliner;
 
 static ir_block *copy_block(inliner *c, const ir_block *from);
-static void drop_dead(ir_block *b);
 
 /* While a body is copied, a value's mark is its copy; values from outside have none and stand for themselves. */
 static ir_value *copied(const ir_value *v) {
@@ -111,11 +110,11 @@ xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_v
     for (size_t i = 0; i < n_captured; i++) ((ir_value *)(uintptr_t)captured[i])->mark = 0;
     if (!ok && !c.b.status) c.b.status = status_oom(0, "a region's program");
     if (c.b.status) return c.b.status;
-    drop_dead(f->body);
+    cpu_drop_dead(f->body);
     return NULL;
 }
 
-static void drop_dead(ir_block *b) {
+void cpu_drop_dead(ir_block *b) {
     for (ir_op *op = b->last, *prev; op; op = prev) {
         prev = op->prev;
         bool used = (ir_op_infos[op->code].flags & IR_TERMINATOR) || !ir_op_is_pure(op);
@@ -135,6 +134,6 @@ xt_status cpu_inline(ir_module *m, ir_func *f) {
         XT_TRY(inline_one(m, op, g));
         op = before ? before->next : f->body->first;
     }
-    drop_dead(f->body);
+    cpu_drop_dead(f->body);
     return NULL;
 }

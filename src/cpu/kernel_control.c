@@ -107,15 +107,16 @@ static bool compilable(const ir_block *b) {
     return true;
 }
 
-static xt_status make_sub(cpu_builder *b, const ir_block *block, const captured *c, uint32_t carried, cpu_exec **out) {
+xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile, cpu_exec **out) {
     const cpu_exec *outer = cpu_build_exec(b);
     cpu_exec *e = *out = base_calloc(1, sizeof *e);
     if (!e) return status_oom(sizeof *e, "a region's program");
     pthread_mutex_init(&e->text_lock, NULL);
     e->opts = outer->opts;
-    e->threads = outer->threads;
+    e->threads = is_tile ? 1 : outer->threads;
+    e->is_tile = is_tile || outer->is_tile;
     e->passes = outer->passes;
-    XT_TRY(cpu_region_program(block, c->n, c->values, &e->module));
+    XT_TRY(cpu_region_program(block, n_captured, read, &e->module));
     e->main = ir_func_find(e->module, "main");
     for (uint32_t i = 0; i < carried; i++)
         if (!ir_func_set_arg_attr(e->main, i, ir_attr_named_int("tf.aliasing_output", XT_I32, i))) return status_oom(0, "a region's program");
@@ -169,7 +170,7 @@ CPU_LOWER(control) {
     if (!s->subs || !s->second || !in || !over) goto oom;
     for (uint32_t k = 0; k < op->n_regions && !st; k++) {
         s->n_subs = k + 1;
-        st = make_sub(b, op->regions[k].block, &c, loop && k == 1 ? s->n : 0, &s->subs[k]);
+        st = cpu_sub_make(b, op->regions[k].block, c.n, c.values, loop && k == 1 ? s->n : 0, false, &s->subs[k]);
     }
     if (st) goto done;
     for (uint32_t i = 0; i < op->n_in; i++) in[i] = op->in[i];

@@ -3,6 +3,7 @@
 #include "cpu/build_int.h"
 #include "cpu/kernel_coll.h"
 #include "cpu/layout.h"
+#include "cpu/tile.h"
 #include "pass/pass.h"
 
 #define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
@@ -450,12 +451,26 @@ static xt_status stage_done(cpu_exec *e, const char *name, bool assigned) {
     return NULL;
 }
 
+/* A stage that still works on the program, and writes it where dumps go when it changed something. */
+static xt_status tile_stage(cpu_exec *e) {
+    str text = STR_INIT;
+    if (e->passes) e->passes->stage++;
+    if (!pass_is_on("tile")) return NULL;
+    XT_TRY(status_context(cpu_tile(e), "stage tile"));
+    if (!e->tiles || !e->passes) return NULL;
+    if (e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "after stage tile"));
+    if (pass_dump_wanted() && !ir_print(e->module, IR_PRINT_LOC_SOURCE, &text)) pass_dump(e->passes, e->module->name, "tile", "mlir", &text);
+    str_free(&text);
+    return NULL;
+}
+
 xt_status cpu_plan_make(cpu_exec *e) {
     cpu_builder b = {.exec = e, .plan = &e->plan, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
     bool whole = needs_interpreter(e->main->body), layout = !whole && b.kernels_on && pass_is_on("layout");
     cpu_phase_begin(e);
-    if (layout) layout_masks(e->main);
-    xt_status s = number(&b);
+    xt_status s = whole || !b.kernels_on || e->is_tile ? NULL : tile_stage(e);
+    if (!s && layout) layout_masks(e->main);
+    if (!s) s = number(&b);
     if (!s && layout) s = layout_decide(&b);
     cpu_phase_end(e, CPU_PHASE_LAYOUT);
     if (!s) s = whole ? whole_program(&b) : walk(&b);

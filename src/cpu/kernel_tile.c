@@ -1,0 +1,252 @@
+/* Runs a chain of tile.h: units of one batch element (or a part of its rows, where there are few) are taken by the threads; each goes through its tiles in order. How the
+ * work is cut depends on shapes only, and sums over tiles are made in their order, so results are the same for any number of threads.
+ *
+ * An operand's tile is read where it lies when it is dense there, else copied: once a unit when it does not depend on the rows. */
+#include "cpu/dnnl_util.h"
+#include "cpu/kernel_copy.h"
+#include "cpu/tile.h"
+
+enum { UNITS = 24 }; /* that a call is cut into, if it has so many tiles */
+
+typedef struct part { /* one operand or result */
+    const tile_place *place;
+    const ir_type *whole;
+    size_t elem, tile_elem; /* bytes; of a sum it is another type */
+    int64_t row_step; /* elements from one row to the next; 0: no rows */
+    int64_t strides[TILE_RANK];
+    bool dense[2]; /* per form: full tile, rest */
+    cpu_move move[2];
+    size_t at; /* of its copy in the thread's memory */
+    size_t sum_at, sum_count; /* of a sum: in the unit's memory, and its elements */
+    bool shared; /* a sum: several batch elements have one place */
+} part;
+typedef struct tile_state {
+    const tile_call *call;
+    cpu_exec *subs[2]; /* full tile, rest or NULL */
+    part *in, *out;
+    uint32_t n_in, n_out;
+    int64_t tiles, pieces; /* of a batch element */
+    size_t arena_at, places_at, thread_bytes, sums_bytes, sums_at;
+} tile_state;
+
+static void tile_free(void *state) {
+    tile_state *s = state;
+    for (int i = 0; i < 2; i++) cpu_exec_free(s->subs[i]);
+    base_free(s->in);
+    base_free(s->out);
+    base_free(s);
+}
+
+/* Elements from the start of the array to that of the tile. */
+static int64_t place_of(const part *p, int64_t batch, int64_t row) {
+    int64_t at = 0;
+    for (uint32_t d = 0; d < p->whole->rank; d++) {
+        int64_t tag = p->place->tags.at[d];
+        if (tag > 0) at += batch / tag % p->whole->dims[d] * p->strides[d];
+        if (tag == TILE_ROW) at += row * p->strides[d];
+    }
+    return at;
+}
+
+typedef struct tile_run {
+    const cpu_call *call;
+    const tile_state *s;
+    pthread_mutex_t lock;
+    xt_status status;
+} tile_run;
+
+static const cpu_team alone = {.threads = 1};
+
+static void add_up(const part *p, void *sum, const void *x) {
+    const float *f = x;
+    float *to = sum;
+    for (size_t i = 0; i < p->sum_count; i++) to[i] += f[i];
+}
+
+/* One tile; `first`: of its unit. */
+static xt_status run_tile(const tile_run *r, cpu_device *d, char *mem, char *sums, int64_t batch, int64_t tile, bool first) {
+    const tile_state *s = r->s;
+    int32_t row = (int32_t)(tile * s->call->rows), number = (int32_t)batch;
+    int form = s->call->total_rows - row < s->call->rows;
+    void **in = (void **)(mem + s->places_at), **out = in + s->n_in + 2, **places = out + s->n_out;
+    for (uint32_t i = 0; i < s->n_in; i++) {
+        const part *p = &s->in[i];
+        char *src = (char *)r->call->in[i] + (size_t)place_of(p, batch, row) * p->elem;
+        in[i] = p->dense[form] ? src : mem + p->at;
+        if (!p->dense[form] && (first || p->row_step)) cpu_move_run(&alone, &p->move[form], in[i], src);
+    }
+    in[s->n_in] = &row;
+    in[s->n_in + 1] = &number;
+    for (uint32_t i = 0; i < s->n_out; i++) {
+        const part *p = &s->out[i];
+        if (p->place->summed)
+            out[i] = first ? sums + p->sum_at : mem + p->at;
+        else
+            out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(p, batch, row) * p->elem : mem + p->at;
+    }
+    XT_TRY(cpu_run_sub(s->subs[form], d, in, out, mem + s->arena_at, places));
+    for (uint32_t i = 0; i < s->n_out; i++) {
+        const part *p = &s->out[i];
+        if (p->place->summed && !first)
+            add_up(p, sums + p->sum_at, out[i]);
+        else if (!p->place->summed && !p->dense[form])
+            cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(p, batch, row) * p->elem, out[i]);
+    }
+    return NULL;
+}
+
+static char *sums_of(const tile_run *r, int64_t unit) {
+    return (char *)r->call->scratch + r->s->sums_at + (size_t)unit * r->s->sums_bytes;
+}
+
+static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
+    tile_run *r = ctx;
+    const tile_state *s = r->s;
+    cpu_device d = *r->call->device;
+    d.team = alone;
+    char *mem = (char *)r->call->scratch + (size_t)thread * s->thread_bytes;
+    for (int64_t u = begin; u < end; u++) {
+        int64_t batch = u / s->pieces, piece = u % s->pieces, from = s->tiles * piece / s->pieces, to = s->tiles * (piece + 1) / s->pieces;
+        xt_status st = NULL;
+        for (int64_t t = from; t < to && !st; t++) st = run_tile(r, &d, mem, sums_of(r, u), batch, t, t == from);
+        if (!st) continue;
+        pthread_mutex_lock(&r->lock);
+        if (r->status)
+            xt_status_free(st);
+        else
+            r->status = st;
+        pthread_mutex_unlock(&r->lock);
+    }
+}
+
+/* The sums of one place of a result, in order of units: pieces of a batch element, and batch elements that share the place. */
+static void join_sum(const tile_run *r, const part *p, char *result, int64_t batch) {
+    const tile_state *s = r->s;
+    int64_t at = place_of(p, batch, 0), n = s->call->batch;
+    for (int64_t b = 0; b < batch && p->shared; b++)
+        if (place_of(p, b, 0) == at) return;
+    char *sum = sums_of(r, batch * s->pieces) + p->sum_at, *to = result + (size_t)at * p->elem;
+    for (int64_t b = batch; b < (p->shared ? n : batch + 1); b++)
+        for (int64_t k = 0; k < s->pieces && place_of(p, b, 0) == at; k++)
+            if (b > batch || k > 0) add_up(p, sum, sums_of(r, b * s->pieces + k) + p->sum_at);
+    if (p->elem < p->tile_elem) simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](sum, sum, NULL, NULL, (int64_t)p->sum_count);
+    if (p->dense[0])
+        memcpy(to, sum, p->sum_count * p->elem);
+    else
+        cpu_move_run(&alone, &p->move[0], to, sum);
+}
+
+static void join_sums(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const tile_run *r = ctx;
+    for (int64_t b = begin; b < end; b++)
+        for (uint32_t i = 0; i < r->s->n_out; i++)
+            if (r->s->out[i].place->summed) join_sum(r, &r->s->out[i], r->call->out[i], b);
+}
+
+static xt_status tile_kernel_run(const cpu_call *c) {
+    const tile_state *s = c->thunk->state;
+    tile_run r = {.call = c, .s = s};
+    XT_TRY(dnnl_device_open(c->device));
+    pthread_mutex_init(&r.lock, NULL);
+    team_for(&c->device->team, s->call->batch * s->pieces, 1, run_units, &r);
+    if (!r.status && s->sums_bytes) team_for(&c->device->team, s->call->batch, 1, join_sums, &r);
+    pthread_mutex_destroy(&r.lock);
+    return r.status;
+}
+static const cpu_kernel tile_kernel = {"tiles", tile_kernel_run, tile_free, true};
+
+/* --- lowering --------------------------------------------------------------------------------------------------------------------------------------- */
+static size_t take(size_t *all, size_t bytes) {
+    size_t at = *all;
+    *all += (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    return at;
+}
+
+/* How the tile lies in the whole array, per form. */
+static void make_part(const tile_call *t, const tile_place *place, const ir_type *whole, bool is_out, part *p) {
+    int64_t step = 1;
+    *p = (part){.place = place, .whole = whole, .elem = xt_dtype_size(whole->dtype)};
+    p->tile_elem = place->summed && p->elem < sizeof(float) ? sizeof(float) : p->elem;
+    for (uint32_t d = whole->rank; d-- > 0; step *= whole->dims[d]) {
+        p->strides[d] = step;
+        if (place->tags.at[d] == TILE_ROW) p->row_step = step;
+    }
+    for (int form = 0; form < 2; form++) {
+        int64_t rows = form ? t->total_rows % t->rows : t->rows;
+        const ir_type *tile = tile_type(whole, &place->tags, rows ? rows : t->rows);
+        view lies = {.n = (int)whole->rank}, dense;
+        for (uint32_t d = 0; d < whole->rank; d++) lies.dims[d] = tile->dims[d], lies.strides[d] = p->strides[d];
+        view_dense(tile, &dense);
+        view folded = lies;
+        view_collapse(&folded);
+        p->dense[form] = view_is_dense(&folded);
+        cpu_move_make(is_out ? &lies : &dense, is_out ? &dense : &lies, whole->dtype, &p->move[form]);
+        if (!form) p->sum_count = place->summed ? (size_t)tile->count : 0;
+    }
+}
+
+static xt_status make_subs(cpu_builder *b, tile_state *s) {
+    XT_TRY(cpu_sub_make(b, s->call->body->body, 0, NULL, 0, true, &s->subs[0]));
+    return s->call->rest ? cpu_sub_make(b, s->call->rest->body, 0, NULL, 0, true, &s->subs[1]) : NULL;
+}
+
+static size_t lay_out(tile_state *s, int threads) {
+    size_t temps = 0, places = 0, mem = 0;
+    for (int i = 0; i < 2 && s->subs[i]; i++) {
+        if (s->subs[i]->plan.arena_bytes > temps) temps = s->subs[i]->plan.arena_bytes;
+        if (cpu_sub_places(s->subs[i]) > places) places = cpu_sub_places(s->subs[i]);
+    }
+    s->arena_at = take(&mem, temps);
+    s->places_at = take(&mem, (s->n_in + 2 + s->n_out + places) * sizeof(void *));
+    for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
+        part *p = i < s->n_in ? &s->in[i] : &s->out[i - s->n_in];
+        const ir_type *tile = tile_type(p->whole, &p->place->tags, s->call->rows);
+        size_t bytes = (size_t)tile->count * p->tile_elem;
+        p->at = take(&mem, bytes);
+        if (p->place->summed) p->sum_at = take(&s->sums_bytes, bytes);
+    }
+    s->thread_bytes = mem;
+    s->sums_at = mem * (size_t)threads;
+    return s->sums_at + s->sums_bytes * (size_t)(s->call->batch * s->pieces);
+}
+
+static double sum_flops(const ir_block *b, double *out_transcendentals) {
+    double flops = 0;
+    for (const ir_op *op = b->first; op; op = op->next) {
+        flops += cpu_op_flops(op);
+        *out_transcendentals += cpu_op_transcendentals(op);
+    }
+    return flops;
+}
+
+CPU_LOWER(tile) {
+    const tile_call *t = cpu_build_exec(b)->tiles;
+    while (t && t->op != op) t = t->next;
+    if (!t) return NULL;
+    tile_state *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    *s = (tile_state){.call = t, .n_in = op->n_in, .n_out = op->n_out, .in = base_calloc(op->n_in + 1, sizeof *s->in), .out = base_calloc(op->n_out + 1, sizeof *s->out)};
+    xt_status st = s->in && s->out ? make_subs(b, s) : status_oom(0, "a plan");
+    if (st) {
+        tile_free(s);
+        return st;
+    }
+    s->tiles = (t->total_rows + t->rows - 1) / t->rows;
+    s->pieces = t->batch >= UNITS ? 1 : (UNITS + t->batch - 1) / t->batch;
+    if (s->pieces > s->tiles) s->pieces = s->tiles;
+    for (uint32_t i = 0; i < op->n_in; i++) make_part(t, &t->in[i], op->in[i]->type, false, &s->in[i]);
+    for (uint32_t i = 0; i < op->n_out; i++) {
+        make_part(t, &t->out[i], op->out[i].type, true, &s->out[i]);
+        int64_t places = 1;
+        for (uint32_t d = 0; d < op->out[i].type->rank; d++)
+            if (t->out[i].tags.at[d] > 0) places *= op->out[i].type->dims[d];
+        s->out[i].shared = places != t->batch;
+    }
+    cpu_thunk_desc d = {.kernel = &tile_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = lay_out(s, cpu_build_threads(b)), .state = s};
+    double times = (double)t->batch * (double)t->total_rows / (double)t->rows;
+    d.flops = times * sum_flops(t->body->body, &d.transcendentals);
+    d.transcendentals *= times;
+    *out_done = true;
+    return cpu_build_thunk(b, &d);
+}
