@@ -69,8 +69,13 @@ static void put_number(char *out, size_t room, size_t *at, int64_t v) {
     out[*at] = '\0';
 }
 
+/* The file appears whole: what is killed here leaves the one before. */
 static bool write_file(const char *path, const void *data, size_t n) {
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    static char temporary[660];
+    size_t at = 0;
+    put(temporary, sizeof temporary, &at, path);
+    put(temporary, sizeof temporary, &at, ".new");
+    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (fd < 0) return false;
     const char *p = data;
     while (n > 0) {
@@ -81,7 +86,9 @@ static bool write_file(const char *path, const void *data, size_t n) {
         n -= (size_t)wrote;
     }
     close(fd);
-    return n == 0;
+    if (n == 0 && rename(temporary, path) == 0) return true;
+    unlink(temporary);
+    return false;
 }
 
 static bool dump(const char *why) {
@@ -183,7 +190,9 @@ static void describe_process(blackbox *b) {
     b->start_ticks = start_ticks();
     b->began_unix_s = t.tv_sec;
     b->began_ns = b->beat_ns = clock_ns();
-    b->oom_kills = base_oom_kills();
+    base_oom_file(b->oom_file, sizeof b->oom_file);
+    b->oom_kills = base_oom_kills_in(b->oom_file);
+    b->oom_kills_end = -1;
     b->loss = b->step_rate = b->idle_share = (double)NAN;
     ssize_t n = readlink("/proc/self/exe", b->program, sizeof b->program - 1);
     b->program[n > 0 ? n : 0] = '\0';
@@ -319,11 +328,13 @@ static bool look(void *user, const box_file *f) {
         unlink(f->path);
         return true;
     }
+    bool by_kernel = ours && blackbox_kernel_kills(&f->box) > 0;
     if (!ours || !blackbox_salvage(f, folder, sizeof folder)) return true;
     if (s->told++) return true;
     const char *name = strrchr(f->box.program, '/');
-    log_msg(XT_SEV_WARNING, "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it was killed. xtrain postmortem %s explains", name ? name + 1 : f->box.program,
-            (int)f->box.pid, f->box.world > 1 ? ", with ranks" : "", (long long)f->box.step, f->box.place[0] ? f->box.place : "its start", folder);
+    log_msg(XT_SEV_WARNING, "an earlier run of %s (pid %d%s) ended without a word at step %lld, last seen at %s: it was killed%s. xtrain postmortem %s explains", name ? name + 1 : f->box.program,
+            (int)f->box.pid, f->box.world > 1 ? ", with ranks" : "", (long long)f->box.step, f->box.place[0] ? f->box.place : "its start",
+            f->box.state == BOX_RUNNING && by_kernel ? " by the kernel because memory ran out" : "", folder);
     return true;
 }
 

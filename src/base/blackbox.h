@@ -38,7 +38,8 @@ typedef struct blackbox {
     int32_t pid, parent, rank, world, state, signal, launched;
     uint64_t start_ticks;           /* of the process, from /proc: a pid may be used again */
     int64_t began_unix_s, began_ns; /* the same moment on both clocks */
-    int64_t oom_kills;              /* of the memory cgroup when the program began; -1 unknown */
+    int64_t oom_kills, oom_kills_end; /* of the memory cgroup when the program began, and when its death was found; -1 unknown */
+    char oom_file[256];               /* where the count stands, for readers in another cgroup */
     char program[256], folder[512], device[128], versions[256];
 
     int64_t beat_ns, step, epoch, device_bytes, device_peak, device_limit, rss, in_flight;
@@ -84,6 +85,10 @@ void blackbox_explain(const box_file *f, str *out);
 
 void box_sparkline(const blackbox *b, str *out); /* of the device's memory, one block character a sample */
 
-int64_t base_oom_kills(void); /* oom.c: kills by the kernel in this process's memory cgroup so far; -1 = unknown */
+/* oom.c: kills by the kernel so far in this process's memory cgroup, or in the one whose count stands in `file`; -1 = unknown. */
+int64_t base_oom_kills(void);
+int64_t base_oom_kills_in(const char *file);
+void base_oom_file(char *out, size_t n); /* "" = none */
+int64_t blackbox_kernel_kills(const blackbox *b); /* how many since the program began; 0 also when that is unknown */
 
 #endif

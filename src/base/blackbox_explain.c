@@ -10,9 +10,14 @@ enum { EVENTS_TOLD = 20, ROWS_TOLD = 12 };
 
 static double mib(int64_t bytes) { return (double)bytes / 1048576; }
 
+int64_t blackbox_kernel_kills(const blackbox *b) {
+    int64_t now = b->oom_kills_end >= 0 ? b->oom_kills_end : base_oom_kills_in(b->oom_file);
+    return b->oom_kills >= 0 && now > b->oom_kills ? now - b->oom_kills : 0;
+}
+
 static void how_it_ended(const box_file *f, str *out) {
     const blackbox *b = &f->box;
-    int64_t kills = base_oom_kills();
+    int64_t kills = blackbox_kernel_kills(b);
     if (f->alive) {
         str_append(out, "It is still running.\n");
     } else if (b->state == BOX_CRASHED && b->signal) {
@@ -21,10 +26,10 @@ static void how_it_ended(const box_file *f, str *out) {
         str_printf(out, "It ended with an error that nobody handled: %s\n", b->last_error[0] ? b->last_error : "(not recorded)");
     } else if (b->state == BOX_ENDED) {
         str_append(out, "It ended by itself.\n");
-    } else if (b->oom_kills >= 0 && kills > b->oom_kills) {
+    } else if (kills > 0) {
         str_printf(out, "It was killed, most likely by the kernel because memory ran out: the cgroup's oom_kill count went from %lld to %lld since it began.\n"
                         "  XT_MEMORY_LIMIT (300M, 2GiB) makes that an error with a report instead, before the kernel acts.\n",
-                   (long long)b->oom_kills, (long long)kills);
+                   (long long)b->oom_kills, (long long)(b->oom_kills + kills));
     } else {
         str_append(out, "It was killed by SIGKILL: by somebody (kill -9, a batch system's limit), or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which.\n");
     }

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -61,7 +62,7 @@ bool blackbox_load(const char *path, box_file *out) {
         if (n < 0) break;
     close(fd);
     if (at != sizeof *b || memcmp(b->magic, "xtbox001", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
-    TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->note);
+    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->note);
     TERMINATE(b->last_error), TERMINATE(b->report);
     for (int i = 0; i < BOX_PLACES; i++) TERMINATE(b->places[i]);
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
@@ -97,11 +98,28 @@ void blackbox_each(const char *folder, bool (*visit)(void *user, const box_file 
     base_free(f);
 }
 
+/* The file stays until the folder is complete: whoever is killed while saving leaves it to the next one. Locked, so that one at a time saves it. */
+static int take(const char *path) {
+    struct stat st;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    if (fd < 0) return -1;
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) return fd;
+    close(fd); /* somebody else was faster */
+    return -1;
+}
+
 bool blackbox_salvage(const box_file *f, char *out, size_t n) {
-    const blackbox *b = &f->box;
-    char taken[600], state[700], report[700];
-    snprintf(taken, sizeof taken, "%s.taken", f->path);
-    if (rename(f->path, taken) != 0) return false; /* somebody else was faster */
+    char state[700], report[700];
+    int lock = take(f->path);
+    if (lock < 0) return false;
+    box_file *copy = base_malloc(sizeof *copy);
+    if (!copy) {
+        close(lock);
+        return false;
+    }
+    *copy = *f;
+    blackbox *b = &copy->box;
+    if (b->state == BOX_RUNNING) b->oom_kills_end = base_oom_kills_in(b->oom_file); /* later kills are not this program's */
     bool ranks = b->world > 1;
     snprintf(out, n, "%s/xt-crash-%d", b->folder, ranks ? (int)b->parent : (int)b->pid);
     xt_status s = file_make_dirs(out, 0700);
@@ -118,11 +136,13 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
         snprintf(report, sizeof report, "%s/report.txt", out);
     }
     str text = STR_INIT;
-    blackbox_explain(f, &text);
+    blackbox_explain(copy, &text);
     if (!s) s = file_write_all(state, b, sizeof *b);
     if (!s) s = file_write_all(report, str_cstr(&text), text.len);
     str_free(&text);
-    unlink(taken);
+    base_free(copy);
+    unlink(f->path);
+    close(lock);
     bool ok = !s;
     xt_status_free(s);
     return ok;

@@ -3,10 +3,11 @@
 
 #include "base/blackbox.h"
 
-static int64_t kills_in(const char *path) {
+int64_t base_oom_kills_in(const char *path) {
     char *text = NULL;
     size_t n;
     int64_t kills = -1;
+    if (!*path) return -1;
     xt_status st = file_read_all(path, &text, &n);
     if (st) {
         xt_status_free(st);
@@ -42,10 +43,15 @@ static void cgroup_file(str *out) {
     base_free(text);
 }
 
-int64_t base_oom_kills(void) {
+void base_oom_file(char *out, size_t n) {
     str path = STR_INIT;
     cgroup_file(&path);
-    int64_t kills = path.len ? kills_in(str_cstr(&path)) : -1;
+    snprintf(out, n, "%s", path.len < n ? str_cstr(&path) : "");
     str_free(&path);
-    return kills;
+}
+
+int64_t base_oom_kills(void) {
+    char path[256];
+    base_oom_file(path, sizeof path);
+    return base_oom_kills_in(path);
 }
