@@ -51,16 +51,43 @@ void base_free(void *p) {
     free(p);
 }
 
-void *base_pages(size_t n) {
+/* `n` bytes of fresh pages, aligned to 2 MiB. */
+static char *fresh_pages(size_t n) {
     enum { HUGE = 2 << 20 };
     size_t more;
-    if (must_fail() || !size_add(n, HUGE, &more)) return NULL;
+    if (!size_add(n, HUGE, &more)) return NULL;
     char *p = mmap(NULL, more, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (p == MAP_FAILED) return NULL;
-    size_t before = (size_t)(-(uintptr_t)p & (HUGE - 1)), page = (size_t)sysconf(_SC_PAGESIZE), used = (n + page - 1) / page * page;
+    size_t before = (size_t)(-(uintptr_t)p & (HUGE - 1));
     if (before) munmap(p, before);
-    if (more > before + used) munmap(p + before + used, more - before - used);
-    return in_huge_pages(p + before, used);
+    if (more > before + n) munmap(p + before + n, more - before - n);
+    return in_huge_pages(p + before, n);
+}
+
+/* Blocks of a few MiB follow one another in regions of large pages: of 48 weights of 2 to 9 MiB, each in pages of its own, a sixth would lie in small ones.
+ * What is given back is unmapped, so a region needs no book and no place in it is used twice. */
+void *base_pages(size_t n) {
+    enum { REGION = 64 << 20, ALONE = 16 << 20 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static char *next;
+    static size_t left;
+    size_t page = (size_t)sysconf(_SC_PAGESIZE), used;
+    if (must_fail() || !size_add(n, page - 1, &used)) return NULL;
+    used -= used % page;
+    if (used >= ALONE) return fresh_pages(used);
+    pthread_mutex_lock(&lock);
+    if (left < used) {
+        char *region = fresh_pages(REGION);
+        if (region) {
+            if (left) munmap(next, left);
+            next = region;
+            left = REGION;
+        }
+    }
+    char *p = left < used ? NULL : next;
+    if (p) next += used, left -= used;
+    pthread_mutex_unlock(&lock);
+    return p;
 }
 
 void base_pages_free(void *p, size_t n) {

@@ -41,7 +41,8 @@ char *base_strndup(const char *s, size_t n);
 void *base_aligned(size_t align, size_t n); /* base_free releases it */
 /* At least n zero bytes to read, the same for all callers and for good: pages of the system that take no memory. NULL without address space. */
 const void *base_zeros(size_t n);
-void *base_pages(size_t n); /* n > 0 zero bytes of pages of their own, aligned to 2 MiB, in large pages where that pays; touched by nobody yet */
+/* n > 0 zero bytes, touched by nobody yet, in large pages: from 16 MiB on aligned to 2 MiB, below in a row with others in regions that are. */
+void *base_pages(size_t n);
 void base_pages_free(void *p, size_t n);
 void base_fail_alloc_after(int64_t n);      /* test hook: the n-th allocation from now (1 = the next) fails once; < 0 = off */
 int64_t base_rss(void);                     /* bytes of this process in memory now, from /proc/self/statm; 0 where that does not exist */

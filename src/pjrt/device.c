@@ -32,6 +32,7 @@ void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t proces
 
 void face_device_deinit(PJRT_Device *d) {
     face_memory_trim(d);
+    base_free(d->loose);
     xt_status_free(d->start_error);
     pthread_cond_destroy(&d->wake);
     pthread_mutex_destroy(&d->lock);

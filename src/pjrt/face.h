@@ -81,7 +81,10 @@ struct PJRT_Memory {
     char text[64];
 };
 typedef struct face_task face_task;
-typedef struct face_block face_block;
+typedef struct face_block { /* a large one */
+    void *p;
+    size_t size;
+} face_block;
 struct PJRT_Device {
     PJRT_DeviceDescription description;
     PJRT_Memory memory[FACE_KINDS];
@@ -92,8 +95,10 @@ struct PJRT_Device {
 
     pthread_mutex_t account;
     int64_t in_use, peak, limit, n_allocs, largest; /* limit 0 = none */
-    face_block *kept[8]; /* free large blocks, oldest first */
+    face_block kept[8]; /* free large blocks, oldest first */
     size_t n_kept;
+    face_block *loose; /* large blocks in use that are larger than what was asked for */
+    size_t n_loose, cap_loose;
     int64_t kept_bytes;
 
     pthread_t executor;
