@@ -3,7 +3,8 @@
  * argument that one of its results may take over, so moving it never costs a copy of a donated array. Each slot has one writer at this
  * stage, so operands and those readers are all there is to wait for. What is small and computed from arguments alone (step sizes, bias
  * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients of convolution kernels that only the optimizer
- * reads are moved up to where their operands are complete: what they read is in cache then, and needs no memory until the end. */
+ * reads are moved up to where their operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that waits
+ * long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it, where its operands are much smaller. */
 #include "cpu/build_int.h"
 
 #include <stdlib.h>
@@ -87,8 +88,44 @@ static void raise_kernel_gradients(cpu_plan *p, uint32_t *writer, place *order, 
         order[t].after = after;
     }
     sort_thunks(p, order, sorted);
-    for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){0};
-    for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
+}
+
+/* Moves makers of large values down to their only reader. The optimizer's loops are no such readers: they come up to their operands instead. */
+static void lower_large_values(cpu_plan *p, const uint32_t *writer, const readers *read, place *order, cpu_thunk *sorted) {
+    enum { LARGE = 8 << 20 };
+    bool any = false;
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        order[t] = (place){.was = t};
+        if (th->n_out != 1 || p->slots[th->out[0].slot].kind != CPU_SLOT_TEMP || p->slots[th->out[0].slot].bytes < LARGE) continue;
+        readers r = read[th->out[0].slot];
+        if (r.last == CPU_NONE || r.before != CPU_NONE || r.last <= t + 1 || only_makes_results(p, &p->thunks[r.last])) continue;
+        size_t longer = 0; /* what has to wait in its place */
+        bool can = true;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            uint32_t in = th->in[i].slot;
+            can = can && p->slots[in].kind == CPU_SLOT_TEMP && writer[in] != CPU_NONE;
+            if (read[in].last < r.last) longer += p->slots[in].bytes;
+        }
+        if (!can || 2 * longer > p->slots[th->out[0].slot].bytes) continue;
+        order[t] = (place){.after = r.last - 1, .was = t, .moved = true};
+        any = true;
+    }
+    if (any) sort_thunks(p, order, sorted);
+}
+
+/* Who writes and who reads each slot, by the thunks' present order. */
+static void find_users(const cpu_plan *p, uint32_t *writer, readers *read) {
+    for (size_t i = 0; i < p->n_slots; i++) writer[i] = read[i].last = read[i].before = CPU_NONE;
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        for (uint32_t i = 0; i < th->n_out; i++) writer[th->out[i].slot] = t;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            readers *r = &read[th->in[i].slot];
+            if (r->last != t) r->before = r->last;
+            r->last = t;
+        }
+    }
 }
 
 xt_status cpu_plan_schedule(cpu_exec *e) {
@@ -99,21 +136,15 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
     cpu_thunk *sorted = base_malloc((p->n_thunks + 1) * sizeof *sorted);
     xt_status s = writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
     if (s) goto done;
-    for (size_t i = 0; i < p->n_slots; i++) writer[i] = read[i].last = read[i].before = CPU_NONE;
+    for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
     raise_kernel_gradients(p, writer, order, sorted);
     for (size_t j = 0; j < e->main->n_results; j++) donor[j] = CPU_NONE;
     for (size_t i = 0; i < e->main->body->n_args; i++)
         if (e->alias[i] >= 0) donor[e->alias[i]] = (uint32_t)i;
-    for (uint32_t t = 0; t < p->n_thunks; t++) {
-        const cpu_thunk *th = &p->thunks[t];
-        order[t].was = t;
-        for (uint32_t i = 0; i < th->n_out; i++) writer[th->out[i].slot] = t;
-        for (uint32_t i = 0; i < th->n_in; i++) {
-            readers *r = &read[th->in[i].slot];
-            if (r->last != t) r->before = r->last;
-            r->last = t;
-        }
-    }
+    find_users(p, writer, read);
+    lower_large_values(p, writer, read, order, sorted);
+    find_users(p, writer, read);
+    for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){.was = t};
     for (uint32_t t = 0; t < p->n_thunks; t++)
         if (comes_first(p, t, writer, read, donor, order)) order[t] = (place){.after = CPU_NONE, .was = t, .moved = true};
     for (uint32_t t = 0; t < p->n_thunks; t++) {

@@ -257,6 +257,31 @@ static void updates_do_not_keep_gradients_alive(void **state) {
     str_free(&t);
 }
 
+/* An outer product of 32 MiB that is read at the end is made at the end: never alive beside the other one of 32 MiB. */
+static void large_values_are_made_late(void **state) {
+    (void)state;
+    static const char text[] =
+        "func.func @main(%a: tensor<2048x4xf32>, %b: tensor<4x4096xf32>) -> (tensor<2048xf32>, tensor<4096xf32>) {\n%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        "%t = stablehlo.tanh %a : tensor<2048x4xf32>\n%u = stablehlo.tanh %b : tensor<4x4096xf32>\n"
+        "%0 = stablehlo.dot_general %t, %u, contracting_dims = [1] x [0] : (tensor<2048x4xf32>, tensor<4x4096xf32>) -> tensor<2048x4096xf32>\n"
+        "%1 = stablehlo.transpose %u, dims = [1, 0] : (tensor<4x4096xf32>) -> tensor<4096x4xf32>\n"
+        "%2 = stablehlo.dot_general %1, %t, contracting_dims = [1] x [1] : (tensor<4096x4xf32>, tensor<2048x4xf32>) -> tensor<4096x2048xf32>\n"
+        "%3 = stablehlo.reduce(%2 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4096x2048xf32>, tensor<f32>) -> tensor<4096xf32>\n"
+        "%5 = stablehlo.reduce(%0 init: %z) applies stablehlo.add across dimensions = [1] : (tensor<2048x4096xf32>, tensor<f32>) -> tensor<2048xf32>\n"
+        "return %5, %3 : tensor<2048xf32>, tensor<4096xf32>\n}\n";
+    fixture f;
+    open_program(&f, text, 2);
+    size_t product = 2048 * 4096 * sizeof(float), first = 0, other = 0;
+    for (size_t t = 0; t < f.e->plan.n_thunks; t++) {
+        const cpu_thunk *th = &f.e->plan.thunks[t];
+        if (th->op->code != OP_dot_general) continue;
+        *(th->op->out[0].type->dims[0] == 2048 ? &first : &other) = t;
+    }
+    assert_true(first > other); /* the program has them the other way round */
+    assert_true((size_t)cpu_exec_stats(f.e)->temp_bytes < 2 * product);
+    close_program(&f);
+}
+
 /* A large constant of one value is written when needed, in place of being kept. */
 static void splats_are_not_kept(void **state) {
     (void)state;
@@ -433,6 +458,7 @@ int main(void) {
         cmocka_unit_test(failing_allocations_are_errors),
         cmocka_unit_test(wrong_arguments_are_refused),
         cmocka_unit_test(updates_do_not_keep_gradients_alive),
+        cmocka_unit_test(large_values_are_made_late),
         cmocka_unit_test(splats_are_not_kept),
         cmocka_unit_test(devices_run_at_the_same_time),
         cmocka_unit_test(reductions_do_not_depend_on_threads),
