@@ -2,9 +2,11 @@
  * is an argument of its program; so a step of n ops runs n small programs, most of them known from the step before. The step's own program runs at the boundary as
  * always: states change there, and nothing of what is seen here depends on the switch.
  *
+ * On a mesh what an op gives is whole on every device (a program's results without a layout are), so that the next one can read it; only the step's own inputs
+ * are divided.
+ *
  * Ops that one call records (a sum and the constant it starts from) are one program. What backward records runs when something reads it. */
 #include "lazy/ctx.h"
-#include "lazy/mesh.h"
 
 #include <stdlib.h>
 
@@ -139,7 +141,7 @@ void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
     ir_value *v = slot->value;
     c->looking = true;
     xt_status s = NULL;
-    if (lazy_spmd() || !v || !v->def) { /* on a mesh a value's layout is its program's: it is computed from the step's leaves */
+    if (!v || !v->def) {
         s = lazy_compute_now(c, t, src);
     } else {
         if (!c->computed) c->computed = map_new();
