@@ -69,9 +69,9 @@ static void write_object(FILE *f, const plan_case *c, const xt_plan_report *r, c
     }
     fprintf(f,
             "\"peak_bytes\": %lld, \"limit_bytes\": %lld, \"argument_bytes\": %lld, \"output_bytes\": %lld, \"temp_bytes\": %lld, \"alias_bytes\": %lld, \"code_bytes\": %lld, "
-            "\"live_elsewhere_bytes\": %lld, \"compiler_peak_bytes\": %lld, \"flops\": %.9g, \"bytes_accessed\": %.9g, \"intensity\": %.6g, \"step_ms_estimate\": %.6g, \"compile_ms\": %.1f, \"formula\": ",
+            "\"live_elsewhere_bytes\": %lld, \"compiler_peak_bytes\": %lld, \"flops\": %.9g, \"bytes_accessed\": %.9g, \"intensity\": %.6g, \"step_ms_estimate\": %.6g, \"program_ms_estimate\": %.6g, \"host_moved_bytes\": %lld, \"compile_ms\": %.1f, \"formula\": ",
             (long long)r->peak_bytes, (long long)r->limit_bytes, (long long)r->argument_bytes, (long long)r->output_bytes, (long long)r->temp_bytes, (long long)r->alias_bytes, (long long)r->code_bytes,
-            (long long)r->live_elsewhere_bytes, (long long)r->compiler_peak_bytes, r->flops, r->bytes_accessed, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->step_ms, r->compile_ms);
+            (long long)r->live_elsewhere_bytes, (long long)r->compiler_peak_bytes, r->flops, r->bytes_accessed, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->step_ms, r->program_ms, (long long)r->host_moved_bytes, r->compile_ms);
     plan_json_string(f, r->formula);
     fprintf(f, ", \"by_kind\": {");
     for (int k = 0, first = 1; k < XT_PLAN_KINDS; k++) {

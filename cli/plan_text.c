@@ -37,10 +37,14 @@ static void totals(const xt_plan_report *r) {
 }
 
 static void work(const xt_plan_report *r) {
+    char a[32];
     if (r->flops > 0) {
         printf("work     %.4g GFLOP, %.4g GB of memory traffic (%.1f flops a byte), counted by %s\n", r->flops / 1e9, r->bytes_accessed / 1e9, r->bytes_accessed > 0 ? r->flops / r->bytes_accessed : 0, r->flops_from);
-        if (r->step_ms > 0)
+        if (r->step_ms > 0) {
             printf("step     %.4g ms estimated: %s (%.4g TFLOP/s, %.4g GB/s)\n", r->step_ms, r->formula, r->peak_flops / 1e12, r->peak_bytes_per_s / 1e9);
+            if (r->programs > 1) printf("         this program %.4g ms; a step is every program as often as it runs in one\n", r->program_ms);
+            if (r->host_moved_bytes > 0) printf("         and %s between host and device, %.4g ms at %.4g GB/s\n", plan_bytes(r->host_moved_bytes, a, sizeof a), (double)r->host_moved_bytes / r->host_bytes_per_s * 1e3, r->host_bytes_per_s / 1e9);
+        }
     }
     printf("compiled in %.0f ms by %s%s%s\n", r->compile_ms, r->compiler, r->ended ? "; " : "", r->ended ? r->ended : "");
 }

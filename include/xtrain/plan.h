@@ -71,7 +71,10 @@ typedef struct xt_plan_report {
     int64_t kinds[XT_PLAN_KINDS]; /* add up to peak_bytes */
     double flops, bytes_accessed; /* of one device and step */
     const char *flops_from;       /* which compiler counted them */
-    double peak_flops, peak_bytes_per_s, link_bytes_per_s, step_ms; /* step_ms: the estimate; -1 unknown */
+    double peak_flops, peak_bytes_per_s, link_bytes_per_s, host_bytes_per_s;
+    double program_ms;            /* the estimate for this program; -1 unknown */
+    double step_ms;               /* for a step: every program as often as it runs in one, and what is moved between host and device (offloaded state) */
+    int64_t host_moved_bytes;     /* in a step, both ways */
     const char *formula;
     double compile_ms;
     const char *ended;            /* NULL: the compiler came to its end; else why it was ended before */

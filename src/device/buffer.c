@@ -110,7 +110,11 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     PJRT_Client_BufferFromHostBuffer_Args a =
         PJRT_INIT(Client_BufferFromHostBuffer, .client = c->pjrt, .data = data ? data : nothing, .type = (PJRT_Buffer_Type)t, .dims = dims,
                   .num_dims = rank, .host_buffer_semantics = semantics, .device = c->device);
-    if (c->dry) return device_buffer_wrap(c, NULL, t, rank, dims, (int64_t)bytes, out);
+    if (c->dry) {
+        counter_add(COUNTER_uploads, 1);
+        counter_add(COUNTER_upload_bytes, (int64_t)bytes);
+        return device_buffer_wrap(c, NULL, t, rank, dims, (int64_t)bytes, out);
+    }
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
     int64_t began = clock_ns();
     XT_TRY(DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading"));
@@ -198,6 +202,8 @@ static xt_status start_read(device_buffer *b, void *dst, size_t n, PJRT_Event **
                           device_shape_text(b->dtype, b->rank, b->dims, shape, sizeof shape));
     if (b->client->dry) {
         memset(dst, 0, n);
+        counter_add(COUNTER_host_reads, 1);
+        counter_add(COUNTER_host_read_bytes, (int64_t)n);
         *out_event = NULL;
         return NULL;
     }

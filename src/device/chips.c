@@ -2,7 +2,8 @@
  *
  * Figures are per device as a topology lists them: the TPUs v2, v3 and v7x list each of a chip's two cores, v4 and v5p too when they are compiled for
  * without hardware; such a core has half of its chip. Sources: cloud.google.com/tpu/docs (system architecture, v4, v5e, v5p, v6e, tpu7x), NVIDIA's data
- * sheets of H100 SXM, A100 80GB SXM, L4 and B200; flops are dense. A TPU's f32 product is several bf16 passes (six for precision HIGHEST). */
+ * sheets of H100 SXM, A100 80GB SXM, L4 and B200; flops are dense. A TPU's f32 product is several bf16 passes (six for precision HIGHEST). The way to the host is
+ * PCI Express of the card's generation, 16 lanes (L4: of generation 4); for TPUs it is not published, and generation 3 or 4 is assumed. */
 #include "device/chips.h"
 
 #include <strings.h>
@@ -10,20 +11,20 @@
 #define GIB (1024.0 * 1024 * 1024)
 
 static const device_chip tpus[] = {
-    {"v2", "TPU v2 core", 22.5e12, 22.5e12 / 6, 350e9, 62e9, (int64_t)(8 * GIB)},
-    {"v3", "TPU v3 core", 61.5e12, 61.5e12 / 6, 450e9, 82e9, (int64_t)(16 * GIB)},
-    {"v4", "half a TPU v4 chip", 137.5e12, 137.5e12 / 6, 614e9, 150e9, (int64_t)(16 * GIB)},
-    {"v5e", "TPU v5e", 197e12, 197e12 / 6, 819e9, 200e9, (int64_t)(16 * GIB)},
-    {"v5p", "TPU v5p", 459e12, 459e12 / 6, 2765e9, 600e9, (int64_t)(95 * GIB)},
-    {"v6e", "TPU v6e", 918e12, 918e12 / 6, 1640e9, 448e9, (int64_t)(32 * GIB)},
-    {"tpu7x", "half a TPU 7x chip", 1153.5e12, 1153.5e12 / 6, 3690e9, 600e9, (int64_t)(96 * GIB)},
+    {"v2", "TPU v2 core", 22.5e12, 22.5e12 / 6, 350e9, 62e9, (int64_t)(8 * GIB), 16e9},
+    {"v3", "TPU v3 core", 61.5e12, 61.5e12 / 6, 450e9, 82e9, (int64_t)(16 * GIB), 16e9},
+    {"v4", "half a TPU v4 chip", 137.5e12, 137.5e12 / 6, 614e9, 150e9, (int64_t)(16 * GIB), 16e9},
+    {"v5e", "TPU v5e", 197e12, 197e12 / 6, 819e9, 200e9, (int64_t)(16 * GIB), 16e9},
+    {"v5p", "TPU v5p", 459e12, 459e12 / 6, 2765e9, 600e9, (int64_t)(95 * GIB), 32e9},
+    {"v6e", "TPU v6e", 918e12, 918e12 / 6, 1640e9, 448e9, (int64_t)(32 * GIB), 32e9},
+    {"tpu7x", "half a TPU 7x chip", 1153.5e12, 1153.5e12 / 6, 3690e9, 600e9, (int64_t)(96 * GIB), 32e9},
 };
 
 static const device_gpu gpus[] = {
-    {{"h100", "NVIDIA H100 SXM", 989.4e12, 66.9e12, 3350e9, 450e9, (int64_t)(80 * GIB)}, 9, 0, 132, 1830, 2619, 50, 227},
-    {{"a100", "NVIDIA A100 SXM 80GB", 312e12, 19.5e12, 2039e9, 300e9, (int64_t)(80 * GIB)}, 8, 0, 108, 1410, 1593, 40, 163},
-    {{"l4", "NVIDIA L4", 121e12, 30.3e12, 300e9, 32e9, (int64_t)(24 * GIB)}, 8, 9, 58, 2040, 6251, 48, 99},
-    {{"b200", "NVIDIA B200", 2250e12, 75e12, 7700e9, 900e9, (int64_t)(180 * GIB)}, 10, 0, 148, 1965, 3996, 126, 227},
+    {{"h100", "NVIDIA H100 SXM", 989.4e12, 66.9e12, 3350e9, 450e9, (int64_t)(80 * GIB), 64e9}, 9, 0, 132, 1830, 2619, 50, 227},
+    {{"a100", "NVIDIA A100 SXM 80GB", 312e12, 19.5e12, 2039e9, 300e9, (int64_t)(80 * GIB), 32e9}, 8, 0, 108, 1410, 1593, 40, 163},
+    {{"l4", "NVIDIA L4", 121e12, 30.3e12, 300e9, 32e9, (int64_t)(24 * GIB), 32e9}, 8, 9, 58, 2040, 6251, 48, 99},
+    {{"b200", "NVIDIA B200", 2250e12, 75e12, 7700e9, 900e9, (int64_t)(180 * GIB), 64e9}, 10, 0, 148, 1965, 3996, 126, 227},
 };
 
 const device_chip *chip_tpu(const char *name, size_t n) {

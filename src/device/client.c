@@ -185,7 +185,7 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
                           o->n_nodes, o->n_nodes - 1, o->node_id);
     const char *spec = device_spec(o->spec);
-    bool dry = strncmp(spec, "dry", 3) == 0 && (!spec[3] || spec[3] == ':');
+    bool dry = device_is_rehearsal(spec);
     char *path = NULL;
     const device_plugin *plugin = NULL;
     xt_status s = dry ? NULL : device_find_plugin(o->spec, &path);

@@ -136,6 +136,7 @@ typedef struct device_chip { /* what vendors publish, for one device of the topo
     double bytes_per_s;           /* device memory */
     double link_bytes_per_s;      /* out of one device to its neighbours, all links together; 0 = unknown */
     int64_t memory_bytes;
+    double host_bytes_per_s;      /* from and to the host's memory, one way */
 } device_chip;
 typedef struct device_topology_info {
     const char *name, *plugin_path, *platform, *platform_version, *kind;

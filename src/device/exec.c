@@ -178,6 +178,7 @@ xt_status device_compile(device_client *c, const char *text, size_t n, const dev
     *out = NULL;
     char *options = NULL;
     size_t options_size = 0;
+    if (c->dry) return status_new(XT_FAILED_PRECONDITION, NULL, "a rehearsal has no compiler");
     XT_TRY(device_compile_options_bytes(c, o, &options, &options_size));
     PJRT_Program program = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = n, .format = "mlir", .format_size = 4};
     PJRT_Client_Compile_Args a =

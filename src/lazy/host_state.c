@@ -40,7 +40,10 @@ static xt_status start(lazy_ctx *c, lazy_move *m, xt_tensor state, void *memory)
     if (!memory && !lazy_rehearsing() && !(item->memory = base_malloc(n ? n : 1))) return status_oom(n, intern_text(s->name));
     lazy_buf_retain(s->buf);
     m->n++;
-    if (!item->memory) return NULL;
+    if (!item->memory) { /* a rehearsal counts what would move */
+        counter_add(COUNTER_host_read_bytes, (int64_t)n);
+        return NULL;
+    }
     pthread_mutex_lock(&m->lock);
     m->waiting++;
     pthread_mutex_unlock(&m->lock);

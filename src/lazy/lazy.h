@@ -246,14 +246,21 @@ typedef struct lazy_rehearsed { /* one program */
     size_t n_inputs;
     lazy_live *inputs;   /* type NULL: the step's scalars */
     int partitions;
-    int64_t runs, first_step;
+    int64_t runs; /* in the later half of the steps: with two optimizer steps rehearsed, what one of them takes */
     lazy_live *others;   /* live during a run without being an input, when they were most */
     size_t n_others;
     int64_t other_bytes;
 } lazy_rehearsed;
+typedef struct lazy_ran {
+    size_t program; /* from 0 */
+    int64_t step, moved; /* moved: bytes between host and device before it */
+} lazy_ran;
 typedef struct lazy_rehearsal {
     lazy_rehearsed *programs;
     size_t n, cap;
+    lazy_ran *runs; /* in order */
+    size_t n_runs, cap_runs;
+    int64_t moved; /* bytes between host and device after the first program of the later half: what a step itself moves, not its batch */
 } lazy_rehearsal;
 /* Runs fn on the device "dry:N" and tears everything down again: states, trace, programs, device. Refused when a device is open. fn's result other than 0,
  * or an error it left pending, is the status. */

@@ -19,6 +19,7 @@ void lazy_rehearsal_free(lazy_rehearsal *r) {
         base_free(r->programs[i].others);
     }
     base_free(r->programs);
+    base_free(r->runs);
     base_free(r);
 }
 
@@ -133,6 +134,8 @@ static size_t besides(const lazy_ctx *c, const lazy_program *p, lazy_live **out)
     return kept;
 }
 
+static int64_t moved_so_far(void) { return counter_get(COUNTER_upload_bytes) + counter_get(COUNTER_host_read_bytes); }
+
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p) {
     pthread_mutex_lock(&rt.lock);
     lazy_rehearsed *r = rt.now && p->rehearsed && p->rehearsed <= rt.now->n ? &rt.now->programs[p->rehearsed - 1] : NULL;
@@ -141,7 +144,8 @@ void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p) {
         size_t n = besides(c, p, &others);
         int64_t bytes = 0;
         for (size_t i = 0; i < n; i++) bytes += others[i].bytes;
-        if (r->runs++ == 0) r->first_step = c->step;
+        lazy_ran run = {p->rehearsed - 1, c->step, moved_so_far()};
+        if (rt.now != &loose) (void)VEC_PUSH(rt.now->runs, rt.now->n_runs, rt.now->cap_runs, run); /* without it the estimate of a step lacks a program */
         if (bytes > r->other_bytes) {
             base_free(r->others);
             r->others = others;
@@ -152,6 +156,18 @@ void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p) {
             base_free(others);
     }
     pthread_mutex_unlock(&rt.lock);
+}
+
+/* What the later half of the steps runs and moves. */
+static void count_runs(lazy_rehearsal *r) {
+    if (r->n_runs == 0) return;
+    int64_t first = r->runs[0].step, last = r->runs[r->n_runs - 1].step, from = first + (last - first + 1) / 2, before = -1;
+    for (size_t i = 0; i < r->n_runs; i++) {
+        if (r->runs[i].step < from) continue;
+        if (before < 0) before = r->runs[i].moved;
+        r->programs[r->runs[i].program].runs++;
+    }
+    r->moved = moved_so_far() - before;
 }
 
 /* --- a rehearsal ---------------------------------------------------------------------------------------------------------------------------- */
@@ -168,6 +184,7 @@ xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy
     rt.now = r;
     int code = fn(user);
     lazy_drain();
+    count_runs(r);
     const xt_status error = xt_error();
     xt_status s = error ? status_clone(error) : code ? status_new(XT_UNKNOWN, NULL, "the rehearsed function gave %d", code) : NULL;
     xt_clear_error();

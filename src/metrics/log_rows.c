@@ -528,7 +528,9 @@ bool log_find(const char *name, double *out) {
     const double *v = lg.latest && name ? map_get(lg.latest, name, strlen(name)) : NULL;
     if (v) *out = *v;
     pthread_mutex_unlock(&lg.lock);
-    return v != NULL;
+    if (v || !lazy_rehearsing()) return v != NULL;
+    *out = NAN; /* a rehearsal's values are zeros, of which some metrics have no value: no reason to stop it */
+    return true;
 }
 
 double log_latest(const char *name) {

@@ -57,10 +57,17 @@ static xt_status plan_one(const plan_program *p, const xt_plan_opts *o, int numb
     return s;
 }
 
+/* A step runs each program so often, and waits for what moves between host and device. */
+static double step_time(const xt_recording *r, double programs_ms, const xt_plan_report *any) {
+    if (programs_ms < 0 || (r->moved > 0 && any->host_bytes_per_s <= 0)) return -1;
+    return programs_ms + (r->moved > 0 ? (double)r->moved / any->host_bytes_per_s * 1e3 : 0);
+}
+
 xt_status xt_plan_make(const xt_recording *r, xt_plan_opts o, xt_plan **out) {
     *out = NULL;
     if (!r || r->n == 0) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plan_make: the recording is empty");
     if (!o.topology) o.topology = "cpu";
+    double ms = 0;
     for (size_t i = 0; i < r->n; i++) {
         xt_plan *one;
         xt_status s = plan_one(&r->programs[i], &o, (int)i, &one);
@@ -69,6 +76,7 @@ xt_status xt_plan_make(const xt_recording *r, xt_plan_opts o, xt_plan **out) {
             *out = NULL;
             return s;
         }
+        if (r->programs[i].runs > 0) ms = one->report.program_ms < 0 || ms < 0 ? -1 : ms + one->report.program_ms * (double)r->programs[i].runs;
         one->report.program = (int)i;
         one->report.programs = (int)r->n;
         if (*out && (*out)->report.peak_bytes >= one->report.peak_bytes) xt_plan_free(one);
@@ -77,6 +85,8 @@ xt_status xt_plan_make(const xt_recording *r, xt_plan_opts o, xt_plan **out) {
             *out = one;
         }
     }
+    (*out)->report.host_moved_bytes = r->moved;
+    (*out)->report.step_ms = step_time(r, ms, &(*out)->report);
     return NULL;
 }
 

@@ -33,22 +33,24 @@ void plan_estimate(const plan_program *p, const plan_compiled *c, const plan_mem
     r->flops = c->stats.flops;
     r->bytes_accessed = c->stats.bytes_accessed;
     r->flops_from = "the compiler";
-    r->step_ms = -1;
+    r->program_ms = -1;
     if (!(r->flops > 0)) count_with_ours(p, r);
     r->peak_flops = p->f32_products ? c->chip.flops_f32 : c->chip.flops_bf16;
     r->peak_bytes_per_s = c->chip.bytes_per_s;
     r->link_bytes_per_s = c->chip.link_bytes_per_s;
+    r->host_bytes_per_s = c->chip.host_bytes_per_s;
     r->formula = "max(flops / peak flops, bytes accessed / memory bandwidth) + collective bytes / link bandwidth, of published peaks: a lower bound";
     if (c->ours) {
         plan_host host = plan_host_measure();
         r->peak_flops = REACHED * (p->f32_products ? host.flops_f32 : host.flops_bf16);
         r->peak_bytes_per_s = host.bytes_per_s;
         r->link_bytes_per_s = host.bytes_per_s / 2;
+        r->host_bytes_per_s = host.bytes_per_s / 3; /* a copy reads, writes, and reads what it writes */
         r->formula = "flops / peak flops + bytes accessed / memory bandwidth + collective bytes / link bandwidth, bandwidth and 60 % of the peak flops measured on this host";
     }
     if (!(r->flops > 0) || !(r->peak_flops > 0) || !(r->peak_bytes_per_s > 0)) return;
     double work = r->flops / r->peak_flops, traffic = r->bytes_accessed > 0 ? r->bytes_accessed / r->peak_bytes_per_s : 0;
     double link = r->link_bytes_per_s > 0 ? moved(m) / r->link_bytes_per_s : 0;
     double slower = work > traffic ? work : traffic;
-    r->step_ms = ((c->ours ? work + traffic : slower) + link) * 1e3;
+    r->program_ms = ((c->ours ? work + traffic : slower) + link) * 1e3;
 }

@@ -43,11 +43,13 @@ typedef struct plan_program {
     size_t n_inputs;
     plan_other *others;
     size_t n_others;
+    int64_t runs; /* of one step; a file's program: 1 */
     bool f32_products; /* most of the work of dot_general and convolution is in f32 at full precision */
 } plan_program;
 struct xt_recording {
     plan_program *programs;
     size_t n, cap;
+    int64_t moved; /* bytes between host and device in a step */
 };
 
 /* --- what a compiler says about buffers -------------------------------------------------------------------------------------------------------- */
@@ -107,7 +109,7 @@ xt_status plan_compile(const plan_program *p, const char *topology, const plan_c
 xt_status plan_topology(const char *topology, plan_compiled *out); /* the topology's part of it */
 
 /* --- estimate.c ------------------------------------------------------------------------------------------------------------------------------------ */
-/* Fills flops, bytes, step_ms, formula and the peaks of r. */
+/* Fills flops, bytes, program_ms, formula and the peaks of r. */
 void plan_estimate(const plan_program *p, const plan_compiled *c, const plan_memory *m, xt_plan_report *r);
 
 /* --- report.c -------------------------------------------------------------------------------------------------------------------------------------------- */

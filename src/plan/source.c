@@ -121,6 +121,7 @@ static xt_status take_rehearsed(xt_recording *r, const lazy_rehearsed *from) {
         str_free(&type);
     }
     if (from->partitions > 0) p.partitions = from->partitions;
+    p.runs = from->runs;
     if (!s) s = add(r, &p);
     if (!s) return NULL;
     base_free(p.text), base_free(p.ops), base_free(p.inputs), base_free(p.others);
@@ -134,6 +135,7 @@ xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recor
     xt_recording *r = base_calloc(1, sizeof *r);
     xt_status s = r ? NULL : status_oom(sizeof *r, "a recording");
     for (size_t i = 0; !s && i < rehearsed->n; i++) s = take_rehearsed(r, &rehearsed->programs[i]);
+    if (r) r->moved = rehearsed->moved;
     lazy_rehearsal_free(rehearsed);
     if (s) xt_recording_free(r);
     else *out = r;
@@ -185,6 +187,7 @@ xt_status xt_recording_load(const char *path, xt_recording **out) {
     xt_status s = r ? take_text(data, n, path, &p) : status_oom(sizeof *r, "a recording");
     base_free(data);
     if (!s) read_inputs(path, &p);
+    p.runs = 1;
     if (!s) s = add(r, &p);
     if (s) {
         base_free(p.text), base_free(p.ops), base_free(p.inputs), base_free(p.others);
@@ -235,6 +238,7 @@ xt_status xt_recording_donate(const xt_recording *from, xt_recording **out) {
         s = donate(old, &text);
         if (!s) s = take_text(str_cstr(&text), text.len, "the program", &p);
         for (size_t k = 0; !s && k < p.n_inputs; k++) p.inputs[k] = old->inputs[k];
+        p.runs = old->runs;
         if (!s && (p.others = base_calloc(old->n_others + 1, sizeof *p.others))) {
             if (old->n_others) memcpy(p.others, old->others, old->n_others * sizeof *p.others);
             p.n_others = old->n_others;
