@@ -1,13 +1,14 @@
 #!/bin/bash
 # Plans by the real compilers: TPU (libtpu) and CUDA without hardware, every model, one and many hosts, meshes, a program that does not fit, the page in a browser.
-# The packages are fetched into BUILD/plugins, or found in XT_PLUGINS_DIR; without a network each part is skipped and says so.
+# The packages are fetched into BUILD/plugins, or found in XT_PLUGINS_DIR; without a network each part is skipped and says so. About 200 compilations of some seconds
+# each: 10 minutes on two quiet cores. JAX_PYTHON names a python3 that has jax.
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 x=$BUILD/xtrain
 export XT_PLUGINS_DIR=${XT_PLUGINS_DIR:-$BUILD/plugins}
 out=$tmp/out
 value() { tail -n 1 "$out" | grep -oE "\"$1\": (\"[^\"]*\"|[^,}]*)" | head -n 1 | sed -E "s/[^:]*: //"; }
-plan() { "$x" plan "$@" --json --no-remedies >"$out" 2>"$tmp/err"; }
+plan() { "$x" plan --json --no-remedies "$@" >"$out" 2>"$tmp/err"; }
 have() { # DEVICE NAME
     "$x" doctor --device "$1" --json 2>/dev/null | grep -q '"loads": true' || "$x" doctor --install "$2" --yes >"$tmp/err" 2>&1
     "$x" doctor --device "$1" --json 2>/dev/null | grep -q '"loads": true'
@@ -23,13 +24,34 @@ if d["compiler_peak_bytes"] > 0: assert d["argument_bytes"] + d["output_bytes"] 
 named = sum(r["bytes"] for r in d["at_peak"] if r["line"] > 0)
 assert named > 0.8 * rows, (named, rows)
 ' "$out"; }
+# Every example, as a user's program under rehearsal. A mesh's own device count is given by its arguments.
+examples() { # TOPOLOGY
+    local f name
+    for f in "$root"/examples/*.c "$root"/examples/guides/*.c; do
+        name=$(basename "$f" .c) args=() options=()
+        case $name in
+            hello | by_symbol | wrong_launch) # launch ranks and train nothing
+                "$x" plan --topology "$1" -- "$BUILD/$name" >"$out" 2>&1
+                check "$name has nothing to compile, and plan says so" grep -q 'ran no step on a device' "$out"
+                continue
+                ;;
+            too_big | fragments) args=(0) ;;
+            mnist_single) args=(64 2) ;;
+            mesh) args=(2 2 fsdp) options=(--mesh data=2,tensor=2) ;;
+        esac
+        check "example $name compiles for $1" plan --topology "$1" "${options[@]}" -- "$BUILD/$name" "${args[@]}"
+        check "example $name on $1: rows add up" adds_up
+    done
+}
 if have TPU tpu; then
     for t in v4:2x2x1 v5e:2x2 v5p:2x2x2 v6e:4x4; do
-        for m in mnist resnet18 gpt2-tiny gpt2; do
+        for m in mnist resnet18 gpt2-tiny gpt2-mini gpt2; do
             check "$m compiles for $t" plan "$m" --topology "$t"
             check "$m on $t fits" [ "$(value fits)" = true ]
             check "$m on $t: rows add up" adds_up
         done
+        (cd "$tmp" && examples "$t" && echo "$passed $failed" >"$tmp/counts")
+        read -r passed failed <"$tmp/counts"
     done
     for t in v4:2x2x2=16 v4:2x2x4=32 v4:2x4x4=64; do
         n=${t#*=} t=${t%=*}
@@ -47,13 +69,45 @@ if have TPU tpu; then
     check "too large a batch" plan gpt2 --topology v5e:2x2 --batch 64 --seq 1024
     check "does not fit" [ "$(value fits)" = false ]
     check "and the rows add up all the same" adds_up
-    libtpu=$("$x" doctor --device TPU --json | sed -nE 's#.*"path": "([^"]*)/libtpu/libtpu.so".*#\1#p')
+    check "remedies, each compiled" "$x" plan gpt2-tiny --topology v5e:2x2 --batch 32 --remedies --json
+    "$x" plan gpt2-tiny --topology v5e:2x2 --batch 32 --remedies --json >"$out" 2>"$tmp/err"
+    check "all of them with a figure" [ "$(tail -n 1 "$out" | grep -o '"remedies": .*' | grep -o '"peak_bytes"' | wc -l)" = 10 ]
+    by_plan=$(tail -n 1 "$out" | grep -oE '"activation checkpointing per block", "peak_bytes": [0-9]+' | grep -oE '[0-9]+$')
+    plan gpt2-tiny --topology v5e:2x2 --batch 32 --checkpoint
+    check "a remedy's figure is that of the program with the remedy in it" [ "$(value peak_bytes)" = "$by_plan" ]
+    "$x" plan gpt2-tiny --topology v5e:2x2 --limit 100M --max-batch --json >"$out" 2>"$tmp/err"
+    most=$(value max_batch) first=$(value first_that_does_not_fit)
+    check "the largest batch of 100 MiB ($most)" [ "$most" -gt 0 -a "$first" -gt "$most" ]
+    plan gpt2-tiny --topology v5e:2x2 --limit 100M --batch "$most"
+    check "fits" [ "$(value fits)" = true ]
+    plan gpt2-tiny --topology v5e:2x2 --limit 100M --batch "$first"
+    check "and the next does not" [ "$(value fits)" = false ]
+    "$x" plan gpt2-tiny --topology v5e:2x2 --limit 100M --max-batch >"$out" 2>"$tmp/err"
+    check "as a sentence" grep -q "the largest batch of gpt2-tiny that fits v5e:2x2: $most" "$out"
+    "$x" plan gpt2-tiny --topology v5e:2x2 --batch 16 --mesh auto --json >"$out" 2>"$tmp/err"
+    check "the meshes of four devices" [ "$(grep -o '"collective_bytes"' "$out" | wc -l)" = 5 ]
+    "$x" plan gpt2-tiny --topology v5e:2x2 --batch 16 --mesh auto >"$out" 2>"$tmp/err"
+    check "as a table, the fastest first" sh -c "grep -E '^--mesh ' '$out' | awk '{for (i = 1; i < NF; i++) if (\$i == \"ms\") print \$(i-1)}' | sort -g -c"
+    "$x" plan gpt2-tiny --sweep batch=8:16,topology=v4:2x2x1,v5e:2x2,precision=fp32,bf16 --json >"$out" 2>"$tmp/err"
+    check "a sweep over batches, topologies and precisions" [ "$(grep -o '"peak_bytes"' "$out" | wc -l)" = 8 ]
+    "$x" plan gpt2-tiny --sweep batch=8:16,topology=v4:2x2x1,v5e:2x2 >"$out" 2>"$tmp/err"
+    check "as a table" [ "$(grep -cE '^batch=(8|16), topology=v[45].* yes$' "$out")" = 4 ]
     python=${JAX_PYTHON:-python3}
+    libtpu=$("$x" doctor --device TPU --json | sed -nE 's#.*"path": "([^"]*)/libtpu/libtpu.so".*#\1#p')
+    jax() { PYTHONPATH=$libtpu timeout 1500 "$python" "$root/tests/peers/$1" "${@:2}" 2>"$tmp/err" | tail -n 1; }
+    near() { [ $((10 * $1)) -lt $((11 * $2)) ] && [ $((11 * $1)) -gt $((10 * $2)) ]; }
     if "$python" -c 'import jax' 2>/dev/null; then
         cc -O1 -I"$root/include" "$root/tests/peers/plan_mlp.c" -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" -o "$tmp/mlp"
         "$x" plan --topology v5e:2x2 --json -- "$tmp/mlp" >"$out" 2>"$tmp/err"
-        ours=$(value peak_bytes) theirs=$(PYTHONPATH=$libtpu timeout 900 "$python" "$root/tests/peers/plan_jax.py" v5e:2x2 2>"$tmp/err" | tail -n 1)
-        check "the same network in JAX takes the same memory within 10 % ($ours, $theirs)" [ $((10 * ours)) -lt $((11 * theirs)) -a $((11 * ours)) -gt $((10 * theirs)) ]
+        ours=$(value peak_bytes) theirs=$(jax plan_jax.py v5e:2x2)
+        check "an MLP in JAX takes the same memory within 10 % ($ours, $theirs)" near "$ours" "$theirs"
+        for size in "4 64" "8 256"; do
+            read -r batch seq <<<"$size"
+            plan gpt2 --topology v5e:2x2 --batch "$batch" --seq "$seq"
+            ours=$(value peak_bytes) theirs=$(jax plan_gpt2_jax.py v5e:2x2 "$batch" "$seq")
+            check "GPT-2 in JAX, $batch x $seq tokens, takes the same memory within 10 % ($ours, $theirs)" near "$ours" "$theirs"
+            echo "GPT-2, $batch x $seq: xtrain $ours, JAX $theirs bytes"
+        done
     else
         echo "skip JAX: $python has no jax (JAX_PYTHON names another)"
     fi
@@ -62,9 +116,15 @@ else
 fi
 if have CUDA cuda; then
     for c in h100 a100 l4 b200; do
-        check "gpt2-tiny compiles for cuda:$c" plan gpt2-tiny --topology "cuda:$c"
-        check "rows add up" adds_up
+        for m in mnist resnet18 gpt2-tiny; do
+            check "$m compiles for cuda:$c" plan "$m" --topology "cuda:$c"
+            check "$m on cuda:$c: rows add up" adds_up
+        done
     done
+    "$x" plan gpt2-tiny --topology cuda:h100 --remedies --json >"$out" 2>"$tmp/err"
+    check "remedies on cuda:h100" [ "$(tail -n 1 "$out" | grep -o '"remedies": .*' | grep -o '"peak_bytes"' | wc -l)" -ge 8 ]
+    plan gpt2-tiny --topology cuda:h100:4 --mesh data=2,model=2 --batch 4
+    check "a mesh of four h100" grep -q '"op": "all-reduce' "$out"
 else
     echo "skip CUDA: jax-cuda13-pjrt cannot be had: $(tail -n 1 "$tmp/err")"
 fi
