@@ -56,6 +56,9 @@ const char *reduce_name(coll_op op);
 /* dst[i] = src[0][i] op src[1][i] op ...; dst may be one of the sources. */
 void reduce_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count);
 
+/* --- run.c ------------------------------------------------------------------------------------------------------------------------------ */
+xt_status run_job_word(char **out); /* a word equal in all ranks of this job and different between jobs, from the launcher's variables; base_free */
+
 /* --- shm.c, mpi.c ---------------------------------------------------------------------------------------------------------------------- */
 xt_status shm_create(int size, char **out_name);
 xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline);

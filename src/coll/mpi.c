@@ -5,13 +5,13 @@
  *    gets through although its sender then computes for minutes without calling MPI. Barriers go through rank 0, which therefore knows who is
  *    missing and what each rank last said, and tells all;
  *  - non-blocking collectives of bytes, polled under the time limit. all_reduce is an all-to-all of shares, a fold in rank order, and an
- *    all-gather, so its bits do not depend on how MPI would order a sum.
+ *    all-gather, so its bits do not depend on how MPI would order a sum; with several ranks on a host it goes by hosts (mpi_hosts.h).
  * Open MPI's communicators are never freed: that call is collective and would wait for ranks that have gone. */
 #include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "coll/mpi_lib.h"
+#include "coll/mpi_hosts.h"
 
 #define PIECE ((size_t)2048)
 #define CHUNK ((size_t)4 << 20) /* of an all_reduce; of one rank's part of a gather */
@@ -47,6 +47,7 @@ typedef struct mpi_state {
     str other_failed; /* why another rank gave up */
     char note[COLL_NOTE_SIZE];
     char *give, *take; /* CHUNK-sized, made at the first use */
+    mpi_hosts hosts;
 } mpi_state;
 
 typedef struct value {
@@ -314,12 +315,12 @@ static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline,
     }
 }
 
-static xt_status exchange(coll_group *g, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
+static xt_status exchange(coll_group *g, mpi_comm comm, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
     mpi_state *s = g->state;
     mpi_request request;
     const mpi_lib *m = s->mpi;
-    int code = to_all ? m->Ialltoall(src, (int)n, m->byte, dst, (int)n, m->byte, s->comm, &request)
-                      : m->Iallgather(src, (int)n, m->byte, dst, (int)n, m->byte, s->comm, &request);
+    int code = to_all ? m->Ialltoall(src, (int)n, m->byte, dst, (int)n, m->byte, comm, &request)
+                      : m->Iallgather(src, (int)n, m->byte, dst, (int)n, m->byte, comm, &request);
     const char *what = call_kind_name(to_all ? CALL_ALL_TO_ALL : CALL_ALL_GATHER);
     XT_TRY(mpi_lib_check(m, code, what));
     return wait_for(g, &request, deadline, what);
@@ -337,45 +338,55 @@ static xt_status need_buffers(coll_group *g) {
     return s->give && s->take ? NULL : status_oom(2 * buffer_bytes(g), "a collective");
 }
 
-static xt_status reduce_chunk(coll_group *g, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
+/* Among the n ranks of comm. */
+static xt_status reduce_chunk(coll_group *g, mpi_comm comm, int n, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
     mpi_state *s = g->state;
-    size_t elem = xt_dtype_size(t), share = (count + (size_t)g->size - 1) / (size_t)g->size, bytes = share * elem;
-    const void **src = base_malloc((size_t)g->size * sizeof *src);
-    if (!src) return status_oom((size_t)g->size * sizeof *src, "an all_reduce");
+    size_t elem = xt_dtype_size(t), share = (count + (size_t)n - 1) / (size_t)n, bytes = share * elem;
+    const void **src = base_malloc((size_t)n * sizeof *src);
+    if (!src) return status_oom((size_t)n * sizeof *src, "an all_reduce");
     memcpy(s->give, data, count * elem);
-    memset(s->give + count * elem, 0, share * elem * (size_t)g->size - count * elem);
-    xt_status st = exchange(g, true, s->give, bytes, s->take, deadline);
-    for (int r = 0; r < g->size; r++) src[r] = s->take + (size_t)r * bytes;
+    memset(s->give + count * elem, 0, share * elem * (size_t)n - count * elem);
+    xt_status st = exchange(g, comm, true, s->give, bytes, s->take, deadline);
+    for (int r = 0; r < n; r++) src[r] = s->take + (size_t)r * bytes;
     if (!st) {
-        reduce_fold(op, t, s->give, src, g->size, share);
-        st = exchange(g, false, s->give, bytes, s->take, deadline);
+        reduce_fold(op, t, s->give, src, n, share);
+        st = exchange(g, comm, false, s->give, bytes, s->take, deadline);
     }
     if (!st) memcpy(data, s->take, count * elem);
     base_free(src);
     return st;
 }
 
-static xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
+static xt_status reduce_among(coll_group *g, mpi_comm comm, int n, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
     size_t elem = xt_dtype_size(t), per_chunk = CHUNK / elem, at = 0;
     XT_TRY(need_buffers(g));
     do {
-        size_t n = count - at < per_chunk ? count - at : per_chunk;
-        XT_TRY(reduce_chunk(g, op, t, (char *)data + at * elem, n, deadline));
-        at += n;
+        size_t part = count - at < per_chunk ? count - at : per_chunk;
+        XT_TRY(reduce_chunk(g, comm, n, op, t, data + at * elem, part, deadline));
+        at += part;
     } while (at < count);
     return NULL;
 }
 
+static xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
+    mpi_state *s = g->state;
+    if (!s->hosts.local) return reduce_among(g, s->comm, g->size, op, t, data, count, deadline);
+    XT_TRY(mpi_hosts_gather(&s->hosts, g->tag, op, t, data, count, deadline));
+    if (s->hosts.n) XT_TRY(reduce_among(g, s->hosts.leaders, s->hosts.n, op, t, data, count, deadline));
+    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline);
+}
+
 /* Parts above CHUNK go piecewise through a packed buffer, as MPI wants the pieces of a call side by side. */
 static xt_status exchange_parts(coll_group *g, bool to_all, const char *src, size_t bytes, char *dst, int64_t deadline) {
-    if (bytes <= CHUNK) return exchange(g, to_all, src, bytes, dst, deadline);
+    mpi_comm comm = ((mpi_state *)g->state)->comm;
+    if (bytes <= CHUNK) return exchange(g, comm, to_all, src, bytes, dst, deadline);
     size_t ranks = (size_t)g->size;
     char *give = to_all ? base_malloc(CHUNK * ranks) : NULL, *take = base_malloc(CHUNK * ranks);
     xt_status st = take && (give || !to_all) ? NULL : status_oom(CHUNK * ranks, "a collective");
     for (size_t at = 0, n; !st && at < bytes; at += n) {
         n = bytes - at < CHUNK ? bytes - at : CHUNK;
         for (size_t r = 0; to_all && r < ranks; r++) memcpy(give + r * n, src + r * bytes + at, n);
-        st = exchange(g, to_all, to_all ? give : src + at, n, take, deadline);
+        st = exchange(g, comm, to_all, to_all ? give : src + at, n, take, deadline);
         for (size_t r = 0; !st && r < ranks; r++) memcpy(dst + r * bytes + at, take + r * n, n);
     }
     base_free(give);
@@ -413,12 +424,14 @@ static void mpi_note(coll_group *g, const char *doing) {
 
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
+    mpi_hosts_fail(&((mpi_state *)g->state)->hosts, why);
     xt_status_free(send_all(g, FRAME_FAILED, why, strlen(why), NULL, 0));
     xt_status_free(pump(g->state));
 }
 
 static void free_state(coll_group *g) {
     mpi_state *s = g->state;
+    mpi_hosts_close(&s->hosts);
     for (int r = 0; s->peers && r < g->size; r++) {
         str_free(&s->peers[r].in);
         str_free(&s->peers[r].note);
@@ -463,7 +476,6 @@ static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {
 xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
     mpi_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a group of ranks");
-    (void)tag; /* names the group in messages of the caller; the duplicate of the communicator is what separates groups */
     pthread_mutex_init(&s->io, NULL);
     g->state = s;
     s->peers = base_calloc((size_t)g->size, sizeof *s->peers);
@@ -475,5 +487,6 @@ xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
         return st;
     }
     g->transport = &mpi_transport;
-    return mpi_barrier(g, deadline, call_kind_name(CALL_JOIN));
+    XT_TRY(mpi_barrier(g, deadline, call_kind_name(CALL_JOIN)));
+    return mpi_hosts_open(s->mpi, s->comm, tag, g->rank, g->size, deadline, &s->hosts);
 }

@@ -49,7 +49,9 @@ static xt_status find_symbols(void *handle) {
     lib.world = dlsym(handle, "ompi_mpi_comm_world");
     lib.byte = dlsym(handle, "ompi_mpi_byte");
     lib.errors_return = dlsym(handle, "ompi_mpi_errors_return");
-    const char *missing = !lib.world ? "ompi_mpi_comm_world" : !lib.byte ? "ompi_mpi_byte" : !lib.errors_return ? "ompi_mpi_errors_return" : NULL;
+    lib.info_null = dlsym(handle, "ompi_mpi_info_null");
+    const char *missing = !lib.world ? "ompi_mpi_comm_world" : !lib.byte ? "ompi_mpi_byte" : !lib.errors_return ? "ompi_mpi_errors_return"
+                                                                                      : !lib.info_null ? "ompi_mpi_info_null" : NULL;
 #define MPI_FN(result, name, args)                                                                                                                   \
     if (!(*(void **)&lib.name = dlsym(handle, "MPI_" #name)) && !missing) missing = "MPI_" #name;
 #include "coll/mpi_lib.def"

@@ -15,7 +15,7 @@ enum { MPI_ANY_FROM = -1, MPI_MULTIPLE = 3, MPI_TEXT = 256 };
 typedef struct mpi_lib {
     mpi_comm world;
     mpi_type byte;
-    void *errors_return;
+    void *errors_return, *info_null;
 #define MPI_FN(result, name, args) result(*name) args;
 #include "coll/mpi_lib.def"
 #undef MPI_FN

@@ -26,7 +26,7 @@ static const struct {
     {"TPU_PROCESS_ADDRESSES", NULL},
 };
 
-static xt_status job_word(char **out) {
+xt_status run_job_word(char **out) {
     str word = STR_INIT;
     for (size_t i = 0; i < BASE_COUNT(job_variables) && !word.len; i++) {
         const char *first = getenv(job_variables[i].first);
@@ -64,7 +64,7 @@ static xt_status open_run(const world *w, double seconds) {
     if (given || w->size == 1) return coll_open(given, w->rank, w->size, seconds, &run);
     if (far) return coll_open("mpi:run", w->rank, w->size, seconds, &run);
     char *word = NULL;
-    XT_TRY(job_word(&word));
+    XT_TRY(run_job_word(&word));
     xt_status st = coll_open(word, w->rank, w->size, seconds, &run);
     base_free(word);
     return st;

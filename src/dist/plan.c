@@ -66,16 +66,26 @@ static xt_status wrong_number(const xt_src *src, int nprocs, const launch_plan *
     str_printf(&text, " %d %s device%s (", p->found, kinds[p->kind].name, p->found == 1 ? "" : "s");
     source_text(p, &text);
     str_printf(&text, "). Leave nprocs unset for one rank per device, set it to 1 to debug in this process, or ");
-    advice_text(p, nprocs < 0 ? 2 : nprocs, &text);
-    str_printf(&text, " to have %d%s", nprocs < 0 ? 2 : nprocs, nprocs < 0 ? ", say" : "");
+    int say = nprocs > 0 ? nprocs : p->found == 2 ? 4 : 2;
+    advice_text(p, say, &text);
+    str_printf(&text, " to have %d%s", say, nprocs < 0 ? ", say" : "");
     xt_status st = status_new(XT_INVALID_ARGUMENT, src, "%s", str_cstr(&text));
     str_free(&text);
     return st;
 }
 
 static xt_status no_devices(const xt_src *src, const launch_plan *p) {
-    return status_new(XT_NOT_FOUND, src, "this host offers no %s device (looked at %s); set XT_DEVICE=CPU to run on the CPU", kinds[p->kind].name,
-                      p->source);
+    str text = STR_INIT;
+    str_printf(&text, "this host offers no %s device (", kinds[p->kind].name);
+    source_text(p, &text);
+    str_append(&text, "); set XT_DEVICE=CPU to run on the CPU");
+    if (kinds[p->kind].variable) {
+        str_append(&text, ", or, where the devices are there but not seen, ");
+        advice_text(p, 1, &text);
+    }
+    xt_status st = status_new(XT_NOT_FOUND, src, "%s", str_cstr(&text));
+    str_free(&text);
+    return st;
 }
 
 xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_plan *out) {

@@ -1,0 +1,102 @@
+/* Which ranks of an MPI group share a host, and the shared memory between them. MPI says who shares memory (its own division, so two network namespaces that mpirun
+ * takes for two hosts are two); the segment's name carries the leader's rank, the first of its host, which makes it different on each host of a job.
+ * All ranks take part in each step here, and all agree on the result: where one host cannot have its segment, nobody uses any. */
+#include "coll/mpi_hosts.h"
+
+#include <stdlib.h>
+
+enum { TYPE_SHARED = 0, UNDEFINED_COLOR = -32766 }; /* MPI_COMM_TYPE_SHARED, MPI_UNDEFINED of Open MPI */
+
+static xt_status wait(const mpi_lib *m, mpi_request *request, int64_t deadline, const char *what) {
+    for (int done = 0, turn = 0;; mpi_nap(&turn)) {
+        XT_TRY(mpi_lib_check(m, m->Test(request, &done, NULL), what));
+        if (done) return NULL;
+        if (coll_now() > deadline) return status_new(XT_DEADLINE_EXCEEDED, NULL, "%s: not all ranks came within the time limit", what);
+    }
+}
+
+static xt_status find_leader(const mpi_lib *m, mpi_comm node, int rank, int64_t deadline, int *out_leader) {
+    int *leader = base_malloc(sizeof *leader); /* left to MPI when the wait fails */
+    mpi_request request;
+    if (!leader) return status_oom(sizeof *leader, "a group of ranks");
+    *leader = rank;
+    XT_TRY(mpi_lib_check(m, m->Ibcast(leader, (int)sizeof *leader, m->byte, 0, node, &request), "MPI_Ibcast"));
+    XT_TRY(wait(m, &request, deadline, "finding the ranks of a host"));
+    *out_leader = *leader;
+    base_free(leader);
+    return NULL;
+}
+
+/* Whether all ranks said yes. */
+static xt_status all_agree(const mpi_lib *m, mpi_comm comm, int size, bool yes, int64_t deadline, bool *out) {
+    char *votes = base_calloc((size_t)size + 1, 1);
+    mpi_request request;
+    if (!votes) return status_oom((size_t)size, "a group of ranks");
+    votes[size] = yes;
+    XT_TRY(mpi_lib_check(m, m->Iallgather(votes + size, 1, m->byte, votes, 1, m->byte, comm, &request), "MPI_Iallgather"));
+    XT_TRY(wait(m, &request, deadline, "agreeing on shared memory"));
+    *out = !memchr(votes, 0, (size_t)size);
+    base_free(votes);
+    return NULL;
+}
+
+static xt_status open_local(mpi_hosts *h, const char *tag, int rank, int size, int64_t deadline) {
+    str name = STR_INIT;
+    char *job = NULL;
+    XT_TRY(run_job_word(&job));
+    str_printf(&name, "%s.%s.host%d", job, tag, h->leader);
+    base_free(job);
+    double seconds = (double)(deadline - coll_now()) * 1e-9;
+    xt_status st = coll_open(str_cstr(&name), rank, size, seconds > 1 ? seconds : 1, &h->local);
+    str_free(&name);
+    return st;
+}
+
+xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int rank, int size, int64_t deadline, mpi_hosts *out) {
+    mpi_comm node = NULL;
+    int place, here;
+    bool use;
+    *out = (mpi_hosts){.leader = rank};
+    XT_TRY(mpi_lib_check(m, m->Comm_split_type(comm, TYPE_SHARED, rank, m->info_null, &node), "MPI_Comm_split_type"));
+    XT_TRY(mpi_lib_check(m, m->Comm_rank(node, &place), "MPI_Comm_rank"));
+    XT_TRY(mpi_lib_check(m, m->Comm_size(node, &here), "MPI_Comm_size"));
+    XT_TRY(find_leader(m, node, rank, deadline, &out->leader));
+    XT_TRY(mpi_lib_check(m, m->Comm_split(comm, place == 0 ? 0 : UNDEFINED_COLOR, rank, &out->leaders), "MPI_Comm_split"));
+    if (place == 0) XT_TRY(mpi_lib_check(m, m->Comm_size(out->leaders, &out->n), "MPI_Comm_size"));
+    /* One host, or one rank on each: nothing to gain. Every rank learns it the same way. */
+    XT_TRY(all_agree(m, comm, size, here == 1, deadline, &use));
+    if (use) return NULL;
+    XT_TRY(all_agree(m, comm, size, here == size, deadline, &use));
+    if (use) return NULL;
+    xt_status st = open_local(out, tag, place, here, deadline);
+    if (st) log_msg(XT_SEV_WARNING, "the ranks of this host cannot share memory, so all they say to each other goes by MPI: %s", xt_status_message(st));
+    xt_status agreed = all_agree(m, comm, size, !st, deadline, &use);
+    xt_status_free(st);
+    if (!agreed && use) return NULL;
+    coll_close(out->local);
+    out->local = NULL;
+    return agreed;
+}
+
+void mpi_hosts_close(mpi_hosts *h) {
+    coll_close(h->local);
+    h->local = NULL;
+}
+
+void mpi_hosts_fail(mpi_hosts *h, const char *why) {
+    if (h->local) h->local->transport->fail(h->local, why);
+}
+
+/* The local group counts its own ranks. */
+static xt_status in_run(const mpi_hosts *h, xt_status st) {
+    return status_context(st, "among the %d ranks of this host, whose rank 0 is rank %d of the run", h->local->size, h->leader);
+}
+
+xt_status mpi_hosts_gather(mpi_hosts *h, uint64_t tag, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
+    h->local->tag = tag;
+    return in_run(h, h->local->transport->all_reduce(h->local, op, t, data, count, deadline));
+}
+
+xt_status mpi_hosts_spread(mpi_hosts *h, void *data, size_t bytes, int64_t deadline) {
+    return in_run(h, h->local->transport->broadcast(h->local, 0, data, bytes, deadline));
+}

@@ -1,0 +1,156 @@
+#!/bin/bash
+# Two network namespaces as two hosts, two ranks on each, by mpirun: training as on one rank, what goes over the wire, the key-value store of a multi-process PJRT client,
+# remote calls, a rank that does not come, one that fails, one that is killed, a network that breaks.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+out=$tmp/out
+command -v mpirun >/dev/null || { echo "no mpirun here: openmpi-bin"; exit 77; }
+command -v ip >/dev/null || { echo "no ip command here: iproute2"; exit 77; }
+a=xt$$a b=xt$$b
+clean() {
+    for n in $a $b; do
+        pids=$(ip netns pids $n 2>/dev/null) && [ -n "$pids" ] && kill -9 $pids
+        ip netns del $n 2>/dev/null
+    done
+    rm -rf "$tmp"
+}
+trap clean EXIT
+ip netns add $a 2>"$out" && ip netns add $b 2>>"$out" && ip link add v$$a netns $a type veth peer name v$$b netns $b 2>>"$out" ||
+    { echo "network namespaces are not permitted here: $(tail -n 1 "$out")"; exit 77; }
+ip -n $a addr add 10.77.0.1/24 dev v$$a && ip -n $b addr add 10.77.0.2/24 dev v$$b
+for n in $a $b; do ip -n $n link set lo up; done
+ip -n $a link set v$$a up && ip -n $b link set v$$b up
+# mpirun's way to the other host: agent HOST COMMAND
+cat >"$tmp/agent" <<E2
+#!/bin/bash
+while [[ \$1 == -* ]]; do shift; done
+shift
+exec ip netns exec $b unshare -u bash -c 'hostname host-b; exec bash -c "\$0"' "\$*"
+E2
+chmod +x "$tmp/agent"
+export XT_PLUGIN_DIR=${XT_PLUGIN_DIR:-$BUILD} XT_SUMMARY=off XT_CACHE=off LD_LIBRARY_PATH=$BUILD OMPI_MCA_plm_rsh_agent=$tmp/agent OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 \
+    OMPI_MCA_rmaps_base_oversubscribe=1 RECORD_OF=${XT_PLUGIN_DIR:-$BUILD}/pjrt_plugin_xtrain_cpu.so RECORD_TO=$tmp/rec
+unset CPU_NUM_DEVICES XT_DEVICE PJRT_DEVICE XT_RANK XT_WORLD_SIZE XT_RENDEZVOUS
+on_a() { timeout 120 ip netns exec $a unshare -u bash -c 'hostname host-a; exec "$@"' _ "$@" </dev/null; }
+hosts() { # hosts RANKS_ON_A:RANKS_ON_B ARGS
+    local n=$1
+    shift
+    on_a mpirun --host 10.77.0.1:${n%:*},10.77.0.2:${n#*:} -np $((${n%:*} + ${n#*:})) -x XT_PLUGIN_DIR -x XT_SUMMARY -x XT_CACHE -x LD_LIBRARY_PATH "$@" >"$out" 2>&1
+}
+says() { grep -qE -- "$1" "$out"; }
+sent() { ip netns exec $a cat /sys/class/net/v$$a/statistics/tx_bytes; }
+
+cat >"$tmp/p.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+static int fails(xt_status st) {
+    if (st) fprintf(stderr, "rank %d: %s\n", xt_rank(), xt_status_message(st));
+    return st != NULL;
+}
+static int reduce(size_t n, int times) { /* sums of whole numbers: exact in any order */
+    float *x = malloc(n * 4);
+    for (int k = 0; k < times; k++) {
+        for (size_t i = 0; i < n; i++) x[i] = (float)(i % 1000 + (size_t)xt_rank());
+        if (fails(xt_host_all_reduce(x, XT_F32, n))) return 1;
+        for (size_t i = 0; i < n; i++)
+            if (x[i] != (float)(i % 1000 * (size_t)xt_world_size() + (size_t)(xt_world_size() * (xt_world_size() - 1) / 2))) return fprintf(stderr, "wrong at %zu\n", i), 1;
+    }
+    printf("rank %d sums\n", xt_rank());
+    return 0;
+}
+static int run(int rank, void *arg) {
+    char **argv = arg;
+    const char *what = argv[1];
+    char host[64];
+    gethostname(host, sizeof host);
+    if (strcmp(what, "who") == 0) return printf("rank %d of %d, %d here, on %s\n", rank, xt_world_size(), xt_local_rank(), host) < 0;
+    if (strcmp(what, "reduce") == 0) return reduce((size_t)atol(argv[2]), atoi(argv[3]));
+    if (strcmp(what, "open") == 0) return xt_item(xt_sum(xt_ones(XT_F32, 4))) == 4 ? xt_finish() : 1;
+    if (fails(xt_barrier(20))) return 1;
+    printf("ready %d\n", rank);
+    fflush(stdout);
+    if (strcmp(what, "late") == 0) {
+        if (rank != 2 && fails(xt_barrier(1))) sleep(2);
+        else sleep(4);
+        return 4;
+    }
+    if (strcmp(what, "code") == 0 && rank == 3) return 9;
+    for (int i = 0; i < 100000; i++) {
+        float x = 1;
+        if (fails(xt_host_all_reduce(&x, XT_F32, 1))) return 5;
+        usleep(1000);
+    }
+    return 0;
+}
+int main(int argc, char **argv) { return argc > 1 ? xt_launch(run, argv) : 2; }
+C
+check "the program builds" cc -I"$root/include" "$tmp/p.c" -o "$tmp/p" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+
+hosts 2:2 "$tmp/p" who
+check "two hosts, two ranks on each" [ "$(sort "$out" | tr '\n' '|')" = "rank 0 of 4, 0 here, on host-a|rank 1 of 4, 1 here, on host-a|rank 2 of 4, 0 here, on host-b|rank 3 of 4, 1 here, on host-b|" ]
+for shape in 1:1 2:2 3:1 1:3; do
+    for n in 1 1000 3000001; do
+        hosts $shape "$tmp/p" reduce $n 3
+        check "$shape ranks add up $n numbers" [ "$?$(grep -c sums "$out")" = "0$((${shape%:*} + ${shape#*:}))" ]
+    done
+done
+# A host sends its ranks' sum, not each rank's numbers: as much for two ranks as for one.
+before=$(sent) && hosts 2:2 "$tmp/p" reduce 4000000 5 && bytes=$(($(sent) - before))
+echo "all-reduce of 16 MB, 5 times, 2 ranks on each of 2 hosts: $((bytes / 1000000)) MB sent by a host"
+check "the sum goes over the wire once" [ $bytes -gt 79000000 -a $bytes -lt 96000000 ]
+
+losses() { sed -nE 's/.*step ([0-9]+) of .* loss ([-0-9.e+]+)$/\1 \2/p' "$1"; }
+CPU_NUM_DEVICES=1 "$BUILD/mnist_multi" 128 60 >"$tmp/one" 2>&1
+hosts 2:2 "$BUILD/mnist_multi" 32 60
+check "training over both hosts" [ $? = 0 ]
+check "has the losses of one rank to 1e-5" \
+    awk 'NR == FNR {a[$1] = $2; next} {d = $2 - a[$1]; if (d < 0) d = -d; if (!($1 in a) || d > 1e-5 * (a[$1] + 1)) bad = 1} END {exit bad || FNR != 2}' <(losses "$tmp/one") <(losses "$out")
+on_a "$XTRAIN" launch -n 4 --host 10.77.0.1,10.77.0.2 -- "$tmp/p" who >"$out" 2>&1
+check "xtrain launch --host" [ "$(grep -c 'here, on host-[ab]' "$out")" = 4 ]
+
+# A PJRT client of four processes on two hosts: what each puts, all get; over MPI.
+hosts 2:2 -x RECORD_OF -x RECORD_TO -x XT_DEVICE="$BUILD/record_plugin.so" "$tmp/p" open
+check "a plugin's client spans the hosts" [ $? = 0 ]
+for r in 0 1 2 3; do
+    check "rank $r: its options" grep -qx "option node_id=$r" "$tmp/rec.$r"
+    check "rank $r: everybody's values" [ "$(grep -cE "^get record/([0-3]): 'said by [0-3]'" "$tmp/rec.$r")" = 4 ]
+    check "rank $r: nothing of what nobody put" grep -qx "try_get of nothing: code 5" "$tmp/rec.$r"
+done
+
+cd "$BUILD" || exit 1
+hosts 2:2 ./remote ./remote_module.so 100000
+check "remote calls over hosts" says '^rank 3 on host-b added its part'
+hosts 1:1 ./remote ./remote_module.so 1000 crash
+check "a crash on the other host" says 'rank 1 \(host host-b, pid [0-9]+\): crash of ./remote_module.so was ended by signal 11'
+
+hosts 2:2 "$tmp/p" late
+check "who did not come, and where it is" says 'rank 0: .*xt_barrier at .*p.c:36: did not come: rank 2, last seen at xt_barrier at .*p.c:31'
+hosts 2:2 "$tmp/p" code
+check "a failed rank's code is the run's" [ $? = 9 ]
+hosts 2:2 "$tmp/p" loop &
+running=$!
+for _ in $(seq 300); do [ "$(grep -c ready "$out")" = 4 ] && break; sleep 0.1; done
+victim=$(ip netns pids $b | while read -r p; do tr '\0' ' ' </proc/"$p"/cmdline | grep -q "^$tmp/p loop" && echo "$p"; done | head -n 1)
+began=$(date +%s%N)
+kill -9 "$victim"
+wait $running
+check "a killed rank ends the run" [ $? != 0 ]
+sleep 0.2
+check "within 3 s" [ $((($(date +%s%N) - began) / 1000000)) -lt 3000 ]
+check "everywhere" [ -z "$(ip netns pids $a)$(ip netns pids $b)" ]
+XT_TIMEOUT=3 hosts 2:2 -x XT_TIMEOUT=3 "$tmp/p" loop &
+running=$!
+for _ in $(seq 300); do [ "$(grep -c ready "$out")" = 4 ] && break; sleep 0.1; done
+ip -n $b link set v$$b down
+sleep 6
+ip -n $b link set v$$b up
+wait $running
+check "a broken network is an error in time" [ $? != 0 ]
+check "that says who waits in what" says 'rank 0: .*(not all ranks came within the time limit|did not come|has given up)'
+check "nothing is left running" [ -z "$(ip netns pids $a)$(ip netns pids $b)" ]
+check "nor in shared memory" [ -z "$(ls /dev/shm | grep "^xtrain-.*host[0-9]" )" ]
+finish
