@@ -15,9 +15,11 @@
 
 #define PIECE ((size_t)2048)
 #define CHUNK ((size_t)4 << 20) /* of an all_reduce; of one rank's part of a gather */
-enum { TAG = 17 };
+#define WAIT_TOLD_NS 500000000
+#define NOTE_EVERY_NS 1000000000
+enum { TAG = 17, TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */ };
 
-typedef enum frame_kind { FRAME_PUT, FRAME_ARRIVE, FRAME_RELEASE, FRAME_FAILED, FRAME_CLOSED } frame_kind;
+typedef enum frame_kind { FRAME_PUT, FRAME_ARRIVE, FRAME_RELEASE, FRAME_FAILED, FRAME_CLOSED, FRAME_NOTE, FRAME_WAIT } frame_kind;
 typedef struct frame {
     uint32_t kind, a_size, b_size, step; /* then a bytes, then b bytes */
 } frame;
@@ -31,6 +33,7 @@ typedef struct pending {
 typedef struct peer {
     str in; /* the stream so far, whole frames taken off the front */
     uint32_t arrived; /* barrier steps; rank 0 keeps all */
+    uint32_t waits; /* the number of the collective it was last seen waiting in */
     bool gone;
     str note;
 } peer;
@@ -43,6 +46,8 @@ typedef struct mpi_state {
     pending *sending;
     map *values;
     uint32_t step, released;
+    uint32_t calls; /* collectives so far, this one included */
+    int64_t told_note; /* when the others last heard what this rank is doing */
     str verdict; /* of the last release: empty = all came */
     str other_failed; /* why another rank gave up */
     char note[COLL_NOTE_SIZE];
@@ -86,7 +91,7 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
 }
 
 static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
-    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, s->step};
+    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->calls : s->step};
     str all = STR_INIT;
     str_appendn(&all, (char *)&head, sizeof head);
     if (a_size) str_appendn(&all, a, a_size);
@@ -139,6 +144,11 @@ static xt_status take_frame(mpi_state *s, int from, const frame *f, const char *
         }
         break;
     case FRAME_CLOSED: p->gone = true; break;
+    case FRAME_WAIT: p->waits = f->step; /* fall through */
+    case FRAME_NOTE:
+        str_clear(&p->note);
+        str_appendn(&p->note, a, f->a_size);
+        break;
     }
     return NULL;
 }
@@ -215,6 +225,9 @@ static void name_missing(coll_group *g, const char *what, str *out) {
         if (s->peers[r].gone) str_append(out, ", which has left the run");
         if (s->peers[r].note.len) str_printf(out, ", last seen at %s", str_cstr(&s->peers[r].note));
     }
+    str_printf(out, "; waiting: rank 0 in %s", s->note[0] ? s->note : what);
+    for (int r = 1; r < g->size; r++)
+        if (s->peers[r].arrived >= s->step) str_printf(out, "; rank %d in %s", r, s->peers[r].note.len ? str_cstr(&s->peers[r].note) : what);
     str_append(out, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
 }
 
@@ -298,32 +311,69 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
 
 /* --- collectives ------------------------------------------------------------------------------------------------------------------------------------- */
 
-static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline, const char *what) {
+/* Nobody can ask MPI who is missing from a collective. So a rank that has waited half a second in one tells the others, once; who has told nobody
+ * by the end of the time limit is missing. `among` (NULL = all): the n ranks that take part. */
+static xt_status say_missing(coll_group *g, const char *what, const int *among, int n) {
     mpi_state *s = g->state;
+    str missing = STR_INIT, waiting = STR_INIT;
+    for (int i = 0; i < n; i++) {
+        int r = among ? among[i] : i;
+        const peer *p = &s->peers[r];
+        if (r == g->rank) continue;
+        str *to = p->waits == s->calls ? &waiting : &missing;
+        str_printf(to, "%srank %d%s", to->len ? "; " : "", r, p->gone ? ", which has left the run" : "");
+        if (p->note.len) str_printf(to, "%s%s", to == &missing ? ", last seen at " : " in ", str_cstr(&p->note));
+    }
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s (%s): did not come: %s%s%s; a larger limit is set by XT_TIMEOUT", g->rank, what,
+                              s->note[0] ? s->note : "no line known", missing.len ? str_cstr(&missing) : "none, but the network is slow or broken",
+                              waiting.len ? "; waiting too: " : "", str_cstr(&waiting));
+    str_free(&missing);
+    str_free(&waiting);
+    return st;
+}
+
+static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline, const char *what, const int *among, int n) {
+    mpi_state *s = g->state;
+    int64_t began = coll_now();
+    bool told = false;
+    deadline += 1000000000; /* others began at another time, and among the ranks of one host the missing one is known first */
     for (int turn = 0;; mpi_nap(&turn)) {
         int done = 0;
         XT_TRY(mpi_lib_check(s->mpi, s->mpi->Test(request, &done, NULL), what));
         if (done) return NULL;
-        if (turn % 64 == 63) {
+        if (turn % 64 == 63 || turn > 1000) {
             XT_TRY(pump(s));
             XT_TRY(other_failure(s));
         }
-        if (coll_now() > deadline)
-            return status_new(XT_DEADLINE_EXCEEDED, NULL,
-                              "rank %d waits in %s (%s): not all ranks came within the time limit; a larger limit is set by XT_TIMEOUT", g->rank,
-                              what, s->note[0] ? s->note : "no line known");
+        int64_t now = coll_now();
+        if (!told && now - began > WAIT_TOLD_NS) {
+            told = true;
+            XT_TRY(send_all(g, FRAME_WAIT, s->note, strlen(s->note), NULL, 0));
+        }
+        if (now > deadline) return say_missing(g, what, among, n);
     }
 }
 
-static xt_status exchange(coll_group *g, mpi_comm comm, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
+typedef struct party { /* who takes part in an exchange */
+    mpi_comm comm;
+    const int *ranks; /* of the run; NULL = all */
+    int n;
+    call_kind kind; /* of the call it is part of */
+} party;
+
+static party everyone(const coll_group *g, call_kind kind) {
+    return (party){((mpi_state *)g->state)->comm, NULL, g->size, kind};
+}
+
+static xt_status exchange(coll_group *g, const party *who, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
     mpi_state *s = g->state;
     mpi_request request;
     const mpi_lib *m = s->mpi;
-    int code = to_all ? m->Ialltoall(src, (int)n, m->byte, dst, (int)n, m->byte, comm, &request)
-                      : m->Iallgather(src, (int)n, m->byte, dst, (int)n, m->byte, comm, &request);
-    const char *what = call_kind_name(to_all ? CALL_ALL_TO_ALL : CALL_ALL_GATHER);
+    int code = to_all ? m->Ialltoall(src, (int)n, m->byte, dst, (int)n, m->byte, who->comm, &request)
+                      : m->Iallgather(src, (int)n, m->byte, dst, (int)n, m->byte, who->comm, &request);
+    const char *what = call_kind_name(who->kind);
     XT_TRY(mpi_lib_check(m, code, what));
-    return wait_for(g, &request, deadline, what);
+    return wait_for(g, &request, deadline, what, who->ranks, who->n);
 }
 
 /* Room for `size` shares of a chunk, shares rounded up. */
@@ -338,31 +388,31 @@ static xt_status need_buffers(coll_group *g) {
     return s->give && s->take ? NULL : status_oom(2 * buffer_bytes(g), "a collective");
 }
 
-/* Among the n ranks of comm. */
-static xt_status reduce_chunk(coll_group *g, mpi_comm comm, int n, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
+static xt_status reduce_chunk(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
     mpi_state *s = g->state;
+    int n = who->n;
     size_t elem = xt_dtype_size(t), share = (count + (size_t)n - 1) / (size_t)n, bytes = share * elem;
     const void **src = base_malloc((size_t)n * sizeof *src);
     if (!src) return status_oom((size_t)n * sizeof *src, "an all_reduce");
     memcpy(s->give, data, count * elem);
     memset(s->give + count * elem, 0, share * elem * (size_t)n - count * elem);
-    xt_status st = exchange(g, comm, true, s->give, bytes, s->take, deadline);
+    xt_status st = exchange(g, who, true, s->give, bytes, s->take, deadline);
     for (int r = 0; r < n; r++) src[r] = s->take + (size_t)r * bytes;
     if (!st) {
         reduce_fold(op, t, s->give, src, n, share);
-        st = exchange(g, comm, false, s->give, bytes, s->take, deadline);
+        st = exchange(g, who, false, s->give, bytes, s->take, deadline);
     }
     if (!st) memcpy(data, s->take, count * elem);
     base_free(src);
     return st;
 }
 
-static xt_status reduce_among(coll_group *g, mpi_comm comm, int n, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
+static xt_status reduce_among(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
     size_t elem = xt_dtype_size(t), per_chunk = CHUNK / elem, at = 0;
     XT_TRY(need_buffers(g));
     do {
         size_t part = count - at < per_chunk ? count - at : per_chunk;
-        XT_TRY(reduce_chunk(g, comm, n, op, t, data + at * elem, part, deadline));
+        XT_TRY(reduce_chunk(g, who, op, t, data + at * elem, part, deadline));
         at += part;
     } while (at < count);
     return NULL;
@@ -370,23 +420,26 @@ static xt_status reduce_among(coll_group *g, mpi_comm comm, int n, coll_op op, x
 
 static xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
     mpi_state *s = g->state;
-    if (!s->hosts.local) return reduce_among(g, s->comm, g->size, op, t, data, count, deadline);
+    party all = everyone(g, CALL_ALL_REDUCE), leaders = {s->hosts.leaders, s->hosts.leading, s->hosts.n, CALL_ALL_REDUCE};
+    s->calls++;
+    if (!s->hosts.local) return reduce_among(g, &all, op, t, data, count, deadline);
     XT_TRY(mpi_hosts_gather(&s->hosts, g->tag, op, t, data, count, deadline));
-    if (s->hosts.n) XT_TRY(reduce_among(g, s->hosts.leaders, s->hosts.n, op, t, data, count, deadline));
-    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline);
+    if (s->hosts.n) XT_TRY(reduce_among(g, &leaders, op, t, data, count, deadline));
+    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline + 2000000000); /* the leader waits longer, for what the other hosts say */
 }
 
 /* Parts above CHUNK go piecewise through a packed buffer, as MPI wants the pieces of a call side by side. */
 static xt_status exchange_parts(coll_group *g, bool to_all, const char *src, size_t bytes, char *dst, int64_t deadline) {
-    mpi_comm comm = ((mpi_state *)g->state)->comm;
-    if (bytes <= CHUNK) return exchange(g, comm, to_all, src, bytes, dst, deadline);
+    party all = everyone(g, to_all ? CALL_ALL_TO_ALL : CALL_ALL_GATHER);
+    ((mpi_state *)g->state)->calls++;
+    if (bytes <= CHUNK) return exchange(g, &all, to_all, src, bytes, dst, deadline);
     size_t ranks = (size_t)g->size;
     char *give = to_all ? base_malloc(CHUNK * ranks) : NULL, *take = base_malloc(CHUNK * ranks);
     xt_status st = take && (give || !to_all) ? NULL : status_oom(CHUNK * ranks, "a collective");
     for (size_t at = 0, n; !st && at < bytes; at += n) {
         n = bytes - at < CHUNK ? bytes - at : CHUNK;
         for (size_t r = 0; to_all && r < ranks; r++) memcpy(give + r * n, src + r * bytes + at, n);
-        st = exchange(g, comm, to_all, to_all ? give : src + at, n, take, deadline);
+        st = exchange(g, &all, to_all, to_all ? give : src + at, n, take, deadline);
         for (size_t r = 0; !st && r < ranks; r++) memcpy(dst + r * bytes + at, take + r * n, n);
     }
     base_free(give);
@@ -405,11 +458,12 @@ static xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_eac
 static xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline) {
     mpi_state *s = g->state;
     size_t at = 0;
+    s->calls++;
     do {
         size_t n = bytes - at < (size_t)INT_MAX / 2 ? bytes - at : (size_t)INT_MAX / 2;
         mpi_request request;
         XT_TRY(mpi_lib_check(s->mpi, s->mpi->Ibcast((char *)data + at, (int)n, s->mpi->byte, root, s->comm, &request), "broadcast"));
-        XT_TRY(wait_for(g, &request, deadline, "broadcast"));
+        XT_TRY(wait_for(g, &request, deadline, "broadcast", NULL, g->size));
         at += n;
     } while (at < bytes);
     return NULL;
@@ -419,7 +473,14 @@ static xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes
 
 static void mpi_note(coll_group *g, const char *doing) {
     mpi_state *s = g->state;
+    int64_t now = coll_now();
     snprintf(s->note, sizeof s->note, "%s", doing);
+    mpi_hosts_note(&s->hosts, doing);
+    if (now - s->told_note < NOTE_EVERY_NS || !mpi_lib_usable(s->mpi)) return;
+    s->told_note = now;
+    xt_status_free(pump(s)); /* where collectives never have to wait, nobody else takes in what has come */
+    if (g->size <= TALKATIVE) xt_status_free(send_all(g, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
+    else if (g->rank != 0) xt_status_free(send_frame(s, 0, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
 }
 
 static void mpi_fail(coll_group *g, const char *why) {

@@ -5,6 +5,8 @@
 
 #include <stdlib.h>
 
+#include "coll/segment.h"
+
 enum { TYPE_SHARED = 0, UNDEFINED_COLOR = -32766 }; /* MPI_COMM_TYPE_SHARED, MPI_UNDEFINED of Open MPI */
 
 static xt_status wait(const mpi_lib *m, mpi_request *request, int64_t deadline, const char *what) {
@@ -15,15 +17,15 @@ static xt_status wait(const mpi_lib *m, mpi_request *request, int64_t deadline, 
     }
 }
 
-static xt_status find_leader(const mpi_lib *m, mpi_comm node, int rank, int64_t deadline, int *out_leader) {
-    int *leader = base_malloc(sizeof *leader); /* left to MPI when the wait fails */
+/* The ranks of the run that belong to comm, in its order; base_free. */
+static xt_status list_ranks(const mpi_lib *m, mpi_comm comm, int size, int rank, int64_t deadline, int **out) {
+    int *list = base_calloc((size_t)size + 1, sizeof *list); /* left to MPI when the wait fails */
     mpi_request request;
-    if (!leader) return status_oom(sizeof *leader, "a group of ranks");
-    *leader = rank;
-    XT_TRY(mpi_lib_check(m, m->Ibcast(leader, (int)sizeof *leader, m->byte, 0, node, &request), "MPI_Ibcast"));
+    if (!list) return status_oom((size_t)size * sizeof *list, "a group of ranks");
+    list[size] = rank;
+    XT_TRY(mpi_lib_check(m, m->Iallgather(list + size, (int)sizeof *list, m->byte, list, (int)sizeof *list, m->byte, comm, &request), "MPI_Iallgather"));
     XT_TRY(wait(m, &request, deadline, "finding the ranks of a host"));
-    *out_leader = *leader;
-    base_free(leader);
+    *out = list;
     return NULL;
 }
 
@@ -44,7 +46,7 @@ static xt_status open_local(mpi_hosts *h, const char *tag, int rank, int size, i
     str name = STR_INIT;
     char *job = NULL;
     XT_TRY(run_job_word(&job));
-    str_printf(&name, "%s.%s.host%d", job, tag, h->leader);
+    str_printf(&name, "%s.%s.host%d", job, tag, h->ranks[0]);
     base_free(job);
     double seconds = (double)(deadline - coll_now()) * 1e-9;
     xt_status st = coll_open(str_cstr(&name), rank, size, seconds > 1 ? seconds : 1, &h->local);
@@ -56,13 +58,14 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
     mpi_comm node = NULL;
     int place, here;
     bool use;
-    *out = (mpi_hosts){.leader = rank};
+    *out = (mpi_hosts){0};
     XT_TRY(mpi_lib_check(m, m->Comm_split_type(comm, TYPE_SHARED, rank, m->info_null, &node), "MPI_Comm_split_type"));
     XT_TRY(mpi_lib_check(m, m->Comm_rank(node, &place), "MPI_Comm_rank"));
     XT_TRY(mpi_lib_check(m, m->Comm_size(node, &here), "MPI_Comm_size"));
-    XT_TRY(find_leader(m, node, rank, deadline, &out->leader));
+    XT_TRY(list_ranks(m, node, here, rank, deadline, &out->ranks));
     XT_TRY(mpi_lib_check(m, m->Comm_split(comm, place == 0 ? 0 : UNDEFINED_COLOR, rank, &out->leaders), "MPI_Comm_split"));
     if (place == 0) XT_TRY(mpi_lib_check(m, m->Comm_size(out->leaders, &out->n), "MPI_Comm_size"));
+    if (place == 0) XT_TRY(list_ranks(m, out->leaders, out->n, rank, deadline, &out->leading));
     /* One host, or one rank on each: nothing to gain. Every rank learns it the same way. */
     XT_TRY(all_agree(m, comm, size, here == 1, deadline, &use));
     if (use) return NULL;
@@ -70,6 +73,7 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
     if (use) return NULL;
     xt_status st = open_local(out, tag, place, here, deadline);
     if (st) log_msg(XT_SEV_WARNING, "the ranks of this host cannot share memory, so all they say to each other goes by MPI: %s", xt_status_message(st));
+    if (!st && here > 1) ((segment *)out->local->state)->names = out->ranks;
     xt_status agreed = all_agree(m, comm, size, !st, deadline, &use);
     xt_status_free(st);
     if (!agreed && use) return NULL;
@@ -80,23 +84,24 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
 
 void mpi_hosts_close(mpi_hosts *h) {
     coll_close(h->local);
-    h->local = NULL;
+    base_free(h->ranks);
+    base_free(h->leading);
+    *h = (mpi_hosts){0};
+}
+
+void mpi_hosts_note(mpi_hosts *h, const char *doing) {
+    if (h->local) h->local->transport->note(h->local, doing);
 }
 
 void mpi_hosts_fail(mpi_hosts *h, const char *why) {
     if (h->local) h->local->transport->fail(h->local, why);
 }
 
-/* The local group counts its own ranks. */
-static xt_status in_run(const mpi_hosts *h, xt_status st) {
-    return status_context(st, "among the %d ranks of this host, whose rank 0 is rank %d of the run", h->local->size, h->leader);
-}
-
 xt_status mpi_hosts_gather(mpi_hosts *h, uint64_t tag, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
     h->local->tag = tag;
-    return in_run(h, h->local->transport->all_reduce(h->local, op, t, data, count, deadline));
+    return h->local->transport->all_reduce(h->local, op, t, data, count, deadline);
 }
 
 xt_status mpi_hosts_spread(mpi_hosts *h, void *data, size_t bytes, int64_t deadline) {
-    return in_run(h, h->local->transport->broadcast(h->local, 0, data, bytes, deadline));
+    return h->local->transport->broadcast(h->local, 0, data, bytes, deadline);
 }

@@ -87,11 +87,15 @@ static void copy_text(char out[COLL_NOTE_SIZE], const char *from) {
     out[COLL_NOTE_SIZE - 1] = 0;
 }
 
+static int shown(const segment *s, int r) {
+    return s->names ? s->names[r] : r;
+}
+
 static void describe_rank(segment *s, int r, str *out) {
     char note[COLL_NOTE_SIZE];
     copy_text(note, s->slots[r].note);
     int pid = atomic_load(&s->slots[r].pid);
-    str_printf(out, "rank %d", r);
+    str_printf(out, "rank %d", shown(s, r));
     if (pid) str_printf(out, " (pid %d)", pid);
     if (note[0])
         str_printf(out, ", last seen at %s", note);
@@ -110,7 +114,7 @@ void segment_describe(segment *s, uint64_t want, str *out) {
 static void own_position(segment *s, const char *what, str *out) {
     char note[COLL_NOTE_SIZE];
     copy_text(note, s->slots[s->rank].note);
-    str_printf(out, "rank %d waits in %s", s->rank, what);
+    str_printf(out, "rank %d waits in %s", shown(s, s->rank), what);
     if (note[0] && !strstr(what, note)) str_printf(out, " (%s)", note);
 }
 
@@ -150,11 +154,23 @@ bool segment_believe(xt_status *st, int64_t *since) {
     return false;
 }
 
+/* The others that came, each with its line: together with the missing ones, where every rank is. */
+static void describe_waiting(segment *s, uint64_t want, str *out) {
+    for (int r = 0, n = 0; r < s->size; r++) {
+        if (r == s->rank || atomic_load(&s->slots[r].seq) < want) continue;
+        char note[COLL_NOTE_SIZE];
+        copy_text(note, s->slots[r].note);
+        str_printf(out, "%srank %d", n++ ? "; " : "; waiting too: ", shown(s, r));
+        if (note[0]) str_printf(out, " in %s", note);
+    }
+}
+
 static xt_status timed_out(segment *s, uint64_t want, const char *what, double waited) {
     str text = STR_INIT;
     own_position(s, what, &text);
     str_printf(&text, " since %.1f s; did not come: ", waited);
     segment_describe(s, want, &text);
+    describe_waiting(s, want, &text);
     str_append(&text, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
     xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&text));
     str_free(&text);
@@ -215,10 +231,10 @@ static bool same_call(const call_desc *a, const call_desc *b) {
 
 static xt_status differing(segment *s, const call_desc *mine, int r, const call_desc *other) {
     str text = STR_INIT;
-    str_printf(&text, "the ranks make different collective calls: rank %d calls ", s->rank);
+    str_printf(&text, "the ranks make different collective calls: rank %d calls ", shown(s, s->rank));
     call_text(mine, &text);
     str_append(&text, ", rank ");
-    str_printf(&text, "%d calls ", r);
+    str_printf(&text, "%d calls ", shown(s, r));
     call_text(other, &text);
     str_append(&text, "; ");
     describe_rank(s, s->rank, &text);

@@ -45,6 +45,7 @@ typedef struct segment {
     int rank, size;
     uint64_t step; /* the last one this rank has completed or waits for */
     int spins; /* before sleeping; few when there are more ranks than cores */
+    const int *names; /* what messages call the ranks, where they are part of a larger run; NULL = by their own numbers. Borrowed */
 } segment;
 
 /* Making and finding segments (segment_file.c). segment_attach registers the rank; segment_detach unmaps. */

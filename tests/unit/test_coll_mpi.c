@@ -83,6 +83,14 @@ static int rank_main(const char *what) {
         return 0;
     }
     RANK_OK(coll_barrier(g, 10, "the start"));
+    if (strcmp(what, "skip") == 0) { /* rank 1 does not call the all_reduce */
+        float x = 1;
+        if (rank == 1) return sleep(6), 0;
+        xt_status st = coll_all_reduce(g, COLL_SUM, XT_F32, &x, 1);
+        fprintf(stderr, "rank %d: %s\n", rank, xt_status_message(st));
+        RANK_CHECK(st);
+        return 0;
+    }
     if (rank == 1) usleep(700000);
     xt_status st = coll_barrier(g, 0.3, "xt_barrier");
     fprintf(stderr, "rank %d: %s\n", rank, xt_status_message(st));
@@ -130,6 +138,14 @@ static void barrier_names_the_missing(void **state) {
     if (!strstr(text, "rank 1: ")) fail_msg("%s", text);
 }
 
+static void collectives_name_the_missing(void **state) {
+    (void)state;
+    char text[16384];
+    run_mpi("XT_TIMEOUT=2 XT_RENDEZVOUS=mpi:test", "skip", text, sizeof text);
+    const char *found = strstr(text, "waits in all_reduce (fast.c:3): did not come: rank 1, last seen at slow.c:12; waiting too: rank ");
+    if (!found || !strstr(found, " in fast.c:3; a larger limit is set by XT_TIMEOUT")) fail_msg("%s", text);
+}
+
 /* A failed rank must not wait in MPI_Finalize; mpirun then ends the others. */
 static void failing_ranks_end(void **state) {
     (void)state;
@@ -153,6 +169,7 @@ int main(int argc, char **argv) {
         cmocka_unit_test(collectives_over_mpi),
         cmocka_unit_test(shared_memory_under_mpirun),
         cmocka_unit_test(barrier_names_the_missing),
+        cmocka_unit_test(collectives_name_the_missing),
         cmocka_unit_test(failing_ranks_end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

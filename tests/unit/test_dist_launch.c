@@ -356,6 +356,28 @@ static void barrier_names_the_missing(void **state) {
     assert_int_equal(count_of(r.err, "test_dist_launch.c:"), 3); /* whose error, where rank 0 waits, where rank 1 was */
 }
 
+static int late_of_three(int rank, void *arg) {
+    (void)arg;
+    if (xt_barrier(60)) return 9;
+    while (rank == 1) pause();
+    xt_status st = xt_barrier(1.5);
+    fprintf(stderr, "%s\n", xt_status_message(st));
+    xt_status_free(st);
+    return st ? 3 : 0;
+}
+static int launch_late_of_three(void) {
+    return xt_launch(late_of_three, NULL);
+}
+
+static void barrier_says_where_all_are(void **state) {
+    (void)state;
+    run(launch_late_of_three, "CPU_NUM_DEVICES=3");
+    has(r.err, "; waiting too: rank ");
+    const char *others = strstr(r.err, "; waiting too: rank ");
+    has(others, " in xt_barrier at ");
+    assert_true(others[strlen("; waiting too: rank ")] != '1');
+}
+
 static int absent(int rank, void *arg) {
     (void)arg;
     while (rank == 1) pause(); /* never joins the run */
@@ -580,6 +602,7 @@ int main(void) {
         cmocka_unit_test(a_killed_rank_ends_all),
         cmocka_unit_test(those_that_ignore_sigterm_are_killed),
         cmocka_unit_test(barrier_names_the_missing),
+        cmocka_unit_test(barrier_says_where_all_are),
         cmocka_unit_test(barrier_does_not_wait_for_the_absent),
         cmocka_unit_test(a_rank_that_leaves_early),
         cmocka_unit_test(threads_are_refused),
