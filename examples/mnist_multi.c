@@ -16,17 +16,28 @@ static xt_tensor mnist_net(xt_module *m, xt_tensor x, void *user) {
     return xt_log_softmax(xt_linear(m, "fc2", x, 10), 1);
 }
 
+static xt_module *net;
+static xt_optimizer *sgd;
+
+/* Recorded once, then only its program runs: a rank has one core for the recording as well. */
+static xt_tensor training_step(const xt_tensor *in, int n, void *user) {
+    (void)n, (void)user;
+    xt_tensor loss = xt_nll_loss(xt_forward(net, in[0]), in[1]);
+    xt_backward(loss);
+    xt_optimizer_step(sgd);
+    return loss;
+}
+
 static int train(int rank, void *arg) {
     char **argv = arg;
     int64_t batch = argv[1] ? atoll(argv[1]) : 128, steps = argv[1] && argv[2] ? atoll(argv[2]) : 60000 / batch / xt_world_size();
     (void)rank;
-    xt_module *net = xt_module_new(mnist_net, NULL);
-    xt_optimizer *sgd = xt_sgd(net, .lr = 0.01, .momentum = 0.5);
+    net = xt_module_new(mnist_net, NULL);
+    sgd = xt_sgd(net, .lr = 0.01, .momentum = 0.5);
     xt_loader *loader = xt_sample_loader(.batch = batch, .count = steps, .x = {XT_F32, {1, 28, 28}}, .y = {XT_I64});
+    xt_step *step = xt_compile(training_step);
     for (xt_batch b; xt_next(loader, &b);) {
-        xt_tensor loss = xt_nll_loss(xt_forward(net, b.x), b.y);
-        xt_backward(loss);
-        xt_optimizer_step(sgd);
+        xt_tensor loss = xt_call(step, b.x, b.y);
         if (b.index % 100 == 0 || b.index + 1 == steps) xt_master_printf("step %lld of %lld on %d ranks: loss %t\n", (long long)b.index, (long long)steps, xt_world_size(), loss);
     }
     return xt_finish();

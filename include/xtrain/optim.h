@@ -163,6 +163,9 @@ XT_API void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *opt);
  * those of rank 0, for that step's forward pass already. This asks for a comparison of the parameters before every `every`-th step (0 = never, the default):
  * it waits for the step before, and copies that have grown apart are an error with the parameter's name and the ranks. */
 XT_API void xt_optimizer_check_replicas(xt_optimizer *opt, int64_t every);
+/* Gradients are averaged in buckets of this many bytes (0 = the default, 1 MiB; a larger gradient is a bucket of its own), in the order in which the backward
+ * pass has them ready; a bucket travels while the rest of the backward pass runs. Before the first step: another size is another program. */
+XT_API void xt_optimizer_bucket(xt_optimizer *opt, int64_t bytes);
 #define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt)
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
 XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt);

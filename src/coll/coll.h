@@ -54,6 +54,20 @@ xt_status coll_get(coll_group *g, const char *key, size_t key_size, int timeout_
 typedef enum coll_op { COLL_SUM, COLL_PROD, COLL_MIN, COLL_MAX, COLL_AND, COLL_OR } coll_op;
 xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data,
                           size_t count); /* in place; f32/f64/bf16/f16, ints, bool; bf16 and f16 sum in f32 */
+/* The same in two halves: data belong to the group until the job is done. Jobs are done in the order they were started, which must be the same on all ranks; any
+ * other collective finishes them first. Progress is made in calls of this group only: coll_poll never waits. Over MPI a start does all of it. */
+typedef struct coll_job {
+    struct coll_job *next;
+    coll_op op;
+    xt_dtype dtype;
+    void *data;
+    size_t count, turn;
+    uint64_t tag;
+    bool posted, done;
+} coll_job;
+xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, coll_job *out);
+xt_status coll_poll(coll_group *g);
+xt_status coll_finish(coll_group *g, coll_job *j); /* waits for it and those before */
 /* dst[i] = src[0][i] op ... op src[n-1][i], as coll_all_reduce folds: dst may be one of the sources. */
 xt_status coll_fold(coll_op op, xt_dtype t, void *dst, const void *const *src, int n, size_t count);
 void coll_scale_half(void *data, xt_dtype t, size_t count, float factor); /* bf16 or f16, in place, rounded once */

@@ -26,7 +26,8 @@ typedef struct coll_transport {
     xt_status (*barrier)(coll_group *g, int64_t deadline, const char *what);
     xt_status (*put)(coll_group *g, const char *key, size_t key_size, const char *value, size_t value_size);
     xt_status (*get)(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
-    xt_status (*all_reduce)(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
+    xt_status (*all_reduce)(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline); /* or NULL, and */
+    xt_status (*advance)(coll_group *g, coll_job *j, int64_t deadline); /* as far as it goes without waiting (deadline 0), or to the end; NULL: all_reduce */
     xt_status (*all_gather)(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
     xt_status (*broadcast)(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
     xt_status (*all_to_all)(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
@@ -42,6 +43,7 @@ struct coll_group {
     int rank, size;
     uint64_t tag;
     pthread_mutex_t lock; /* one collective at a time */
+    coll_job *first_job, *last_job; /* started and not done, in order: the first one makes progress */
     xt_status failed; /* the first failure of a wait, kept */
 };
 

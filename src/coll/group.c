@@ -64,7 +64,7 @@ static void shm_close(coll_group *g) {
     base_free(s);
 }
 
-static const coll_transport shm_transport = {shm_barrier,   shm_put,        shm_get,  shm_all_reduce, shm_all_gather,
+static const coll_transport shm_transport = {shm_barrier,   shm_put,        shm_get,  NULL,          shm_advance, shm_all_gather,
                                              shm_broadcast, shm_all_to_all, shm_note, shm_peer_note, shm_fail,       shm_close};
 
 xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline) {
@@ -171,6 +171,18 @@ void coll_note(coll_group *g, const char *doing) {
     g->transport->note(g, doing);
 }
 
+/* Runs the jobs that were started, to `last` or all of them (NULL); without a deadline only as far as nobody has to be waited for. */
+static xt_status advance(coll_group *g, const coll_job *last, int64_t deadline) {
+    while (g->first_job && !(last && last->done)) {
+        coll_job *j = g->first_job;
+        XT_TRY(g->transport->advance(g, j, deadline));
+        if (!j->done) return NULL;
+        g->first_job = j->next;
+        if (!g->first_job) g->last_job = NULL;
+    }
+    return NULL;
+}
+
 /* Every collective is bracketed by these two. */
 static xt_status enter(coll_group *g) {
     pthread_mutex_lock(&g->lock);
@@ -179,8 +191,17 @@ static xt_status enter(coll_group *g) {
     return status_context(status_clone(g->failed), "this group of ranks has failed before");
 }
 
+static xt_status leave(coll_group *g, xt_status st);
+
+static xt_status enter_alone(coll_group *g) { /* what was started comes first */
+    XT_TRY(enter(g));
+    xt_status st = g->first_job ? advance(g, NULL, coll_deadline(0)) : NULL;
+    return st ? leave(g, st) : NULL;
+}
+
 static xt_status leave(coll_group *g, xt_status st) {
     if (st) {
+        g->first_job = g->last_job = NULL;
         g->failed = status_clone(st);
         g->transport->fail(g, status_text(st));
     }
@@ -189,7 +210,7 @@ static xt_status leave(coll_group *g, xt_status st) {
 }
 
 xt_status coll_barrier(coll_group *g, double timeout, const char *what) {
-    XT_TRY(enter(g));
+    XT_TRY(enter_alone(g));
     return leave(g, g->transport->barrier(g, coll_deadline(timeout), what ? what : "barrier"));
 }
 
@@ -207,31 +228,55 @@ xt_status coll_get(coll_group *g, const char *key, size_t key_size, int timeout_
     return g->transport->get(g, key, key_size, coll_now() + (int64_t)timeout_ms * 1000000, out, out_size);
 }
 
-xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count) {
+xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, coll_job *out) {
     size_t bytes;
+    *out = (coll_job){.op = op, .dtype = t, .data = data, .count = count, .done = true};
     XT_TRY(reduce_check(op, t));
     if (!size_mul(count, xt_dtype_size(t), &bytes)) return status_new(XT_INVALID_ARGUMENT, NULL, "all_reduce of %zu elements is too large", count);
     if (g->size == 1) return NULL;
     counter_add(COUNTER_collective_bytes, (int64_t)bytes);
     XT_TRY(enter(g));
-    return leave(g, g->transport->all_reduce(g, op, t, data, count, coll_deadline(0)));
+    if (!g->transport->advance) return leave(g, g->transport->all_reduce(g, op, t, data, count, coll_deadline(0)));
+    out->done = false;
+    out->tag = g->tag;
+    if (g->last_job) g->last_job->next = out;
+    else g->first_job = out;
+    g->last_job = out;
+    return leave(g, advance(g, NULL, 0));
+}
+
+xt_status coll_poll(coll_group *g) {
+    XT_TRY(enter(g));
+    return leave(g, advance(g, NULL, 0));
+}
+
+xt_status coll_finish(coll_group *g, coll_job *j) {
+    if (j->done) return NULL;
+    XT_TRY(enter(g));
+    return leave(g, advance(g, j, coll_deadline(0)));
+}
+
+xt_status coll_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count) {
+    coll_job j;
+    XT_TRY(coll_start(g, op, t, data, count, &j));
+    return coll_finish(g, &j);
 }
 
 xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *dst) {
     counter_add(COUNTER_collective_bytes, (int64_t)bytes);
-    XT_TRY(enter(g));
+    XT_TRY(enter_alone(g));
     return leave(g, g->transport->all_gather(g, src, bytes, dst, coll_deadline(0)));
 }
 
 xt_status coll_broadcast(coll_group *g, int root, void *data, size_t bytes) {
     if (root < 0 || root >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "broadcast from rank %d of %d", root, g->size);
     if (root == g->rank) counter_add(COUNTER_collective_bytes, (int64_t)bytes);
-    XT_TRY(enter(g));
+    XT_TRY(enter_alone(g));
     return leave(g, g->transport->broadcast(g, root, data, bytes, coll_deadline(0)));
 }
 
 xt_status coll_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst) {
     counter_add(COUNTER_collective_bytes, (int64_t)bytes_each * g->size);
-    XT_TRY(enter(g));
+    XT_TRY(enter_alone(g));
     return leave(g, g->transport->all_to_all(g, src, bytes_each, dst, coll_deadline(0)));
 }

@@ -517,7 +517,7 @@ static void mpi_close(coll_group *g) {
     free_state(g); /* what could not be sent stays with MPI, which may still read it */
 }
 
-static const coll_transport mpi_transport = {mpi_barrier,   mpi_put,        mpi_get,  mpi_all_reduce, mpi_all_gather,
+static const coll_transport mpi_transport = {mpi_barrier,   mpi_put,        mpi_get,  mpi_all_reduce, NULL, mpi_all_gather,
                                              mpi_broadcast, mpi_all_to_all, mpi_note, NULL, mpi_fail,       mpi_close};
 
 static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {

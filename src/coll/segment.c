@@ -241,18 +241,24 @@ static xt_status differing(segment *s, const call_desc *mine, int r, const call_
     str_append(&text, "; ");
     describe_rank(s, r, &text);
     if (mine->tag != other->tag)
-        str_append(&text, "; they are in different programs: with a mesh all ranks must end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order");
+        str_append(&text, "; they are in different programs: all ranks must record the same collectives, and with a mesh end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order");
     xt_status st = status_new(XT_FAILED_PRECONDITION, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;
 }
 
-xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, const char *what) {
+void segment_post(segment *s, const call_desc *call) {
     uint64_t want = ++s->step;
     seg_slot *own = &s->slots[s->rank];
     own->calls[want & 1] = *call;
-    atomic_store(&own->seq, want); /* sequentially consistent with the sleepers' count below: no wake-up is lost */
+    atomic_store(&own->seq, want); /* sequentially consistent with the sleepers' count in wait_step: no wake-up is lost */
     if (atomic_load(&s->head->sleepers)) segment_ring(s);
+}
+
+bool segment_reached(segment *s) { return all_reached(s, s->step); }
+
+xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what) {
+    uint64_t want = s->step;
     XT_TRY(wait_step(s, want, deadline, what));
     for (int r = 0; r < s->size; r++) {
         call_desc other = s->slots[r].calls[want & 1];
@@ -262,4 +268,9 @@ xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, cons
     for (int r = 0; r < s->size; r++)
         if (r != s->rank && atomic_load(&s->slots[r].state) == SLOT_FAILED) return segment_check_rank(s, r, what);
     return NULL;
+}
+
+xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, const char *what) {
+    segment_post(s, call);
+    return segment_settle(s, call, deadline, what);
 }

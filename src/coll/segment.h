@@ -54,6 +54,10 @@ void segment_detach(segment *s);
 
 /* Steps (segment.c). Publishes `call` and waits for every rank; ranks whose calls differ get an error. */
 xt_status segment_step(segment *s, const call_desc *call, int64_t deadline, const char *what);
+/* The two halves of a step: `post` announces it and returns; once `reached` says true `settle` does not wait. One step is posted at a time. */
+void segment_post(segment *s, const call_desc *call);
+bool segment_reached(segment *s);
+xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, const char *what);
 void segment_ring(segment *s);
 void segment_note(segment *s, const char *text);
 void segment_leave(segment *s, slot_state state, const char *why);
@@ -75,7 +79,7 @@ xt_status shm_put(coll_group *g, const char *key, size_t key_size, const char *v
 xt_status shm_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size);
 
 /* Collectives over areas (shm_ops.c). */
-xt_status shm_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
+xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline);
 xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
 xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);

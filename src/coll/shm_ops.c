@@ -1,7 +1,8 @@
 /* Collectives over the areas of a segment. Each works in steps (segment.h, invariant 2): what is written before a step is read by the
  * others after it, with one wait per chunk and the next chunk's copy running while others still read.
  *
- * all_reduce of a message that fits half an area: each rank copies its data once and folds all ranks' itself; one wait.
+ * all_reduce goes by turns, so that it can be left while another rank is late (shm_advance without a deadline).
+ * Of a small message: each rank copies its data once and folds all ranks' itself; one wait.
  * Larger: in step t a rank writes the others' shares of chunk t into its `in` area, folds its own share of chunk t-1 from all ranks' `in`
  * (its own data are read where they are) into its `out` area and its data, and copies the others' results of chunk t-2 from their `out`. Each rank
  * folds 1/size of every chunk, always in rank order, so the bits do not depend on who folds. */
@@ -23,17 +24,6 @@ static share share_of(size_t count, int size, int rank) {
     size_t begin = each * (size_t)rank;
     if (begin >= count) return (share){count, 0};
     return (share){begin, count - begin < each ? count - begin : each};
-}
-
-static xt_status reduce_small(segment *s, const call_desc *call, coll_op op, xt_dtype t, void *data, size_t count, const void **src,
-                              int64_t deadline) {
-    int parity = (int)((s->step + 1) & 1);
-    memcpy(segment_area(s, s->rank, parity), data, call->bytes);
-    XT_TRY(segment_step(s, call, deadline, call_kind_name(call->kind)));
-    for (int r = 0; r < s->size; r++) src[r] = segment_area(s, r, parity);
-    src[s->rank] = data;
-    reduce_fold(op, t, data, src, s->size, count);
-    return NULL;
 }
 
 typedef struct chunked {
@@ -80,31 +70,48 @@ static void take_results(const chunked *c, size_t chunk, int parity) {
     }
 }
 
-static xt_status reduce_large(const chunked *c, const call_desc *call, int64_t deadline) {
-    /* Writes before step t of this call carry the parity of that step; reads after it carry the parity of the step just completed. */
-    for (size_t t = 0; t < c->chunks + 2; t++) {
-        int now = (int)((c->s->step + 1) & 1), before = now ^ 1;
-        if (t < c->chunks) give_shares(c, t, now);
-        if (t >= 1 && t - 1 < c->chunks) fold_share(c, t - 1, before, now);
-        if (t >= 2) take_results(c, t - 2, before);
-        if (t + 1 < c->chunks + 2) XT_TRY(segment_step(c->s, call, deadline, call_kind_name(call->kind)));
+/* --- one all_reduce as turns: the work of a turn, then a step that all ranks must reach before the next turn ------------------------------------ */
+static void small_turn(const chunked *c, size_t turn, size_t bytes) {
+    segment *s = c->s;
+    if (turn == 0) {
+        memcpy(segment_area(s, s->rank, (int)((s->step + 1) & 1)), c->data, bytes);
+        return;
     }
-    return NULL;
+    for (int r = 0; r < s->size; r++) c->src[r] = segment_area(s, r, (int)(s->step & 1));
+    c->src[s->rank] = c->data;
+    reduce_fold(c->op, c->dtype, c->data, c->src, s->size, c->count);
 }
 
-xt_status shm_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
+/* Writes before a step carry its parity; reads after it carry the parity of the step just completed. */
+static void large_turn(const chunked *c, size_t turn) {
+    int now = (int)((c->s->step + 1) & 1), before = now ^ 1;
+    if (turn < c->chunks) give_shares(c, turn, now);
+    if (turn >= 1 && turn - 1 < c->chunks) fold_share(c, turn - 1, before, now);
+    if (turn >= 2) take_results(c, turn - 2, before);
+}
+
+xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline) {
     segment *s = g->state;
-    size_t elem = xt_dtype_size(t);
-    call_desc call = {.kind = CALL_ALL_REDUCE, .op = (uint8_t)op, .dtype = (uint8_t)t, .bytes = count * elem, .tag = g->tag};
+    size_t elem = xt_dtype_size(j->dtype);
+    call_desc call = {.kind = CALL_ALL_REDUCE, .op = (uint8_t)j->op, .dtype = (uint8_t)j->dtype, .bytes = j->count * elem, .tag = j->tag};
+    bool small = call.bytes <= SMALL_BYTES && call.bytes <= s->head->area;
     const void *on_stack[MAX_ON_STACK], **src = s->size <= MAX_ON_STACK ? on_stack : base_malloc((size_t)s->size * sizeof *src);
     if (!src) return status_oom((size_t)s->size * sizeof *src, "an all_reduce");
-    xt_status st;
-    if (call.bytes <= SMALL_BYTES && call.bytes <= s->head->area) {
-        st = reduce_small(s, &call, op, t, data, count, src, deadline);
-    } else {
-        chunked c = {.s = s, .op = op, .dtype = t, .elem = elem, .per_chunk = s->head->area / elem, .count = count, .data = data, .src = src};
-        c.chunks = (count + c.per_chunk - 1) / c.per_chunk;
-        st = reduce_large(&c, &call, deadline);
+    chunked c = {.s = s, .op = j->op, .dtype = j->dtype, .elem = elem, .per_chunk = s->head->area / elem, .count = j->count, .data = j->data, .src = src};
+    c.chunks = (j->count + c.per_chunk - 1) / c.per_chunk;
+    size_t turns = small ? 2 : c.chunks + 2;
+    xt_status st = NULL;
+    while (!j->done && !st) {
+        if (j->posted) {
+            if (!deadline && !segment_reached(s)) break;
+            st = segment_settle(s, &call, deadline ? deadline : coll_deadline(0), call_kind_name(call.kind));
+            if (st) break;
+        }
+        if (small) small_turn(&c, j->turn, call.bytes);
+        else large_turn(&c, j->turn);
+        j->posted = ++j->turn < turns;
+        if (j->posted) segment_post(s, &call);
+        else j->done = true;
     }
     if (src != on_stack) base_free(src);
     return st;

@@ -18,6 +18,7 @@ xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
 void cpu_device_free(cpu_device *d) {
     if (!d) return;
     dnnl_device_close(d);
+    cpu_pending_free(d);
     team_deinit(&d->team);
     base_free(d);
 }
@@ -130,7 +131,7 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
-    if (e->opts.num_partitions > 1) e->coll_tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}).lo | 1;
+    if (e->opts.num_partitions > 1 || e->opts.num_replicas > 1) e->coll_tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}).lo | 1;
     xt_status s = cpu_plan_make(e);
     e->passes = NULL;
     return s;

@@ -65,6 +65,8 @@ struct cpu_thunk {
     uint64_t *over; /* per output: bit i = may be written over input i (only i < 64) */
     uint32_t scratch; /* slot, or CPU_NONE */
     void *state; /* the kernel's own */
+    uint32_t start; /* number, from 1, of the collective that this thunk only starts; 0: none */
+    uint32_t waits; /* started collectives that must be done before it runs */
     double flops, bytes, transcendentals;
 };
 
@@ -94,6 +96,7 @@ struct cpu_exec {
     bool is_tile; /* the program of a tile: runs on one thread, of many at once */
     bool own_team; /* nothing in it starts threads by itself: it runs in the pool */
     size_t most_args; /* inputs and outputs of one thunk */
+    uint32_t n_starts; /* thunks that start a collective */
     cpu_plan plan;
     cpu_stats stats;
     int *alias; /* per input */
@@ -111,7 +114,15 @@ struct cpu_device {
     coll_group *group;
     void *stream; /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
     int replicas, partitions; /* of the program that runs now */
+    const cpu_exec *running; /* whose collectives may be started and finished later; programs inside its thunks finish theirs at once */
+    struct cpu_pending *pending; /* of the program that runs now, in the order they were started (kernel_coll.c) */
+    uint32_t n_pending, n_finished, cap_pending;
 };
+/* kernel_coll.c: collectives between their start and the first thunk that reads their results. */
+bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t);
+xt_status cpu_pending_room(cpu_device *d, const cpu_exec *e);
+xt_status cpu_pending_finish(cpu_device *d, uint32_t until); /* the first `until` of them are done */
+void cpu_pending_free(cpu_device *d);
 
 bool cpu_is_host_callback(const ir_op *op); /* kernel_callback.c */
 

@@ -90,10 +90,24 @@ static void note_time(_Atomic int64_t *profile, int64_t ns) {
     if (best == 0 || ns < best) atomic_store_explicit(&profile[1], ns, memory_order_relaxed); /* a lost update costs a report's digit */
 }
 
-static xt_status run_thunks(run_state *r, cpu_device *d) {
+static xt_status name_thunk(const run_state *r, const cpu_thunk *th, xt_status s) {
+    char name[96];
+    cpu_thunk_name(th, name, sizeof name);
+    return status_context(s, "program %s, op %s", r->e->name, name);
+}
+
+/* Collectives are started by their thunks and finished when somebody reads their results, or at the end; between thunks they go on by themselves as far
+ * as the other ranks have come. */
+static xt_status run_list(run_state *r, cpu_device *d) {
     const cpu_plan *p = &r->e->plan;
     for (size_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
+        bool starts = d->running == r->e && d->n_pending > d->n_finished;
+        if (starts && th->waits > d->n_finished) {
+            xt_status s = cpu_pending_finish(d, th->waits);
+            if (s) return status_context(s, "program %s", r->e->name);
+        } else if (starts)
+            XT_TRY(coll_poll(d->group));
         void **in = r->args, **out = r->args + th->n_in;
         for (uint32_t i = 0; i < th->n_in; i++) in[i] = r->at[th->in[i].slot] + th->in[i].offset;
         for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;
@@ -102,13 +116,18 @@ static xt_status run_thunks(run_state *r, cpu_device *d) {
         xt_status s = th->kernel->run(&c);
         if (r->traced) cpu_trace_thunk(r->traced, th, begin, clock_ns());
         if (r->e->profile) note_time(&r->e->profile[2 * t], clock_ns() - begin);
-        if (s) {
-            char name[96];
-            cpu_thunk_name(th, name, sizeof name);
-            return status_context(s, "program %s, op %s", r->e->name, name);
-        }
+        if (s) return name_thunk(r, th, s);
     }
     return NULL;
+}
+
+static xt_status run_thunks(run_state *r, cpu_device *d) {
+    xt_status s = run_list(r, d);
+    if (d->running != r->e) return s;
+    xt_status late = cpu_pending_finish(d, UINT32_MAX); /* also after a failure: they work in memory that is given back */
+    if (!s) return late;
+    xt_status_free(late);
+    return s;
 }
 
 static void undo_results(run_state *r) {
@@ -158,7 +177,29 @@ static bool is_tiny(const cpu_exec *e) {
     return e->plan.n_thunks <= MOST_THUNKS && work <= MOST_WORK && e->plan.arena_bytes <= MOST_ARENA;
 }
 
+/* Which thunks only start a collective, and what has to be done before each thunk. A result that nobody reads has no memory of its own afterwards. */
+static void number_starts(cpu_exec *e) {
+    cpu_plan *p = &e->plan;
+    uint32_t *start_of = base_calloc(p->n_slots + 1, sizeof *start_of);
+    e->n_starts = 0;
+    for (size_t t = 0; start_of && t < p->n_thunks; t++) { /* without memory all finish at once */
+        cpu_thunk *th = &p->thunks[t];
+        bool starts = cpu_can_start(e, th);
+        for (uint32_t i = 0; i < th->n_out && starts; i++) {
+            const cpu_slot *s = &p->slots[th->out[i].slot];
+            starts = s->kind == CPU_SLOT_OUT || (s->last != CPU_NONE && s->last > t);
+        }
+        th->waits = 0;
+        for (uint32_t i = 0; i < th->n_in; i++)
+            if (start_of[th->in[i].slot] > th->waits) th->waits = start_of[th->in[i].slot];
+        th->start = starts ? ++e->n_starts : 0;
+        for (uint32_t i = 0; i < th->n_out && starts; i++) start_of[th->out[i].slot] = th->start;
+    }
+    base_free(start_of);
+}
+
 void cpu_exec_settle(cpu_exec *e) {
+    number_starts(e);
     e->tiny = is_tiny(e);
     e->own_team = true;
     e->most_args = 1;
@@ -198,11 +239,16 @@ xt_status cpu_run(cpu_exec *e, cpu_device *d, const cpu_alloc *a, const array *i
         team_enter(&d->team, e->own_team);
         r.traced = cpu_trace_on() ? cpu_trace_run() : 0;
         int64_t began = r.traced ? clock_ns() : 0;
-        s = run_thunks(&r, d);
+        s = cpu_pending_room(d, e);
+        if (!s) s = run_thunks(&r, d);
+        d->running = NULL;
         if (r.traced) cpu_trace_program(r.traced, e, began, clock_ns());
         team_leave(&d->team);
         d->team.threads = threads;
-        if (d == &alone) dnnl_device_close(d);
+        if (d == &alone) {
+            dnnl_device_close(d);
+            cpu_pending_free(d);
+        }
     }
     atomic_fetch_add_explicit(&e->runs, 1, memory_order_relaxed);
     if (r.arena) a->free(a->user, r.arena, p->arena_bytes);

@@ -273,17 +273,115 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
     return s;
 }
 
+/* --- started now, finished before the first reader ---------------------------------------------------------------------------------------------- */
+typedef struct cpu_pending {
+    coll_job job;
+    const cpu_thunk *thunk;
+    void **out; /* where the parts of `packed` go; NULL: the job works in its result */
+    size_t cap_out;
+    char *packed;
+    size_t cap_packed;
+} cpu_pending;
+
+static size_t in_bytes(const ir_op *op) {
+    size_t all = 0;
+    for (uint32_t i = 0; i < op->n_in; i++) all += ir_type_bytes(op->in[i]->type);
+    return all;
+}
+
+bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t) {
+    const ir_op *op = t->op;
+    coll_op c;
+    if (op->code != OP_all_reduce || t->n_ops != 1 || t->n_in != op->n_in || e->opts.num_partitions > 1 || !combine_of(op, &c)) return false;
+    const ir_attr *groups = ir_attr_find(op, IR_A_replica_groups);
+    if (groups && groups->n && groups->n != groups->rank2) return false; /* all replicas in one group, or sub-groups: those meet at once */
+    for (uint32_t i = 1; i < op->n_in; i++)
+        if (op->in[i]->type->dtype != op->in[0]->type->dtype) return false;
+    return op->n_in == 1 || in_bytes(op) <= PACKED_BYTES;
+}
+
+xt_status cpu_pending_room(cpu_device *d, const cpu_exec *e) {
+    d->n_pending = d->n_finished = 0;
+    d->running = e;
+    if (e->n_starts <= d->cap_pending) return NULL;
+    cpu_pending *p = base_calloc(e->n_starts, sizeof *p);
+    if (!p) return status_oom(e->n_starts * sizeof *p, "the collectives of a program");
+    if (d->cap_pending) memcpy(p, d->pending, d->cap_pending * sizeof *p); /* none is under way */
+    base_free(d->pending);
+    d->pending = p;
+    d->cap_pending = e->n_starts;
+    return NULL;
+}
+
+void cpu_pending_free(cpu_device *d) {
+    for (uint32_t i = 0; i < d->cap_pending; i++) {
+        base_free(d->pending[i].out);
+        base_free(d->pending[i].packed);
+    }
+    base_free(d->pending);
+}
+
+static xt_status room_to_pack(cpu_pending *p, size_t bytes, size_t n) {
+    if (bytes > p->cap_packed) {
+        base_free(p->packed);
+        p->packed = base_aligned(CPU_ALIGN, bytes);
+        p->cap_packed = p->packed ? bytes : 0;
+    }
+    if (n > p->cap_out) {
+        base_free(p->out);
+        p->out = base_malloc(n * sizeof *p->out);
+        p->cap_out = p->out ? n : 0;
+    }
+    return p->packed && p->out ? NULL : status_oom(bytes, "a collective");
+}
+
+static void note_collective(const cpu_device *d, const cpu_thunk *t) {
+    char name[96];
+    cpu_thunk_name(t, name, sizeof name);
+    coll_note(d->group, name);
+}
+
+static xt_status start(const cpu_call *c, cpu_device *d) {
+    const ir_op *op = c->thunk->op;
+    cpu_pending *p = &d->pending[d->n_pending];
+    xt_dtype t = op->in[0]->type->dtype;
+    size_t bytes = in_bytes(op), at = 0;
+    coll_op how = COLL_SUM;
+    char *data = c->out[0];
+    combine_of(op, &how);
+    p->thunk = c->thunk;
+    if (op->n_in > 1) {
+        XT_TRY(room_to_pack(p, bytes ? bytes : 1, op->n_in));
+        data = p->packed;
+        memcpy(p->out, c->out, op->n_in * sizeof *p->out);
+    }
+    for (uint32_t i = 0; i < op->n_in; at += ir_type_bytes(op->in[i++]->type))
+        if (data + at != c->in[i] && ir_type_bytes(op->in[i]->type)) memcpy(data + at, c->in[i], ir_type_bytes(op->in[i]->type));
+    d->n_pending++;
+    note_collective(d, c->thunk);
+    return coll_start(d->group, how, t, data, bytes / xt_dtype_size(t), &p->job);
+}
+
+xt_status cpu_pending_finish(cpu_device *d, uint32_t until) {
+    for (; d->n_finished < until && d->n_finished < d->n_pending; d->n_finished++) {
+        cpu_pending *p = &d->pending[d->n_finished];
+        const ir_op *op = p->thunk->op;
+        if (!p->job.done) note_collective(d, p->thunk);
+        XT_TRY(coll_finish(d->group, &p->job));
+        size_t at = 0;
+        for (uint32_t i = 0; op->n_in > 1 && i < op->n_in; at += ir_type_bytes(op->in[i++]->type)) memcpy(p->out[i], p->packed + at, ir_type_bytes(op->in[i]->type));
+    }
+    return NULL;
+}
+
 static xt_status collective_run(const cpu_call *c) {
     const ir_op *op = c->thunk->op;
+    if (c->thunk->start && c->device->running == c->exec && c->device->group && coll_size(c->device->group) > 1) return start(c, c->device);
     array *a = base_calloc(op->n_in + op->n_out + 1, sizeof *a);
     if (!a) return status_oom(0, "a collective");
     for (uint32_t i = 0; i < op->n_in; i++) a[i] = (array){op->in[i]->type, c->in[i]};
     for (uint32_t i = 0; i < op->n_out; i++) a[op->n_in + i] = (array){op->out[i].type, c->out[i]};
-    if (c->device->group) {
-        char name[96];
-        cpu_thunk_name(c->thunk, name, sizeof name);
-        coll_note(c->device->group, name);
-    }
+    if (c->device->group) note_collective(c->device, c->thunk);
     xt_status s = cpu_coll_hook(c->device, op, a, a + op->n_in);
     base_free(a);
     return s;

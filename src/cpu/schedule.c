@@ -128,6 +128,49 @@ static void find_users(const cpu_plan *p, uint32_t *writer, readers *read) {
     }
 }
 
+/* Collectives that can be started early go up to where their operands are complete, in their order and never past one that cannot: all ranks then meet in
+ * the same order, whatever else their programs do. True when there is any. */
+static bool raise_starts(const cpu_exec *e, cpu_plan *p, uint32_t *writer, place *order, cpu_thunk *sorted) {
+    bool any = false;
+    uint32_t before = CPU_NONE; /* where the collective before is */
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        const cpu_thunk *th = &p->thunks[t];
+        order[t] = (place){.was = t};
+        for (uint32_t i = 0; i < th->n_out; i++) writer[th->out[i].slot] = t;
+        if (ir_op_infos[th->op->code].cls != IR_CLASS_COLLECTIVE) continue;
+        if (!cpu_can_start(e, th)) {
+            before = t;
+            continue;
+        }
+        uint32_t after = before;
+        for (uint32_t i = 0; i < th->n_in; i++) {
+            uint32_t w = writer[th->in[i].slot];
+            if (w != CPU_NONE && (after == CPU_NONE || w > after)) after = w;
+        }
+        order[t].after = before = after;
+        order[t].moved = any = true;
+    }
+    if (any) sort_thunks(p, order, sorted);
+    for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){0};
+    for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
+    return any;
+}
+
+/* A loop that reads what a collective brings waits for it: it comes after the second collective started from there, or at the end, so that the ranks
+ * compute while the values travel and yet gradients do not all stay until the end. `at` is the thunk of the collective. */
+static uint32_t after_later_starts(const cpu_exec *e, const cpu_plan *p, uint32_t at) {
+    int later = 0;
+    for (uint32_t t = at + 1; t < p->n_thunks; t++)
+        if (cpu_can_start(e, &p->thunks[t]) && ++later == 2) return t;
+    return (uint32_t)p->n_thunks + at;
+}
+
+static bool read_by_nobody(const cpu_thunk *t, const readers *read) {
+    for (uint32_t i = 0; i < t->n_out; i++)
+        if (read[t->out[i].slot].last != CPU_NONE) return false;
+    return true;
+}
+
 xt_status cpu_plan_schedule(cpu_exec *e) {
     cpu_plan *p = &e->plan;
     uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer), *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
@@ -138,6 +181,7 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
     if (s) goto done;
     for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
     raise_kernel_gradients(p, writer, order, sorted);
+    bool starts = raise_starts(e, p, writer, order, sorted);
     for (size_t j = 0; j < e->main->n_results; j++) donor[j] = CPU_NONE;
     for (size_t i = 0; i < e->main->body->n_args; i++)
         if (e->alias[i] >= 0) donor[e->alias[i]] = (uint32_t)i;
@@ -151,11 +195,15 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
         const cpu_thunk *th = &p->thunks[t];
         if (!only_makes_results(p, th)) continue;
         uint32_t after = CPU_NONE;
-        bool free_to_move = true;
+        bool free_to_move = true, waits = false;
         for (uint32_t i = 0; i < th->n_in; i++) {
             uint32_t w = writer[th->in[i].slot];
             if (w == CPU_NONE || (order[w].moved && order[w].after == CPU_NONE)) continue;
             if (only_makes_results(p, &p->thunks[w])) free_to_move = false; /* it may move itself */
+            if (starts && cpu_can_start(e, &p->thunks[w])) {
+                w = after_later_starts(e, p, w);
+                waits = true;
+            }
             if (after == CPU_NONE || w > after) after = w;
         }
         for (uint32_t i = 0; i < th->n_out; i++) {
@@ -163,7 +211,7 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
             uint32_t last = d == CPU_NONE ? CPU_NONE : last_other(&read[d], t);
             if (last != CPU_NONE && (after == CPU_NONE || last > after)) after = last;
         }
-        order[t].moved = free_to_move && (after == CPU_NONE || after < t);
+        order[t].moved = free_to_move && (after == CPU_NONE || after < t || (waits && read_by_nobody(th, read)));
         order[t].after = after;
     }
     sort_thunks(p, order, sorted);

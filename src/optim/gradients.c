@@ -1,4 +1,4 @@
-/* All gradients of a step together: averaged over ranks by one all-reduce, their norm, clipping, and whether all are finite. Nothing is read. */
+/* All gradients of a step together: averaged over ranks in buckets that are reduced while the backward pass still runs, their norm, clipping, and whether all are finite. Nothing is read. */
 #include <math.h>
 
 #include "lazy/mesh.h"
@@ -62,13 +62,45 @@ bool gradients_get(xt_optimizer *o, gradients *g) {
     return true;
 }
 
-bool gradients_average(ir_builder *b, gradients *g) {
+/* Numbers of the gradients in the order in which the backward pass has them ready; those that were there before the step come first. Values have their
+ * number as mark meanwhile, which is scratch (ir.h). */
+static void by_readiness(const ir_builder *b, const gradients *g, size_t *order) {
+    size_t n = 0;
+    for (size_t i = 0; i < g->n; i++) g->values[i]->mark = 0;
+    for (const ir_op *op = b->block->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_out; i++) ((ir_op *)(uintptr_t)op)->out[i].mark = 0;
+    for (size_t i = g->n; i-- > 0;) g->values[i]->mark = i + 1; /* tied parameters have one value: the first of them stands for it */
+    for (size_t i = 0; i < g->n; i++)
+        if (!g->values[i]->def || g->values[i]->mark != i + 1) order[n++] = i;
+    for (const ir_op *op = b->block->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_out; i++)
+            if (op->out[i].mark) order[n++] = op->out[i].mark - 1;
+}
+
+static bool same_bucket(const gradients *g, size_t a, size_t b, size_t bytes, size_t most) {
+    return g->values[a]->type->dtype == g->values[b]->type->dtype && bytes + ir_type_bytes(g->values[b]->type) <= most;
+}
+
+bool gradients_average(ir_builder *b, gradients *g, int64_t bucket_bytes) {
     int ranks = lazy_spmd() ? 1 : world_get()->size; /* with a mesh, gradients are those of the whole batch */
     if (ranks <= 1 || g->n == 0) return true;
-    ir_value **sum = base_calloc(g->n, sizeof *sum);
-    bool ok = sum && ir_all_reduce(b, OP_add, g->n, g->values, ranks, 1, sum);
-    for (size_t i = 0; ok && i < g->n; i++) g->values[i] = optim_times(b, sum[i], 1.0 / ranks);
-    base_free(sum);
+    for (size_t i = 0; i < g->n; i++)
+        if (!g->values[i]) return false;
+    size_t *order = base_calloc(g->n, sizeof *order), most = bucket_bytes > 0 ? (size_t)bucket_bytes : OPTIM_BUCKET_BYTES;
+    ir_value **in = base_calloc(2 * g->n, sizeof *in), **sum = in + g->n;
+    bool ok = order && in;
+    if (ok) by_readiness(b, g, order);
+    for (size_t i = 0, n; i < g->n && ok; i += n) {
+        size_t bytes = 0;
+        for (n = 0; i + n < g->n && (n == 0 || same_bucket(g, order[i], order[i + n], bytes, most)); n++) {
+            in[n] = g->values[order[i + n]];
+            bytes += ir_type_bytes(in[n]->type);
+        }
+        ok = ir_all_reduce(b, OP_add, n, in, ranks, 1, sum);
+        for (size_t k = 0; k < n && ok; k++) g->values[order[i + k]] = optim_times(b, sum[k], 1.0 / ranks);
+    }
+    base_free(order);
+    base_free(in);
     return ok;
 }
 
@@ -144,7 +176,7 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
         return;
     }
     xt_no_grad_begin();
-    if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g)) gradients_assign(&g, "xt_reduce_gradients");
+    if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g, o->bucket_bytes)) gradients_assign(&g, "xt_reduce_gradients");
     xt_no_grad_end();
     o->reduced = true;
     gradients_free(&g);

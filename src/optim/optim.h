@@ -88,6 +88,7 @@ struct xt_optimizer {
     xt_tensor found; /* unscaled: bool scalar, whether one was not finite */
     int64_t steps;
     bool replicated;     /* ranks had equal values, or got those of rank 0, before the first step */
+    int64_t bucket_bytes; /* of gradients averaged together; 0 = the default */
     int64_t check_every; /* steps between comparisons of the replicas; 0 = never */
     optim_param *params;
     size_t n, cap;
@@ -147,7 +148,9 @@ typedef struct gradients {
 bool gradients_get(xt_optimizer *o, gradients *g);
 bool gradients_of_module(const xt_module *m, gradients *g);
 void gradients_free(gradients *g);
-bool gradients_average(ir_builder *b, gradients *g); /* one all-reduce for all; over ranks */
+enum { OPTIM_BUCKET_BYTES = 1 << 20 };
+/* Over ranks: one all-reduce for each bucket of gradients that are ready one after the other, of so many bytes (<= 0: OPTIM_BUCKET_BYTES) or one gradient. */
+bool gradients_average(ir_builder *b, gradients *g, int64_t bucket_bytes);
 void gradients_assign(const gradients *g, const char *what); /* the values become the gradients */
 ir_value *gradients_norm(ir_builder *b, ir_value *const *values, size_t n, double p); /* f32 scalar; NULL when a value is */
 void gradients_clip_norm(ir_builder *b, gradients *g, ir_value *norm, double max); /* all times min(1, max / (norm + 1e-6)) */

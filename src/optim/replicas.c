@@ -102,3 +102,11 @@ void xt_optimizer_check_replicas(xt_optimizer *o, int64_t every) {
     else
         o->check_every = every;
 }
+
+void xt_optimizer_bucket(xt_optimizer *o, int64_t bytes) {
+    if (!o) return;
+    if (bytes < 0)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_bucket: %lld bytes; 0 (the default, %d) or more are needed", (long long)bytes, OPTIM_BUCKET_BYTES));
+    else
+        o->bucket_bytes = bytes;
+}

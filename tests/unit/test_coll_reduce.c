@@ -280,8 +280,51 @@ static void differing_calls(void **state) {
     assert_int_equal(codes[1], 0);
 }
 
+/* --- started now, finished later: several at once, in any state when another collective comes -------------------------------------------------------- */
+static void jobs_body(const char *name, int rank, int size, void *arg) {
+    static const size_t counts[] = {3, 1000, 700001, 1, 20000};
+    enum { JOBS = BASE_COUNT(counts) };
+    coll_group *g;
+    coll_job jobs[JOBS];
+    float *data[JOBS];
+    int all[8];
+    (void)arg;
+    RANK_OK(coll_open(name, rank, size, 20, &g));
+    for (int turn = 0; turn < 4; turn++) {
+        for (int k = 0; k < JOBS; k++) {
+            data[k] = malloc(counts[k] * sizeof **data);
+            for (size_t i = 0; i < counts[k]; i++) data[k][i] = (float)((i + (size_t)k) % 97) + (float)rank;
+            if (rank == turn) usleep(2000);
+            RANK_OK(coll_start(g, COLL_SUM, XT_F32, data[k], counts[k], &jobs[k]));
+            RANK_OK(coll_poll(g));
+        }
+        if (turn == 1) RANK_OK(coll_finish(g, &jobs[2]));
+        if (turn >= 2) { /* comes after all of them */
+            RANK_OK(coll_all_gather(g, &rank, sizeof rank, all));
+            for (int r = 0; r < size; r++) RANK_CHECK(all[r] == r);
+            for (int k = 0; k < JOBS; k++) RANK_CHECK(jobs[k].done);
+        }
+        for (int k = JOBS - 1; k >= 0; k--) RANK_OK(coll_finish(g, &jobs[k]));
+        for (int k = 0; k < JOBS; k++) {
+            for (size_t i = 0; i < counts[k]; i++) RANK_CHECK(data[k][i] == (float)(size * (int)((i + (size_t)k) % 97) + size * (size - 1) / 2));
+            free(data[k]);
+        }
+    }
+    coll_close(g);
+}
+
+static void in_two_halves(void **state) {
+    (void)state;
+    int codes[4];
+    for (int n = 1; n <= 4; n++) {
+        run_ranks(n, jobs_body, NULL, codes);
+        for (int r = 0; r < n; r++) assert_int_equal(codes[r], 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(in_two_halves),
         cmocka_unit_test(sizes_and_types),          cmocka_unit_test(edge_values),     cmocka_unit_test(rank_order),
         cmocka_unit_test(broadcast_and_all_to_all), cmocka_unit_test(differing_calls),
     };

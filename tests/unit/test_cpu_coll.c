@@ -1,5 +1,6 @@
 /* Collectives between ranks, each a process with its own device: the whole group, sub-groups, and inside a loop. */
 #include "cpu_differential.h"
+#include "cpu/cpu_int.h"
 #include "ranks.h"
 
 #define REDUCE(op) "({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo." op " %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n})"
@@ -125,7 +126,66 @@ static void a_lone_rank_is_told(void **state) {
     cpu_device_free(d);
 }
 
+/* --- two sums listed at the end: the first is started before the second product is made, and its loop comes after it ------------------------------------ */
+static const char buckets[] = "func.func @main(%a: tensor<300x300xf32>, %w: tensor<300x300xf32>, %p: tensor<300x300xf32> {tf.aliasing_output = 0 : i32}, %q: tensor<300x300xf32> "
+                              "{tf.aliasing_output = 1 : i32}) -> (tensor<300x300xf32>, tensor<300x300xf32>) {\n"
+                              "%0 = stablehlo.dot_general %a, %w, contracting_dims = [1] x [0] : (tensor<300x300xf32>, tensor<300x300xf32>) -> tensor<300x300xf32>\n"
+                              "%1 = stablehlo.dot_general %0, %w, contracting_dims = [1] x [0] : (tensor<300x300xf32>, tensor<300x300xf32>) -> tensor<300x300xf32>\n"
+                              "%2 = \"stablehlo.all_reduce\"(%0) " REDUCE("add") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<300x300xf32>) -> tensor<300x300xf32>\n"
+                              "%3 = \"stablehlo.all_reduce\"(%1) " REDUCE("add") " {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<300x300xf32>) -> tensor<300x300xf32>\n"
+                              "%4 = stablehlo.subtract %p, %2 : tensor<300x300xf32>\n%5 = stablehlo.subtract %q, %3 : tensor<300x300xf32>\n"
+                              "return %4, %5 : tensor<300x300xf32>, tensor<300x300xf32>\n}\n";
+
+static void in_buckets(const char *name, int rank, int size, void *arg) {
+    (void)arg;
+    coll_group *g;
+    cpu_device *d;
+    cpu_exec *e;
+    heap h = {0};
+    cpu_alloc a = {&h, heap_alloc, heap_free};
+    array in[4], out[2];
+    int from[2];
+    str plan = STR_INIT;
+    RANK_OK(coll_open(name, rank, size, 20, &g));
+    RANK_OK(cpu_device_new(1, g, &d));
+    RANK_OK(cpu_compile(buckets, strlen(buckets), &(cpu_compile_opts){.num_replicas = size, .threads = 1}, &e));
+    cpu_plan_print(e, &plan);
+    const char *first = strstr(str_cstr(&plan), "all_reduce"), *last = first, *product = NULL, *loop = strstr(str_cstr(&plan), "fused");
+    for (const char *p = str_cstr(&plan); (p = strstr(p, "(stablehlo.dot_general)")); p++) product = p;
+    for (const char *p = first; (p = strstr(p, "all_reduce")); p++) last = p;
+    if (!first || !product || !loop || first > product || last < product || loop < product) {
+        fprintf(stderr, "%s", str_cstr(&plan));
+        _exit(99);
+    }
+    str_free(&plan);
+    for (size_t i = 0; i < 4; i++) RANK_OK(array_new(cpu_exec_input_type(e, i), &in[i]));
+    for (int turn = 0; turn < 3; turn++) {
+        for (int i = 0; i < 300 * 300; i++) {
+            ((float *)in[0].data)[i] = i % 301 == 0 ? (float)(rank + 1) : 0;
+            ((float *)in[1].data)[i] = i % 301 == 0 ? 2 : 0; /* 2 on the diagonal */
+            ((float *)in[2].data)[i] = ((float *)in[3].data)[i] = 1;
+        }
+        if (rank == turn % 2) usleep(3000);
+        RANK_OK(cpu_run(e, d, &a, in, (bool[]){false, false, true, true}, out, from));
+        for (int i = 0; i < 300 * 300; i++)
+            RANK_CHECK(((float *)out[0].data)[i] == (i % 301 == 0 ? 1 - 6 : 1) && ((float *)out[1].data)[i] == (i % 301 == 0 ? 1 - 12 : 1));
+        for (int i = 0; i < 2; i++)
+            if (from[i] < 0) heap_free(&h, out[i].data, 300 * 300 * 4);
+    }
+    for (size_t i = 0; i < 4; i++) array_free(&in[i]);
+    cpu_exec_free(e);
+    cpu_device_free(d);
+    coll_close(g);
+}
+
+static void started_early(void **state) {
+    (void)state;
+    int codes[2];
+    run_ranks(2, in_buckets, NULL, codes);
+    for (int r = 0; r < 2; r++) assert_int_equal(codes[r], 0);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ranks_agree), cmocka_unit_test(a_lone_rank_is_told), cmocka_unit_test(started_early)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
