@@ -1,6 +1,5 @@
 """What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
 import importlib
-import warnings
 
 from jax._src import config, xla_bridge
 from jax._src.interpreters import mlir
@@ -29,15 +28,10 @@ def _copy_rules():
 
 
 def _configure():
-    """Callbacks take their arguments on JAX's CPU device, which JAX_PLATFORMS=xtrain alone would leave out. The plugin's partitioner reads mhlo.sharding
-    texts, not Shardy's dialect, so JAX is asked for those where xtrain is the platform of choice."""
+    """Callbacks take their arguments on JAX's CPU device, which JAX_PLATFORMS=xtrain alone would leave out."""
     named = [p for p in (config.jax_platforms.value or "").split(",") if p]
     if PLATFORM in named and "cpu" not in named:
         config.update("jax_platforms", ",".join(named + ["cpu"]))
-    if named[:1] == [PLATFORM]:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            config.update("jax_use_shardy_partitioner", False)
 
 
 def initialize():

@@ -120,6 +120,7 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     cpu_phase_end(e, CPU_PHASE_VERIFY);
     pass_ctx passes = PASS_CTX_INIT;
     passes.partitions = e->opts.num_partitions;
+    passes.keep_divided = e->opts.keep_divided;
     passes.lanes = lanes_get()->lanes;
     XT_TRY(pass_optimize(&passes, e->module));
     report_partitioning(&passes);

@@ -16,6 +16,7 @@ void cpu_device_free(cpu_device *d);
 
 typedef struct cpu_compile_opts {
     int num_replicas, num_partitions;
+    bool keep_divided; /* results of a partitioned program without a sharding may stay divided; their mhlo.sharding then says how */
     int threads; /* of the devices it will run on; 0 = XT_THREADS or the cores this process may use */
 } cpu_compile_opts;
 /* `text`: StableHLO text (bytecode later). Takes what it needs; thread-safe. */

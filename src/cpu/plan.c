@@ -48,7 +48,9 @@ static bool all_zero(const ir_op *op, ir_attr_key k) {
 bool build_is_alias(const ir_op *op) {
     switch ((int)op->code) {
     case OP_reshape:
-    case OP_sdy_sharding_constraint: return op->out[0].type->count >= 0;
+    case OP_sdy_sharding_constraint:
+    case OP_sdy_reshard:
+    case OP_sdy_propagation_barrier: return op->out[0].type->count >= 0;
     case OP_optimization_barrier: return true;
     case OP_bitcast_convert: /* the bytes of elements lie side by side whatever they are read as; i4 and the like take a byte each */
         return op->out[0].type->count >= 0 && ir_type_bytes(op->in[0]->type) == ir_type_bytes(op->out[0].type) &&

@@ -510,12 +510,25 @@ static bool check_left_out(bc_reader *r) {
 
 /* --- Module -------------------------------------------------------------------------------------------------------------------------------------------------- */
 
+static bool read_mesh(bc_reader *r, const op_head *h) {
+    props p;
+    const char *name = NULL, *text = NULL;
+    if (!read_props(r, h, &p)) return false;
+    for (size_t i = 0; i < p.n; i++) {
+        const ir_attr *a = &p.items[i].a->a;
+        if (strcmp(p.items[i].name, "sym_name") == 0 && a->kind == IR_AK_STRING) name = a->v.s;
+        if (strcmp(p.items[i].name, "mesh") == 0 && a->kind == IR_AK_OPAQUE) text = a->v.s;
+    }
+    if (!name || !text) return bc_fail(r, h->at, "a mesh without its name or axes");
+    return ir_module_set_mesh(r->m, name, text) || bc_oom(r);
+}
+
 static bool read_member(bc_reader *r, bc_cursor *c) {
     op_head h;
     if (!read_head(r, c, &h)) return false;
     bool vhlo = h.name->dialect == BC_VHLO, func = h.name->dialect == BC_FUNC;
     if ((vhlo && strcmp(h.name->name, "func_v1") == 0) || (func && strcmp(h.name->name, "func") == 0)) return read_func(r, c, &h);
-    if (h.name->dialect == BC_SDY && strcmp(h.name->name, "mesh") == 0) return h.n_regions == 0 || not_known(r, &h); /* where tensors lie changes no value */
+    if (h.name->dialect == BC_SDY && strcmp(h.name->name, "mesh") == 0) return h.n_regions == 0 ? read_mesh(r, &h) : not_known(r, &h);
     return not_known(r, &h);
 }
 

@@ -148,6 +148,11 @@ const grad_rule grad_rules[OP_COUNT] = {
     [OP_recv] = NONE(effects),
     /* Annotations and assertions */
     [OP_sdy_sharding_constraint] = RULE(grad_barrier, "d"),
+    [OP_sdy_reshard] = RULE(grad_barrier, "d"),
+    [OP_sdy_propagation_barrier] = RULE(grad_barrier, "d"),
+    [OP_sdy_sharding_group] = ZERO(no_flow),
+    [OP_sdy_manual_computation] = NONE("nothing records it; it comes in programs of other frameworks"),
+    [OP_sdy_return] = ZERO(no_flow),
     [OP_check_expect_eq] = ZERO(no_flow),
     [OP_check_expect_eq_const] = ZERO(no_flow),
     [OP_check_expect_almost_eq] = ZERO(no_flow),

@@ -259,9 +259,12 @@ xt_status ir_module_clone(const ir_module *m, ir_module **out) {
     *out = NULL;
     if (!c.to) return out_of_memory();
     ir_attr attrs = {.kind = IR_AK_ARRAY, .n = m->n_attrs, .v.list = m->attrs};
-    bool good = own_list(c.to->mem, &attrs) && (!m->name || (c.to->name = arena_strdup(c.to->mem, m->name)));
+    ir_attr meshes = {.kind = IR_AK_ARRAY, .n = m->n_meshes, .v.list = m->meshes};
+    bool good = own_list(c.to->mem, &attrs) && own_list(c.to->mem, &meshes) && (!m->name || (c.to->name = arena_strdup(c.to->mem, m->name)));
     c.to->attrs = (ir_attr *)attrs.v.list;
     c.to->n_attrs = m->n_attrs;
+    c.to->meshes = (ir_attr *)meshes.v.list;
+    c.to->n_meshes = m->n_meshes;
     for (const ir_func *f = m->funcs; good && f; f = f->next) good = copy_func(&c, f);
     base_free(c.values);
     if (good)

@@ -32,6 +32,14 @@ static xt_status branch_results(const ir_op *op, int c_inputs, int c_outputs, co
     return NULL;
 }
 
+/* Results stated; their local types are the region's, and what they are made of is for the partitioner to check. */
+RULE(manual_computation) {
+    const ir_op *ret;
+    XT_TRY(infer_region(op, 1, 0, op->n_in, &ret));
+    if (ret->n_in != op->n_out) return infer_fail(op, 2, "the region returns %u values for %u results", ret->n_in, op->n_out);
+    return as_stated(op, out, n_out);
+}
+
 RULE(if) {
     if (infer_in(op, 0) != ir_scalar(XT_BOOL)) return infer_fail(op, -1, "the predicate must be a scalar i1");
     return branch_results(op, 1, 2, out, n_out);

@@ -222,6 +222,8 @@ static bool is_identity(const ir_op *op) {
     case OP_dynamic_reshape:
     case OP_optimization_barrier:
     case OP_sdy_sharding_constraint:
+    case OP_sdy_reshard:
+    case OP_sdy_propagation_barrier:
     case OP_set_dimension_size: return true;
     case OP_convert:
     case OP_broadcast_in_dim: return op->in[0]->type == op->out[0].type;
@@ -505,6 +507,8 @@ static const interp_fn functions[OP_COUNT] = {
     [OP_fft] = interp_fft,
     [OP_optimization_barrier] = interp_identity,
     [OP_sdy_sharding_constraint] = interp_identity,
+    [OP_sdy_reshard] = interp_identity,
+    [OP_sdy_propagation_barrier] = interp_identity,
     [OP_tuple] = interp_tuple,
     [OP_get_tuple_element] = interp_get_tuple_element,
     [OP_after_all] = interp_token,

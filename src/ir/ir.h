@@ -176,6 +176,8 @@ struct ir_module {
     ir_func *funcs, *last_func;
     ir_attr *attrs;                 /* mhlo.num_replicas, ... */
     size_t n_attrs;
+    ir_attr *meshes;                /* of sdy: their names, and their spelling #sdy.mesh<["x"=2]> as OPAQUE texts */
+    size_t n_meshes;
 };
 
 typedef struct ir_op_info {
@@ -206,6 +208,7 @@ ir_value *ir_func_arg(ir_func *f, const ir_type *type);
 bool ir_func_set_arg_attr(ir_func *f, size_t arg, ir_attr attr);   /* tf.aliasing_output, mhlo.sharding, ... */
 bool ir_func_set_result_attr(ir_func *f, size_t result, ir_attr attr);
 bool ir_module_set_attr(ir_module *m, ir_attr attr);
+bool ir_module_set_mesh(ir_module *m, const char *name, const char *text);  /* both static or in the arena */
 ir_block *ir_block_new(ir_module *m);                                       /* for a region */
 ir_value *ir_block_arg(ir_module *m, ir_block *b, const ir_type *type);
 ir_op *ir_block_return(const ir_block *b);                                  /* the terminator, or NULL */

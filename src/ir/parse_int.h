@@ -205,6 +205,7 @@ bool parse_optional_dict(parser *p, op_parts *o);
 bool parse_reduce(parser *p, op_parts *o);
 bool parse_while(parser *p, op_parts *o);
 bool parse_scan(parser *p, op_parts *o);
+bool parse_manual_computation(parser *p, op_parts *o);
 bool parse_convolution(parser *p, op_parts *o);
 
 /* --- parse_module.c, parse_func.c ------------------------------------------------------------------------------------------------------------ */

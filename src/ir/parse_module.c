@@ -7,12 +7,39 @@ static bool set_module_attrs(parser *p, const attr_list *l) {
     return true;
 }
 
-/* sdy.mesh @mesh = <["x"=2]>: where tensors lie, which changes no value; the program runs here on one device. */
+static bool set_mesh(parser *p, const char *name, const char *text) {
+    return (name && text && ir_module_set_mesh(p->m, name, text)) || parse_oom(p);
+}
+
+/* sdy.mesh @mesh = <["x"=2]> {attributes} */
 static bool parse_mesh(parser *p) {
-    const char *text;
+    const char *name, *text;
     size_t n;
-    return lex_advance(p) && parse_symbol(p, &text, &n) && parse_expect(p, '=', "after the mesh's name") && parse_expect(p, '<', "before the mesh") &&
-           lex_skip_angle(p, &text, &n) && parse_expect(p, '>', "after the mesh") && parse_op_loc(p, NULL);
+    attr_list unused = {0};
+    if (!lex_advance(p) || !parse_symbol(p, &name, &n) || !parse_expect(p, '=', "after the mesh's name") || !parse_expect(p, '<', "before the mesh") ||
+        !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after the mesh"))
+        return false;
+    if (parse_at(p, '{') && !parse_attr_dict(p, &unused)) return false;
+    return set_mesh(p, name, arena_printf(p->m->mem, "#sdy.mesh<%.*s>", (int)n, text)) && parse_op_loc(p, NULL);
+}
+
+/* "sdy.mesh"() <{mesh = #sdy.mesh<...>, sym_name = "mesh"}> : () -> () */
+static bool parse_generic_mesh(parser *p) {
+    attr_list props = {0};
+    const char *name = NULL, *text = NULL;
+    type_list none;
+    token at = p->tok;
+    if (!lex_advance(p) || !parse_expect(p, '(', "after \"sdy.mesh\"") || !parse_expect(p, ')', "after '('") || !parse_expect(p, '<', "before the mesh's properties") ||
+        !parse_attr_dict(p, &props) || !parse_expect(p, '>', "after properties"))
+        return false;
+    for (size_t i = 0; i < props.n; i++) {
+        const ir_attr *a = &props.items[i];
+        if (strcmp(a->name, "sym_name") == 0 && a->kind == IR_AK_STRING) name = a->v.s;
+        if (strcmp(a->name, "mesh") == 0 && a->kind == IR_AK_OPAQUE) text = a->v.s;
+    }
+    if (!name || !text) return parse_fail_at(p, at, "a mesh without its name or axes");
+    if (parse_at(p, '{') && !parse_attr_dict(p, &props)) return false;
+    return set_mesh(p, name, text) && parse_expect(p, ':', "before the op's type") && parse_function_type(p, &none, &none) && parse_op_loc(p, NULL);
 }
 
 /* `#name = attribute`, `!name = type` */
@@ -40,6 +67,7 @@ static bool parse_member(parser *p) {
     if (parse_at_word(p, "func.func") || parse_at_word(p, "func")) return parse_func(p);
     if (word_is(p, "func.func")) return parse_generic_func(p);
     if (parse_at_word(p, "sdy.mesh")) return parse_mesh(p);
+    if (word_is(p, "sdy.mesh")) return parse_generic_mesh(p);
     return parse_expected(p, "func.func");
 }
 

@@ -282,6 +282,23 @@ static bool parse_sharding_constraint(parser *p, op_parts *o) {
     return (a.v.s || parse_oom(p)) && attr_push(p, &o->attrs, a) && parse_optional_dict(p, o) && parse_types(p, o, TYPES_SAME);
 }
 
+/* %x group_id=3 : T */
+static bool parse_sharding_group(parser *p, op_parts *o) {
+    ir_attr id = {.key = IR_A_group_id, .kind = IR_AK_INT, .name = "group_id", .dtype = XT_I64};
+    type_list types = {0};
+    return parse_operand(p, o) && parse_key(p, "group_id") && parse_integer(p, &id.v.i) && attr_push(p, &o->attrs, id) && parse_optional_dict(p, o) &&
+           parse_expect(p, ':', "before the type") && parse_types_plain(p, &types) && parse_set_results(p, o, 0, NULL);
+}
+
+/* %x allowed_direction=FORWARD : T */
+static bool parse_propagation_barrier(parser *p, op_parts *o) {
+    ir_attr a = {.key = IR_A_allowed_direction, .kind = IR_AK_OPAQUE, .name = "allowed_direction"};
+    if (!parse_operand(p, o) || !parse_key(p, "allowed_direction") || p->tok.kind != TOK_WORD) return p->status ? false : parse_expected(p, "a direction");
+    a.v.s = arena_printf(p->m->mem, "#sdy<propagation_direction %.*s>", (int)p->tok.n, p->tok.text);
+    a.n = a.v.s ? strlen(a.v.s) : 0;
+    return (a.v.s || parse_oom(p)) && lex_advance(p) && attr_push(p, &o->attrs, a) && parse_optional_dict(p, o) && parse_types(p, o, TYPES_SAME);
+}
+
 bool parse_pretty(parser *p, op_parts *o) {
     switch (o->code) {
     case OP_return:
@@ -301,6 +318,11 @@ bool parse_pretty(parser *p, op_parts *o) {
     case OP_dynamic_conv: return parse_convolution(p, o);
     case OP_check_expect_eq_const:
     case OP_check_expect_almost_eq_const: return parse_expect_const(p, o);
+    case OP_sdy_return: return parse_return(p, o);
+    case OP_sdy_sharding_group: return parse_sharding_group(p, o);
+    case OP_sdy_propagation_barrier: return parse_propagation_barrier(p, o);
+    case OP_sdy_manual_computation: return parse_manual_computation(p, o);
+    case OP_sdy_reshard:
     case OP_sdy_sharding_constraint: return parse_sharding_constraint(p, o);
     default: return parse_regular(p, o);
     }

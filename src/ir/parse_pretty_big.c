@@ -141,6 +141,40 @@ bool parse_while(parser *p, op_parts *o) {
     return ok;
 }
 
+/* --- sdy.manual_computation --------------------------------------------------------------------------------------------------------------- */
+
+/* word=[...] or word={...}: kept as the text before + what stands between + after. */
+static bool parse_kept_list(parser *p, op_parts *o, ir_attr_key key, char open, char close, const char *before, const char *after) {
+    if (!parse_key(p, ir_attr_key_name(key)) || !parse_at(p, open)) return p->status ? false : parse_expected(p, "a list");
+    const char *from = p->tok.text + 1, *text;
+    size_t n;
+    if (!lex_advance(p)) return false;
+    while (!parse_at(p, close)) {
+        if (p->tok.kind == TOK_END) return parse_expected(p, "the end of the list");
+        if (parse_at(p, '<') && !(lex_advance(p) && lex_skip_angle(p, &text, &n))) return false;
+        if (!lex_advance(p)) return false;
+    }
+    ir_attr a = {.key = key, .kind = IR_AK_OPAQUE, .name = ir_attr_key_name(key)};
+    a.v.s = arena_printf(p->m->mem, "%s%.*s%s", before, (int)(p->tok.text - from), from, after);
+    a.n = a.v.s ? strlen(a.v.s) : 0;
+    return (a.v.s || parse_oom(p)) && attr_push(p, &o->attrs, a) && lex_advance(p);
+}
+
+/* (%x) in_shardings=[<...>] out_shardings=[<...>] manual_axes={"x"} (%arg: T) { ... } : (T) -> U */
+bool parse_manual_computation(parser *p, op_parts *o) {
+    static const char list[] = "#sdy.sharding_per_value<[";
+    ir_block *b = ir_block_new(p->m);
+    if (!b) return parse_oom(p);
+    if (!parse_operands_in_parens(p, o) || !parse_kept_list(p, o, IR_A_in_shardings, '[', ']', list, "]>") ||
+        !parse_kept_list(p, o, IR_A_out_shardings, '[', ']', list, "]>") ||
+        !parse_kept_list(p, o, IR_A_manual_axes, '{', '}', "#sdy<manual_axes{", "}>"))
+        return false;
+    size_t mark = parse_scope_enter(p);
+    if (!parse_expect(p, '(', "before the region's arguments") || !parse_block_args(p, b, ')', NULL) || !parse_region_body(p, b)) return false;
+    parse_scope_leave(p, mark);
+    return parse_push_region(p, o, b) && parse_optional_dict(p, o) && parse_function_type_of(p, o);
+}
+
 /* --- convolution --------------------------------------------------------------------------------------------------------------------------- */
 
 /* [[1, 1], [0, 2]] */

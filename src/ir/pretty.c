@@ -91,6 +91,7 @@ const pretty_row pretty_rows[OP_COUNT] = {
 
     [OP_optimization_barrier] = {TYPES_OPERANDS},
     [OP_return] = {TYPES_OPERANDS},
+    [OP_sdy_return] = {TYPES_OPERANDS},
     [OP_func_return] = {TYPES_OPERANDS},
     [OP_tuple] = {TYPES_RESULT},
     [OP_after_all] = {TYPES_RESULT},

@@ -216,6 +216,20 @@ static void print_generic_func(printer *p, const ir_func *f) {
     str_append(p->out, "}) : () -> ()");
 }
 
+/* A mesh is spelled without its #sdy.mesh. */
+static void print_mesh(printer *p, const ir_attr *mesh) {
+    print_newline(p);
+    str_append(p->out, p->flags & IR_PRINT_GENERIC ? "\"sdy.mesh\"() <{mesh = " : "sdy.mesh ");
+    if (p->flags & IR_PRINT_GENERIC) {
+        str_printf(p->out, "%s, sym_name = ", mesh->v.s);
+        print_quoted(p->out, mesh->name, strlen(mesh->name));
+        str_append(p->out, "}> : () -> ()");
+        return;
+    }
+    print_symbol(p->out, mesh->name);
+    str_printf(p->out, " = %s", mesh->v.s + strcspn(mesh->v.s, "<"));
+}
+
 xt_status ir_print(const ir_module *m, unsigned flags, str *out) {
     printer p = {.out = out, .flags = flags, .ordinal = -1};
     bool generic = flags & IR_PRINT_GENERIC;
@@ -231,6 +245,7 @@ xt_status ir_print(const ir_module *m, unsigned flags, str *out) {
     if (!generic) print_attr_dict(out, m->attrs, m->n_attrs, " attributes ");
     str_append(out, generic ? " ({" : " {");
     p.indent = 1;
+    for (size_t i = 0; i < m->n_meshes; i++) print_mesh(&p, &m->meshes[i]);
     for (const ir_func *f = m->funcs; f; f = f->next) generic ? print_generic_func(&p, f) : print_func(&p, f);
     str_append(out, generic ? "\n})" : "\n}");
     if (generic) {

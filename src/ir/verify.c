@@ -81,7 +81,7 @@ static xt_status verify_op(verifier *v, const ir_op *op, const ir_block *b) {
     for (uint32_t r = 0; r < op->n_regions; r++) {
         if (!op->regions[r].block) continue;
         if (op->regions[r].block->owner != op) return fail(v, op, "a region belongs to another op");
-        XT_TRY(verify_block(v, op->regions[r].block, OP_return));
+        XT_TRY(verify_block(v, op->regions[r].block, op->code == OP_sdy_manual_computation ? OP_sdy_return : OP_return));
     }
     if (op->block != b) return fail(v, op, "an op does not know its block");
     XT_TRY(infer_again(v, op));
@@ -97,7 +97,8 @@ static xt_status verify_ops(verifier *v, const ir_block *b, ir_opcode terminator
         bool ends = ir_op_infos[op->code].flags & IR_TERMINATOR;
         if (ends && op->next) return fail(v, op, "ops follow a return");
         if (ends && op->code != terminator)
-            return fail(v, op, terminator == OP_return ? "a region must end in stablehlo.return" : "a function must end in func.return");
+            return fail(v, op, terminator == OP_func_return ? "a function must end in func.return" : terminator == OP_return ? "a region must end in stablehlo.return"
+                                                                                                                       : "a manual computation must end in sdy.return");
         if (!ends && !op->next) return fail(v, op, "a block must end in a return, its last op is");
         XT_TRY(verify_op(v, op, b));
     }

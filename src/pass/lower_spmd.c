@@ -29,16 +29,6 @@ static xt_status add_text(spmd *s, texts *all, const char *text, const ir_tiles 
 
 static const char *attr_text(ir_attr *const *attrs, const size_t *counts, size_t i) { return attrs ? ir_sharding_text(counts[i], attrs[i]) : NULL; }
 
-static bool names_sharding(const ir_func *f) {
-    for (size_t i = 0; i < f->body->n_args; i++)
-        if (attr_text(f->arg_attrs, f->n_arg_attrs, i)) return true;
-    for (size_t i = 0; i < f->n_results; i++)
-        if (attr_text(f->result_attrs, f->n_result_attrs, i)) return true;
-    for (const ir_op *op = f->body->first; op; op = op->next)
-        if (ir_is_sharding(op)) return true;
-    return false;
-}
-
 /* --- regions partitioned by hand -------------------------------------------------------------------------------------------------------------------- */
 /* Between two custom calls (shard_map in JAX) the program is one device's own: what enters is this device's part, what leaves is put together again. */
 static bool is_call_to(const ir_op *op, const char *target) {
@@ -47,6 +37,16 @@ static bool is_call_to(const ir_op *op, const char *target) {
 }
 static bool enters(const ir_op *op) { return is_call_to(op, "SPMDFullToShardShape"); }
 static bool leaves(const ir_op *op) { return is_call_to(op, "SPMDShardToFullShape"); }
+
+static bool names_sharding(const ir_func *f) {
+    for (size_t i = 0; i < f->body->n_args; i++)
+        if (attr_text(f->arg_attrs, f->n_arg_attrs, i)) return true;
+    for (size_t i = 0; i < f->n_results; i++)
+        if (attr_text(f->result_attrs, f->n_result_attrs, i)) return true;
+    for (const ir_op *op = f->body->first; op; op = op->next)
+        if (ir_is_sharding(op) || enters(op) || leaves(op)) return true;
+    return false;
+}
 
 static bool reads_manual(const spmd *s, const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
@@ -122,8 +122,14 @@ static xt_status number_values(spmd *s) {
     return NULL;
 }
 
+/* What a result looks like when it is returned. */
+typedef struct result_form {
+    ir_sharding form;
+    bool said; /* else it may stay as it is */
+} result_form;
+
 /* Fixes what arguments and annotations say, and proposes what results say. `results`: their forms, for the return. */
-static xt_status read_shardings(spmd *s, texts *all, ir_sharding *results) {
+static xt_status read_shardings(spmd *s, texts *all, result_form *results) {
     ir_func *f = s->f;
     size_t n_args = f->body->n_args, n = n_args + f->n_results + s->n_ops;
     const ir_tiles **said = arena_alloc(s->mem, (n + 1) * sizeof *said);
@@ -140,13 +146,13 @@ static xt_status read_shardings(spmd *s, texts *all, ir_sharding *results) {
         if (said[n_args + f->n_results + k]) XT_TRY(status_at(fix(s, &s->ops[k]->out[0], said[n_args + f->n_results + k], "annotation", k), src_get(s->ops[k]->src)));
     const ir_op *ret = ir_block_return(f->body);
     for (size_t i = 0; i < f->n_results; i++) {
-        results[i] = ir_sharding_none();
+        results[i] = (result_form){ir_sharding_none(), said[n_args + i] != NULL};
         if (!said[n_args + i]) continue;
-        XT_TRY(ir_sharding_map(&s->grid, said[n_args + i], &results[i]));
+        XT_TRY(ir_sharding_map(&s->grid, said[n_args + i], &results[i].form));
         spmd_value *v = spmd_value_of(s, ret->in[i]);
-        if (!ir_shard_type(&s->grid, &results[i], ret->in[i]->type) || (!said[n_args + i]->replicated && said[n_args + i]->rank != ret->in[i]->type->rank))
+        if (!ir_shard_type(&s->grid, &results[i].form, ret->in[i]->type) || (!said[n_args + i]->replicated && said[n_args + i]->rank != ret->in[i]->type->rank))
             return status_new(XT_UNIMPLEMENTED, NULL, "result %zu has a sharding that does not divide it", i);
-        if (v && !v->fixed && ir_sharding_is_none(&v->want)) v->want = results[i];
+        if (v && !v->fixed && ir_sharding_is_none(&v->want)) v->want = results[i].form;
     }
     return NULL;
 }
@@ -427,7 +433,19 @@ static xt_status emit(spmd *s, ir_op *op, const spmd_rule *r) {
     return made ? NULL : oom();
 }
 
-static xt_status emit_all(spmd *s, const ir_sharding *results) {
+/* A result whose form nobody names stays divided where the client takes it so, and says how. */
+static xt_status choose_result(spmd *s, size_t i, const ir_value *v, result_form *r) {
+    str text = STR_INIT;
+    if (r->said || !s->keep_divided || v->type->kind != IR_TENSOR) return NULL;
+    r->form = spmd_value_of(s, v)->have;
+    ir_sharding_print(&s->grid, &r->form, v->type->rank, &text);
+    ir_attr a = ir_attr_named_string(s->m, IR_SHARDING_ATTR, str_cstr(&text));
+    bool ok = !text.failed && a.name && ir_func_set_result_attr(s->f, i, a);
+    str_free(&text);
+    return ok ? NULL : oom();
+}
+
+static xt_status emit_all(spmd *s, result_form *results) {
     ir_func *f = s->f;
     ir_block *old = f->body, *body = ir_block_new(s->m);
     if (!body) return oom();
@@ -445,7 +463,10 @@ static xt_status emit_all(spmd *s, const ir_sharding *results) {
         s->b.path = op->path;
         if (op->code == OP_func_return || op->code == OP_return) {
             ir_value **out = arena_alloc(s->mem, (op->n_in + 1) * sizeof *out);
-            for (uint32_t i = 0; out && i < op->n_in; i++) out[i] = in_form(s, op->in[i], &results[i]);
+            for (uint32_t i = 0; out && i < op->n_in; i++) {
+                XT_TRY(choose_result(s, i, op->in[i], &results[i]));
+                out[i] = in_form(s, op->in[i], &results[i].form);
+            }
             f->body = body;
             f->result_types = NULL;
             if (out) ir_return(&s->b, op->n_in, out);
@@ -471,7 +492,7 @@ static xt_status partition(spmd *s, texts *all) {
     XT_TRY(spmd_lower_norm(s->m, s->f));
     XT_TRY(number_values(s));
     find_manual(s);
-    ir_sharding *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
+    result_form *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
     if (!results) return oom();
     XT_TRY(read_shardings(s, all, results));
     for (size_t k = 0; k < s->n_ops; k++) {
@@ -503,7 +524,7 @@ xt_status pass_lower_spmd(pass_ctx *c, ir_module *m) {
         for (ir_func *g = m->funcs; g; g = g->next) drop_annotations(c, m, g->body);
         return NULL;
     }
-    spmd s = {.m = m, .f = f, .mem = arena_new(), .grid = {.devices = c->partitions}, .stats = &c->spmd};
+    spmd s = {.m = m, .f = f, .mem = arena_new(), .grid = {.devices = c->partitions}, .stats = &c->spmd, .keep_divided = c->keep_divided};
     texts all = {0};
     xt_status st = s.mem ? partition(&s, &all) : status_oom(sizeof s, "partitioning");
     base_free(all.at);

@@ -23,6 +23,7 @@ typedef struct pass_ctx {
     bool inexact; /* rewrites that round differently are welcome */
     bool verify; /* ir_verify after each pass: on in builds with assertions */
     int partitions; /* devices that pass_lower_spmd divides the program over; 0 and 1: it only takes annotations out */
+    bool keep_divided; /* results of a partitioned program whose form nobody names stay as they are, else whole */
     int lanes; /* images that a vector of the device holds where the batch is the innermost dim; 0: it has no loops for that layout */
     pass_spmd_stats spmd;
     int stage; /* how many passes the runner has run: orders the dumps of one program */

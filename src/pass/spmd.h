@@ -79,6 +79,7 @@ typedef struct spmd {
     ir_value *partition;
     size_t emitted;
     pass_spmd_stats *stats;
+    bool keep_divided; /* as in pass_ctx */
 } spmd;
 spmd_value *spmd_value_of(const spmd *s, const ir_value *v);
 xt_status spmd_propagate(spmd *s); /* spmd_propagate.c */

@@ -211,6 +211,7 @@ typedef struct face_options {
     int replicas, partitions;
     int32_t *ids; /* [partition][replica], NULL: not assigned */
     size_t n_ids;
+    bool keep_divided; /* outputs without a sharding need not be whole */
     char *dump_to; /* xla_dump_to: a folder for the table of the program's memory, or NULL */
 } face_options;
 xt_status face_options_read(const char *bytes, size_t n, face_options *out);

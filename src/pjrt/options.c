@@ -1,4 +1,4 @@
-/* Compile options, of which these fields matter here: CompileOptionsProto 7 (overrides by name) with xla_dump_to, and CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions) and 9 (device
+/* Compile options, of which these fields matter here: CompileOptionsProto 7 (overrides by name) with xla_dump_to, and CompileOptionsProto 3 (build options) with 4 (replicas), 5 (partitions), 12 (outputs may stay divided) and 9 (device
  * assignment: 1 replicas, 2 partitions, 3 per partition {1: device id of each replica}). */
 #include "base/proto.h"
 #include "pjrt/face.h"
@@ -35,11 +35,21 @@ static bool read_assignment(const proto_field *message, face_options *o) {
     return !r.bad;
 }
 
+/* One flag for all outputs or one each: only those that nobody named a sharding for matter, and clients set them alike. */
+static bool any_true(const proto_field *f) {
+    if (f->wire == PROTO_VARINT) return f->value != 0;
+    proto_reader r = proto_read(f->data, f->wire == PROTO_BYTES ? f->size : 0);
+    for (uint64_t v; proto_next_varint(&r, &v);)
+        if (v) return true;
+    return false;
+}
+
 static bool read_build(const proto_field *message, face_options *o) {
     proto_reader r = proto_read(message->data, message->size);
     for (proto_field f; proto_next(&r, &f);) {
         if (f.number == 4 && f.wire == PROTO_VARINT) o->replicas = f.value <= MAX_LOGICAL ? (int)f.value : -1;
         if (f.number == 5 && f.wire == PROTO_VARINT) o->partitions = f.value <= MAX_LOGICAL ? (int)f.value : -1;
+        if (f.number == 12) o->keep_divided |= any_true(&f);
         if (f.number == 9 && f.wire == PROTO_BYTES && !read_assignment(&f, o)) return false;
     }
     return !r.bad;

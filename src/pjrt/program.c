@@ -127,7 +127,7 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
     XT_TRY(check_format(program));
     XT_TRY(program_new(&p));
     xt_status s = keep_options(p, options, options_size);
-    cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions, .threads = threads};
+    cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions, .keep_divided = p->options.keep_divided, .threads = threads};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);
     if (!s && p->options.dump_to) s = cpu_dump_memory(p->exec, p->options.dump_to);
