@@ -15,6 +15,10 @@ xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
     return NULL;
 }
 
+void cpu_device_set_group(cpu_device *d, coll_group *group) {
+    d->group = group;
+}
+
 void cpu_device_free(cpu_device *d) {
     if (!d) return;
     dnnl_device_close(d);

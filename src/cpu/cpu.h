@@ -12,6 +12,7 @@ typedef struct cpu_exec cpu_exec;
 /* Threads of one device; oneDNN and our loops run in it. 0 threads = the cores this process may use. */
 typedef struct cpu_device cpu_device;
 xt_status cpu_device_new(int threads, coll_group *group /* borrowed, may be NULL */, cpu_device **out);
+void cpu_device_set_group(cpu_device *d, coll_group *group); /* whom the programs that follow meet; borrowed */
 void cpu_device_free(cpu_device *d);
 
 typedef struct cpu_compile_opts {

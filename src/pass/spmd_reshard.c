@@ -151,8 +151,9 @@ static ir_value *join(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding
     return v;
 }
 
-/* One number everywhere needs no moving: it is made anew in the size that is wanted. */
-static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, const ir_sharding *to) {
+/* One number everywhere needs no moving: it is made anew in the size that is wanted. A number that is repeated over one part only (a value that left a
+ * manual region) may be another on each device. */
+static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, const ir_sharding *from, const ir_sharding *to) {
     const ir_type *local = ir_shard_type(&s->grid, to, type);
     const ir_op *op = v->def;
     if (!op || !local) return NULL;
@@ -161,12 +162,12 @@ static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, cons
         ir_op *made = ir_build(&s->b, OP_constant, 0, NULL, 1, &value, 0, NULL, 0, NULL);
         return made ? &made->out[0] : NULL;
     }
-    return op->code == OP_broadcast_in_dim && op->in[0]->type->rank == 0 ? ir_broadcast_scalar(&s->b, op->in[0], local) : NULL;
+    return op->code == OP_broadcast_in_dim && op->in[0]->type->rank == 0 && ir_sharding_is_none(from) ? ir_broadcast_scalar(&s->b, op->in[0], local) : NULL;
 }
 
 ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding from, const ir_sharding *to) {
     if (!v || type->kind != IR_TENSOR || ir_sharding_equal(&from, to)) return v;
-    ir_value *anew = made_anew(s, v, type, to);
+    ir_value *anew = made_anew(s, v, type, &from, to);
     if (anew || s->b.status) return anew;
     v = cut(s, v, &from, to);
     v = exchange(s, v, &from, to);

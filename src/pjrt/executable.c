@@ -38,6 +38,10 @@ static xt_status assign(PJRT_LoadedExecutable *e) {
             e->logical[e->n_devices] = (PJRT_LogicalDeviceIds){r, p};
             e->devices[e->n_devices++] = d;
         }
+    bool whole = n == e->client->n_devices;
+    for (size_t i = 0; i < n; i++) whole = whole && e->ids[i] == (int32_t)i;
+    e->own_group = n > 1 && !whole;
+    hash_hex(hash_bytes(e->ids, n * sizeof *e->ids, (hash128){0x67726f7570, n}), e->group_tag);
     return e->n_devices ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "the program is to run on no device of this process (%d)", e->client->node_id);
 }
 

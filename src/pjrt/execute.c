@@ -62,7 +62,7 @@ static void take_results(run_task *t) {
     }
 }
 
-/* `device` NULL: on the caller's thread. */
+/* A poisoned one fails with that. `device` NULL: on the caller's thread. */
 static void run_on(run_task *t, PJRT_Device *d, cpu_device *device) {
     cpu_alloc memory = {d, task_alloc, task_dealloc};
     xt_status s = t->poison ? t->poison : gather_inputs(t);
@@ -81,7 +81,9 @@ static void run_on(run_task *t, PJRT_Device *d, cpu_device *device) {
 }
 
 static void run(face_task *task, PJRT_Device *d) {
-    run_on((run_task *)task, d, d->cpu);
+    run_task *t = (run_task *)task;
+    if (!t->poison) t->poison = face_executor_join(d, t->exec);
+    run_on(t, d, d->cpu);
 }
 
 /* A program of some microseconds costs less than waking a thread for it: on an idle device it runs here, and its events are set on return. */

@@ -8,6 +8,49 @@ static xt_status start_device(PJRT_Device *d) {
     return cpu_device_new(c->threads, d->coll, &d->cpu);
 }
 
+/* The devices of an assignment meet as a group of their own, in its order, opened when the first program for them runs here. Every device runs its
+ * programs in the order they were enqueued, so all come to the opening alike. */
+xt_status face_executor_join(PJRT_Device *d, const PJRT_LoadedExecutable *e) {
+    const PJRT_Client *c = d->client;
+    size_t n = (size_t)e->program->options.replicas * (size_t)e->program->options.partitions, self = 0;
+    if (!e->own_group) {
+        cpu_device_set_group(d->cpu, n > 1 ? d->coll : NULL);
+        return NULL;
+    }
+    face_group *g = d->groups;
+    while (g && strcmp(g->tag, e->group_tag) != 0) g = g->next;
+    if (!g) {
+        char *name;
+        while (self < n && e->ids[self] != d->description.id) self++;
+        if (!(g = base_calloc(1, sizeof *g))) return status_oom(sizeof *g, "a group of devices");
+        memcpy(g->tag, e->group_tag, sizeof g->tag);
+        xt_status s = coll_derive_name(c->coll_name, g->tag, &name);
+        if (!s) {
+            s = coll_open(name, (int)self, (int)n, coll_default_timeout(), &g->coll);
+            base_free(name);
+        }
+        if (s) {
+            base_free(g);
+            return s;
+        }
+        g->next = d->groups;
+        d->groups = g;
+    }
+    cpu_device_set_group(d->cpu, g->coll);
+    return NULL;
+}
+
+static void close_groups(PJRT_Device *d) {
+    for (face_group *g = d->groups, *next; g; g = next) {
+        next = g->next;
+        coll_close(g->coll);
+        base_free(g);
+    }
+    d->groups = NULL;
+    coll_close(d->coll);
+    d->coll = NULL;
+}
+
 static void report_started(PJRT_Device *d, xt_status s) {
     pthread_mutex_lock(&d->lock);
     d->start_error = s;
@@ -32,9 +75,8 @@ static void *executor(void *arg) {
     report_started(d, start_device(d));
     for (face_task *t; (t = next_task(d));) t->run(t, d);
     cpu_device_free(d->cpu);
-    coll_close(d->coll);
     d->cpu = NULL;
-    d->coll = NULL;
+    close_groups(d);
     return NULL;
 }
 

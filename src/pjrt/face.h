@@ -85,6 +85,11 @@ typedef struct face_block { /* a large one */
     void *p;
     size_t size;
 } face_block;
+typedef struct face_group { /* the devices of one assignment, in its order */
+    char tag[33];
+    coll_group *coll;
+    struct face_group *next;
+} face_group;
 struct PJRT_Device {
     PJRT_DeviceDescription description;
     PJRT_Memory memory[FACE_KINDS];
@@ -110,7 +115,8 @@ struct PJRT_Device {
     bool busy, lent; /* the executor runs a task; a client's thread does */
     xt_status start_error;
     cpu_device *cpu;
-    coll_group *coll;
+    coll_group *coll; /* all devices of the client, by number */
+    face_group *groups; /* opened for programs on others than those */
 };
 void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t process, int32_t local_id, int64_t limit);
 void face_device_deinit(PJRT_Device *d);
@@ -126,6 +132,7 @@ struct face_task {
     face_task *next;
     void (*run)(face_task *t, PJRT_Device *d); /* frees t */
 };
+xt_status face_executor_join(PJRT_Device *d, const PJRT_LoadedExecutable *e); /* whom its program meets */
 xt_status face_executor_start(PJRT_Device *d);
 xt_status face_executor_wait_started(PJRT_Device *d); /* the group has been joined; its error once */
 xt_status face_executor_enqueue(PJRT_Device *d, face_task *t);
@@ -251,6 +258,8 @@ struct PJRT_LoadedExecutable {
     PJRT_LogicalDeviceIds *logical;
     size_t n_devices;
     int32_t *ids; /* global ids in use, replicas x partitions */
+    bool own_group; /* its devices are not all of the client, or in another order: they meet under this name */
+    char group_tag[33];
     atomic_bool deleted;
 };
 void face_program_release(face_program *p);
