@@ -20,8 +20,9 @@ typedef struct mesh {
 typedef struct ref { /* a part of an axis that divides a dim */
     int axis;
     int64_t before, size;
-    uint32_t dim;
+    uint32_t dim; /* UNREDUCED: none, devices along it hold summands */
 } ref;
+enum { UNREDUCED = IR_MAX_RANK };
 typedef struct piece {
     int axis;
     int64_t before, size;
@@ -166,6 +167,17 @@ static xt_status read_spread(const ir_module *m, const char *text, const char *o
         if (out->rank == IR_MAX_RANK || !read_dim(&p, only, out, &any_open)) return bad(text);
         at_text(&p, ",");
     }
+    while (at_text(&p, ",")) {
+        bool unreduced = at_text(&p, "unreduced");
+        if ((!unreduced && !at_text(&p, "replicated")) || !at_text(&p, "=") || !at_text(&p, "{")) return bad(text);
+        while (!at_text(&p, "}")) {
+            ref r;
+            if (out->n_refs == IR_SHARD_AXES || !read_ref(&p, &out->mesh, &r)) return bad(text);
+            r.dim = UNREDUCED;
+            if (unreduced && counts(only, out->mesh.axes[r.axis])) out->refs[out->n_refs++] = r;
+            at_text(&p, ",");
+        }
+    }
     out->open = any_open && out->n_refs == 0;
     return NULL;
 }
@@ -211,11 +223,11 @@ static int pieces_of(spread *s, uint32_t d, int out[IR_SHARD_AXES]) {
 
 typedef struct tiling { /* pieces in the order of the tiles, and the tiles of each dim; what is left over comes last */
     int order[IR_SHARD_AXES], n;
-    int64_t tiles[IR_MAX_RANK], rest;
+    int64_t tiles[IR_MAX_RANK], rest, unreduced;
 } tiling;
 
 static bool tile(spread *s, const ir_type *t, bool even, tiling *out) {
-    *out = (tiling){.rest = 1};
+    *out = (tiling){.rest = 1, .unreduced = 1};
     for (int a = 0; a < s->mesh.n; a++)
         if (!cut_axis(s, a)) return false;
     for (size_t d = 0; d < s->rank; d++) {
@@ -230,11 +242,17 @@ static bool tile(spread *s, const ir_type *t, bool even, tiling *out) {
         out->tiles[d] = tiles;
         for (int i = 0; i < n; i++) out->order[out->n++] = mine[i];
     }
+    int summed[IR_SHARD_AXES], n = pieces_of(s, UNREDUCED, summed);
+    if (n < 0) return false;
     for (int k = 0; k < s->n_pieces; k++)
         if (!s->pieces[k].used) {
             out->order[out->n++] = k;
             out->rest *= s->pieces[k].size;
         }
+    for (int i = 0; i < n; i++) {
+        out->order[out->n++] = summed[i];
+        out->unreduced *= s->pieces[summed[i]].size;
+    }
     return out->n == s->n_pieces;
 }
 
@@ -254,6 +272,7 @@ static void spell(const spread *s, const tiling *t, str *out) {
     str_append(out, "{devices=[");
     for (size_t d = 0; d < s->rank; d++) str_printf(out, d ? ",%lld" : "%lld", (long long)t->tiles[d]);
     if (t->rest > 1) str_printf(out, ",%lld", (long long)t->rest);
+    if (t->unreduced > 1) str_printf(out, s->rank || t->rest > 1 ? ",%lld" : "%lld", (long long)t->unreduced);
     str_putc(out, ']');
     for (int i = 0; i < t->n; i++) straight = straight && t->order[i] == i;
     if (s->mesh.ids) {
@@ -265,7 +284,8 @@ static void spell(const spread *s, const tiling *t, str *out) {
         for (int i = 0; i < t->n; i++) str_printf(out, i ? ",%d" : "]T(%d", t->order[i]);
         str_putc(out, ')');
     }
-    str_append(out, t->rest > 1 ? " last_tile_dim_replicate}" : "}");
+    if (t->unreduced > 1) str_append(out, t->rest > 1 ? " last_tile_dims={replicated, unreduced}}" : " last_tile_dims={unreduced}}");
+    else str_append(out, t->rest > 1 ? " last_tile_dim_replicate}" : "}");
 }
 
 /* --- what others call ------------------------------------------------------------------------------------------------------------------------------- */
@@ -273,7 +293,7 @@ xt_status ir_sdy_text(const ir_module *m, const char *sharding, const ir_type *t
     spread s;
     tiling tiles;
     xt_status st = read_spread(m, sharding, wish->only, &s);
-    if (!st && t->kind == IR_TENSOR && s.rank != t->rank && s.n_refs) st = status_new(XT_INVALID_ARGUMENT, NULL, "'%s' speaks of %zu dims, the value has %u", sharding, s.rank, t->rank);
+    if (!st && t->kind == IR_TENSOR && s.rank != t->rank && s.rank) st = status_new(XT_INVALID_ARGUMENT, NULL, "'%s' speaks of %zu dims, the value has %u", sharding, s.rank, t->rank);
     if (!st && !tile(&s, t, wish->even, &tiles)) st = bad(sharding);
     if (!st) {
         *out_form = (sdy_form){.open = s.open, .devices = s.mesh.devices};

@@ -120,7 +120,7 @@ static xt_status digits_of(const int64_t *tiles, size_t n, const int64_t *ids, i
     return NULL;
 }
 
-/* Behind the devices: " last_tile_dim_replicate" or " last_tile_dims={replicated, manual}". */
+/* Behind the devices: " last_tile_dim_replicate" or " last_tile_dims={replicated, manual, unreduced}". */
 static bool read_tail(reader *r, size_t n, size_t *rank, bool *manual) {
     *rank = n;
     if (word(r, "last_tile_dim_replicate")) *rank = n - 1;
@@ -128,7 +128,7 @@ static bool read_tail(reader *r, size_t n, size_t *rank, bool *manual) {
         do {
             if (*rank == 0) return false;
             if (word(r, "manual")) *manual = true;
-            else if (!word(r, "replicated")) return false;
+            else if (!word(r, "replicated") && !word(r, "unreduced")) return false; /* summands lie as copies do */
             --*rank;
         } while (word(r, ","));
         if (!word(r, "}")) return false;

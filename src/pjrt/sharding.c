@@ -1,7 +1,7 @@
 /* PJRT's shardings extension (type 19): how the parameters and outputs of a partitioned program lie, as serialised OpSharding messages. They are made
  * of the program's mhlo.sharding texts; what a text does not say is whole on every device.
  *
- * OpSharding: 1 type (REPLICATED 0, MAXIMAL 1, OTHER 3, MANUAL 4), 3 tile dims, 4 devices, 6 replicate on the last tile dim, 9 and 10 reshape and
+ * OpSharding: 1 type (REPLICATED 0, MAXIMAL 1, OTHER 3, MANUAL 4, UNREDUCED 6), 3 tile dims, 4 devices, 6 replicate on the last tile dim, 8 kinds of the last tile dims, 9 and 10 reshape and
  * transpose of an iota of devices. */
 #include <stdlib.h>
 
@@ -48,6 +48,19 @@ static void bracketed(reader *r, const char *open, const char *close, uint32_t f
     r->bad = r->bad || !accept(r, close);
 }
 
+/* replicated, unreduced}: what the tiles behind those of the dims are. */
+static void kinds(reader *r, str *out) {
+    str list = STR_INIT;
+    do {
+        bool manual = accept(r, "manual"), unreduced = !manual && accept(r, "unreduced");
+        r->bad = r->bad || (!manual && !unreduced && !accept(r, "replicated"));
+        proto_varint(&list, manual ? 4 : unreduced ? 6 : 0);
+    } while (!r->bad && accept(r, ","));
+    r->bad = r->bad || !accept(r, "}");
+    proto_message(out, 8, &list);
+    str_free(&list);
+}
+
 static void tiled(reader *r, str *out) {
     proto_int(out, 1, 3);
     bracketed(r, "[", "]", 3, out);
@@ -66,6 +79,7 @@ static void tiled(reader *r, str *out) {
     } else
         numbers(r, 4, out);
     if (!r->bad && accept(r, "last_tile_dim_replicate")) proto_int(out, 6, 1);
+    if (!r->bad && accept(r, "last_tile_dims={")) kinds(r, out);
 }
 
 xt_status face_sharding_write(const char *text, str *out) {
@@ -92,7 +106,7 @@ static PJRT_Error *tell(PJRT_Shardings_Args *a, bool outputs) {
     if (s) return face_error(s);
     const face_program *p = a->executable->program;
     size_t skip = outputs ? p->n_in : 0;
-    bool known = p->shardings != NULL;
+    bool known = p->shardings != NULL && (outputs ? p->n_out : p->n_in) > 0;
     a->count = !known ? 0 : outputs ? p->n_out : p->n_in;
     a->shardings = known ? (const char **)p->shardings + skip : NULL;
     a->sizes = known ? p->sharding_sizes + skip : NULL;

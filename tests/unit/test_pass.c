@@ -289,7 +289,7 @@ static void stages_are_dumped(void **state) {
     const struct {
         const char *stage;
         bool negates;
-    } want[] = {{"00.input", true}, {"05.opt_simplify", true}, {"08.opt_dce", false}};
+    } want[] = {{"00.input", true}, {"06.opt_simplify", true}, {"09.opt_dce", false}};
     for (size_t i = 0; i < BASE_COUNT(want); i++) {
         char *text;
         size_t n;

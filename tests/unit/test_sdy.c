@@ -45,6 +45,8 @@ static void texts(void **state) {
         {"<@turned, [{\"x\"}, {\"y\"}]>", NULL, "{devices=[2,2]0,2,1,3}", false},
         {"<@turned, [{\"y\"}, {}]>", NULL, "{devices=[2,1,2]0,1,2,3 last_tile_dim_replicate}", false},
         {"<mesh<[\"a\"=4]>, [{}, {\"a\"}]>", NULL, "{devices=[1,4]<=[4]}", false},
+        {"<@m, [{\"x\"}, {}], unreduced={\"y\":(1)2}>", NULL, "{devices=[2,1,2,2]<=[2,2,2]T(0,2,1) last_tile_dims={replicated, unreduced}}", false},
+        {"<@m, [{\"y\"}, {}], unreduced={\"x\"}>", NULL, "{devices=[4,1,2]<=[2,4]T(1,0) last_tile_dims={unreduced}}", false},
         {"<@one, [{}, {}]>", NULL, "{replicated}", false},
     };
     ir_module *m = parsed(MESHES);
