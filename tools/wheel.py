@@ -62,7 +62,7 @@ def main():
     content[f"{info}/METADATA"] = (f"Metadata-Version: 2.1\nName: xtrain-pjrt\nVersion: {version}\nRequires-Python: >=3.10\n"
                                    "Summary: xtrain's CPU compiler as a PJRT plugin for JAX and PyTorch/XLA\n").encode()
     content[f"{info}/WHEEL"] = f"Wheel-Version: 1.0\nGenerator: xtrain\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()
-    content[f"{info}/entry_points.txt"] = b"[jax_plugins]\nxtrain = xtrain_pjrt.jax\n\n[torch_xla.plugins]\nxtrain = xtrain_pjrt.torch:XtrainPlugin\n"
+    content[f"{info}/entry_points.txt"] = b"[jax_plugins]\nxtrain = xtrain_pjrt.jax\n\n[torch_xla.plugins]\nxtrain = xtrain_pjrt.torch_plugin:XtrainPlugin\n"
     record = "".join(f"{n},sha256={base64.urlsafe_b64encode(hashlib.sha256(b).digest()).rstrip(b'=').decode()},{len(b)}\n" for n, b in content.items())
     content[f"{info}/RECORD"] = (record + f"{info}/RECORD,,\n").encode()
     os.makedirs(dest, exist_ok=True)

@@ -1,35 +1,9 @@
-"""PyTorch/XLA: `PJRT_DEVICE=XTRAIN` after register(), or by the entry point in the group `torch_xla.plugins`."""
-import os
-
-from torch_xla.experimental import plugins
-
-from . import library_path
-
-
-class XtrainPlugin(plugins.DevicePlugin):
-    def library_path(self):
-        return library_path()
-
-    def physical_chip_count(self):
-        return int(os.environ.get("CPU_NUM_DEVICES", "1"))
-
-    def configure_single_process(self):
-        os.environ["CPU_NUM_DEVICES"] = "1"
-
-    def configure_multiprocess(self, local_rank, local_world_size):
-        """One device a process; they meet over PyTorch/XLA's coordinator."""
-        os.environ["CPU_NUM_DEVICES"] = "1"
-        os.environ.setdefault("LOCAL_RANK", str(local_rank))
-
-    def requires_xla_coordinator(self):
-        return int(os.environ.get("WORLD_SIZE", "1")) > 1
-
-    def client_create_options(self):
-        world = int(os.environ.get("WORLD_SIZE", "1"))
-        return {"node_id": int(os.environ.get("RANK", "0")), "num_nodes": world} if world > 1 else {}
+"""PyTorch/XLA: `PJRT_DEVICE=XTRAIN` after register(), or without it where the package is installed (it has an entry point)."""
 
 
 def register():
-    """For programs that cannot rely on the entry point."""
-    plugins.use_dynamic_plugins()
-    plugins.register_plugin("XTRAIN", XtrainPlugin())
+    """For programs that cannot rely on the entry point. Importing torch_xla may already have registered the plugin."""
+    import torch_xla  # noqa: F401  loads installed plugins
+
+    from . import torch_plugin
+    torch_plugin.register()

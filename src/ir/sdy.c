@@ -271,7 +271,7 @@ static void spell(const spread *s, const tiling *t, str *out) {
     bool straight = true;
     str_append(out, "{devices=[");
     for (size_t d = 0; d < s->rank; d++) str_printf(out, d ? ",%lld" : "%lld", (long long)t->tiles[d]);
-    if (t->rest > 1) str_printf(out, ",%lld", (long long)t->rest);
+    if (t->rest > 1) str_printf(out, s->rank ? ",%lld" : "%lld", (long long)t->rest);
     if (t->unreduced > 1) str_printf(out, s->rank || t->rest > 1 ? ",%lld" : "%lld", (long long)t->unreduced);
     str_putc(out, ']');
     for (int i = 0; i < t->n; i++) straight = straight && t->order[i] == i;
