@@ -104,6 +104,29 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
     return NULL;
 }
 
+/* With several ranks, once a dataset: who reads what, as a loader that does not shard trains every rank on the same samples, and nothing else shows it. */
+static void tell_shards(const xt_loader *l) {
+    const world *w = world_get();
+    char key[160], samples[64], batches[64] = "";
+    if (w->size == 1 || w->rank != 0) return;
+    snprintf(key, sizeof key, "loader shards %s %d", l->ds->name, l->parts > 1);
+    if (l->parts == 1) {
+        log_once(key, XT_SEV_INFO, "loader of %s: sharding is off (%s), each of the %d ranks reads every sample", l->ds->name,
+                 l->o.shard == XT_OFF ? ".shard = XT_OFF" : "the mesh does not divide batches", w->size);
+        return;
+    }
+    int64_t left_out = loader_left_out(l);
+    snprintf(samples, sizeof samples, "%lld samples", (long long)l->ds->d.count);
+    if (l->batches >= 0) snprintf(batches, sizeof batches, ", %lld batches an epoch on each", (long long)l->batches);
+    if (l->ds->d.count < 0) { /* whoever opens the stream divides it */
+        log_once(key, XT_SEV_INFO, "loader of %s: a stream, whose own functions pick each rank's share of it%s", l->ds->name, batches);
+        return;
+    }
+    log_once(key, XT_SEV_INFO, "loader of %s: %s, sharded over %lld %s: of every %lld in the epoch's order each reads its %lld%s%s; .shard = XT_OFF gives every rank all", l->ds->name,
+             samples, (long long)l->parts, lazy_spmd() ? "parts of the mesh" : "ranks", (long long)(l->o.batch * l->parts), (long long)l->o.batch, batches,
+             left_out ? ", the last, incomplete one left out (.pad_last = XT_ON keeps it)" : "");
+}
+
 xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts given) {
     if (!ds) { /* the first error wins: usually that of what should have made the dataset */
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL"));
@@ -134,6 +157,7 @@ xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts given) {
         xt_loader_free(l);
         return NULL;
     }
+    tell_shards(l);
     return l;
 }
 

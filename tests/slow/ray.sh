@@ -9,7 +9,7 @@ venv=${RAY_VENV:-$root/.venv}
 cp "$root"/examples/ray/*.py "$tmp/"
 build() { cc -I"$root/include" -shared -fPIC "$1" -o "$2" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"; }
 check "the training module builds" build "$root/examples/ray/train_module.c" "$tmp/train_module.so"
-export RAY_USAGE_STATS_ENABLED=0 XT_TIMEOUT=60 RAY_AUTH_MODE=disabled
+export RAY_raylet_start_wait_time_s=120 RAY_USAGE_STATS_ENABLED=0 XT_TIMEOUT=60 RAY_AUTH_MODE=disabled
 timeout 200 "$venv/bin/python" "$tmp/main.py" 2 >"$tmp/out" 2>&1
 check "two ranks train" [ $? = 0 ]
 check "both speak" [ "$(grep -cE 'rank [01] of 2: loss 0\.0000' "$tmp/out")" = 2 ]

@@ -319,6 +319,47 @@ static void workers_add_up(void **state) {
     assert_true(xt_counter("loader_workers") >= 4);
 }
 
+/* --- ahead, and from the same memory ----------------------------------------------------------------------------------------------------------------- */
+static _Atomic int64_t reads;
+static xt_status counted(void *user, int64_t i, void *x, void *y) {
+    (void)user, (void)y;
+    memset(x, (int)(i & 1), 256 << 10);
+    reads++;
+    return NULL;
+}
+static xt_loader *large(int prefetch) { /* batches of 1 MiB */
+    xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 2000, .x = {XT_F32, {64 << 10}}, .get = counted});
+    return xt_loader_new(d, .batch = 4, .prefetch = prefetch);
+}
+
+/* With .prefetch = 3 three batches wait for the loop, and no more are read. */
+static void prefetch_is_what_is_read_ahead(void **state) {
+    (void)state;
+    for (int prefetch = 1; prefetch <= 5; prefetch += 2) {
+        xt_batch b;
+        reads = 0;
+        xt_loader *l = large(prefetch);
+        assert_true(xt_next(l, &b));
+        for (int i = 0; i < 5000 && reads < 4 * (1 + prefetch); i++) usleep(1000);
+        usleep(20000);
+        assert_int_equal(reads, 4 * (1 + prefetch));
+        xt_loader_free(l);
+    }
+}
+
+/* A batch's host memory is its worker's for good, and the device gives the memory of a batch that is gone to a later one. */
+static void batches_come_from_a_pool(void **state) {
+    (void)state;
+    xt_loader *l = large(2);
+    int64_t before = 0, n = 0;
+    for (xt_batch b; n < 400 && xt_next(l, &b); n++)
+        if (n == 20) before = base_rss_own();
+    assert_int_equal(n, 400);
+    int64_t grown = base_rss_own() - before;
+    if (grown > 4 << 20) fail_msg("380 batches of 1 MiB took %lld more bytes", (long long)grown);
+    xt_loader_free(l);
+}
+
 static char said[8192];
 static void listen(xt_severity sev, const char *text, size_t n, void *user) {
     (void)sev;
@@ -353,6 +394,8 @@ int main(void) {
         TEST(streams_end_when_they_end),
         TEST(further_fields),
         TEST(ranks_share_batches),
+        TEST(prefetch_is_what_is_read_ahead),
+        TEST(batches_come_from_a_pool),
         TEST(workers_add_up),
         TEST(the_summary_suggests_workers),
     };
