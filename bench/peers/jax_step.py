@@ -4,6 +4,7 @@ usage: jax_step.py jit gpt2 --batch N [--seq N] [--steps N] [--precision fp32|bf
 """
 import argparse
 import json
+import os
 import resource
 import time
 
@@ -17,6 +18,7 @@ parser.add_argument("--steps", type=int, default=10)
 parser.add_argument("--precision", choices=["fp32", "bf16"], default="fp32")
 args = parser.parse_args()
 
+os.environ.setdefault("JAX_PLATFORMS", "cpu")  # looks for no other device: an installed libtpu would be asked first, for minutes
 import jax
 import jax.numpy as jnp
 import optax

@@ -215,6 +215,58 @@ static void layout_adds_a_scatter_into_its_addend(void **state) {
     check_body("opt_layout opt_dce", false, ones, ones);
 }
 
+/* Cross entropy's pick of one class: a gather, and what is left of the comparison in 32 bits; a class that does not exist gives 0. */
+static void onehot_sums_become_gathers(void **state) {
+    (void)state;
+    static const char head[] = "func.func public @main(%x: tensor<4x6xf32>, %i: tensor<4xi64>) -> (tensor<4xf32>, tensor<4x6xf32>) {\n";
+    static const char *const bodies[2] = {
+        " %z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+        " %b = stablehlo.broadcast_in_dim %i, dims = [0] : (tensor<4xi64>) -> tensor<4x6xi64>\n %c = stablehlo.iota dim = 1 : tensor<4x6xi64>\n"
+        " %m = stablehlo.compare EQ, %b, %c, SIGNED : (tensor<4x6xi64>, tensor<4x6xi64>) -> tensor<4x6xi1>\n"
+        " %zz = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n %e = stablehlo.exponential %x : tensor<4x6xf32>\n"
+        " %s = stablehlo.select %m, %e, %zz : tensor<4x6xi1>, tensor<4x6xf32>\n"
+        " %r = stablehlo.reduce(%s init: %z) applies stablehlo.add across dimensions = [1] : (tensor<4x6xf32>, tensor<f32>) -> tensor<4xf32>\n"
+        " return %r, %s : tensor<4xf32>, tensor<4x6xf32>\n}\n",
+        " %most = stablehlo.constant dense<6> : tensor<i64>\n %least = stablehlo.constant dense<-1> : tensor<i64>\n"
+        " %cut = stablehlo.clamp %least, %i, %most : (tensor<i64>, tensor<4xi64>, tensor<i64>) -> tensor<4xi64>\n"
+        " %narrow = stablehlo.convert %cut : (tensor<4xi64>) -> tensor<4xi32>\n %b = stablehlo.broadcast_in_dim %narrow, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>\n"
+        " %c = stablehlo.iota dim = 1 : tensor<4x6xi32>\n %m = stablehlo.compare EQ, %b, %c, SIGNED : (tensor<4x6xi32>, tensor<4x6xi32>) -> tensor<4x6xi1>\n"
+        " %zz = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n %e = stablehlo.exponential %x : tensor<4x6xf32>\n"
+        " %s = stablehlo.select %m, %e, %zz : tensor<4x6xi1>, tensor<4x6xf32>\n"
+        " %g = \"stablehlo.gather\"(%x, %i) <{dimension_numbers = #stablehlo.gather<collapsed_slice_dims = [1], operand_batching_dims = [0], start_indices_batching_dims = [0], "
+        "start_index_map = [1], index_vector_dim = 1>, indices_are_sorted = false, slice_sizes = array<i64: 1, 1>}> : (tensor<4x6xf32>, tensor<4xi64>) -> tensor<4xf32>\n"
+        " %eg = stablehlo.exponential %g : tensor<4xf32>\n %zero = stablehlo.constant dense<0> : tensor<4xi64>\n %six = stablehlo.constant dense<6> : tensor<4xi64>\n"
+        " %below = stablehlo.compare LT, %i, %six, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>\n"
+        " %above = stablehlo.compare GE, %i, %zero, SIGNED : (tensor<4xi64>, tensor<4xi64>) -> tensor<4xi1>\n %in = stablehlo.and %above, %below : tensor<4xi1>\n"
+        " %none = stablehlo.constant dense<0.0> : tensor<4xf32>\n %r = stablehlo.select %in, %eg, %none : tensor<4xi1>, tensor<4xf32>\n"
+        " return %r, %s : tensor<4xf32>, tensor<4x6xf32>\n}\n"};
+    char text[2][4096];
+    for (int i = 0; i < 2; i++) snprintf(text[i], sizeof text[i], "%s%s", head, bodies[i]);
+    check("opt_onehot opt_dce", false, text[0], text[1]);
+}
+
+/* Pads that lie side by side are joined; those that leave a gap, or that someone else reads too, stay. */
+static void pads_become_concatenations(void **state) {
+    (void)state;
+    static const char head[] = "func.func public @main(%a: tensor<4x2xf32>, %b: tensor<4x3xf32>, %c: tensor<4x1xf32>) -> (tensor<4x6xf32>, tensor<4x6xf32>) {\n"
+                               " %z = stablehlo.constant dense<0.0> : tensor<f32>\n";
+    static const char gap[] = " %qa = stablehlo.pad %a, %z, low = [0, 2], high = [0, 2], interior = [0, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                              " %qb = stablehlo.pad %c, %z, low = [0, 0], high = [0, 5], interior = [0, 0] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                              " %u = stablehlo.add %qa, %qb : tensor<4x6xf32>\n return %t, %u : tensor<4x6xf32>, tensor<4x6xf32>\n}\n";
+    static const char pads[] = " %pa = stablehlo.pad %a, %z, low = [0, 3], high = [0, 1], interior = [0, 0] : (tensor<4x2xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                               " %pb = stablehlo.pad %b, %z, low = [0, 0], high = [0, 3], interior = [0, 0] : (tensor<4x3xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                               " %pc = stablehlo.pad %c, %z, low = [0, 5], high = [0, 0], interior = [0, 0] : (tensor<4x1xf32>, tensor<f32>) -> tensor<4x6xf32>\n"
+                               " %s = stablehlo.add %pa, %pb : tensor<4x6xf32>\n %t = stablehlo.add %s, %pc : tensor<4x6xf32>\n";
+    static const char joined[] = " %t = stablehlo.concatenate %b, %a, %c, dim = 1 : (tensor<4x3xf32>, tensor<4x2xf32>, tensor<4x1xf32>) -> tensor<4x6xf32>\n";
+    static const char shared[] = " return %t, %pb : tensor<4x6xf32>, tensor<4x6xf32>\n}\n";
+    char text[2][4096];
+    snprintf(text[0], sizeof text[0], "%s%s%s", head, pads, gap);
+    snprintf(text[1], sizeof text[1], "%s%s%s", head, joined, gap);
+    check("opt_pads opt_dce", false, text[0], text[1]);
+    snprintf(text[0], sizeof text[0], "%s%s%s", head, pads, shared);
+    check("opt_pads opt_dce", false, text[0], text[0]);
+}
+
 static void calls_are_inlined_innermost_first(void **state) {
     (void)state;
     check("lower_call opt_dce", false,
@@ -325,6 +377,8 @@ int main(void) {
         cmocka_unit_test(simplify_joins_broadcasts_and_transposes),
         cmocka_unit_test(layout_lets_transposes_meet),
         cmocka_unit_test(layout_adds_a_scatter_into_its_addend),
+        cmocka_unit_test(onehot_sums_become_gathers),
+        cmocka_unit_test(pads_become_concatenations),
         cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
         cmocka_unit_test(inlining_has_a_budget),
