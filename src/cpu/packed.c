@@ -20,7 +20,7 @@ bool packed_plan(packed_product *p, int threads) {
     bool unit = (p->a_row == 1 || p->a_col == 1) && (p->b_row == 1 || p->b_col == 1);
     if (!packed_get() || !unit || p->m < ROWS_LEAST || p->n < COLUMNS_LEAST || p->k < K_LEAST) return false;
     if ((double)p->m * (double)p->n * (double)p->k < FLOPS) return false;
-    int64_t blocks = panels(p->k, K_MOST);
+    int64_t blocks = panels(p->k, p->k > 8 * K_MOST ? 2 * K_MOST : K_MOST); /* each block is two meetings of all threads */
     p->k_block = panels(p->k, blocks);
     p->by_rows = p->m > p->n;
     int64_t all_a = panels(p->m, PACKED_ROWS) * PACKED_ROWS, all_b = panels(p->n, PACKED_COLUMNS) * PACKED_COLUMNS;
@@ -85,8 +85,10 @@ static void take_columns(const run *r, int64_t j, int64_t part, float *own) {
     const packed_product *p = r->p;
     int64_t all = panels(p->m, PACKED_ROWS), from = all * part / p->parts, to = all * (part + 1) / p->parts;
     r->ops->pack_b(column_of(r, j * PACKED_COLUMNS), p->b_row, p->b_col, smaller(p->n - j * PACKED_COLUMNS, PACKED_COLUMNS), r->k, own);
-    int64_t next = smaller(j + r->threads, panels(p->n, PACKED_COLUMNS) - 1);
-    packed_ahead ahead = fetch(column_of(r, next * PACKED_COLUMNS), p->b_col, p->b_row, smaller(p->n - next * PACKED_COLUMNS, PACKED_COLUMNS), r->k);
+    int64_t next = j + r->threads, columns = panels(p->n, PACKED_COLUMNS), begin = r->from;
+    if (next >= columns && begin + r->k < p->k) next -= columns, begin += r->k; /* the next pass begins there */
+    next = smaller(next, columns - 1);
+    packed_ahead ahead = fetch(r->b + next * PACKED_COLUMNS * p->b_col + begin * p->b_row, p->b_col, p->b_row, smaller(p->n - next * PACKED_COLUMNS, PACKED_COLUMNS), smaller(p->k - begin, r->k));
     for (int64_t i = from; i < to; i++) one_tile(r, r->shared + i * PACKED_ROWS * r->k, own, i, j, &ahead);
 }
 static void take_rows(const run *r, int64_t group, int64_t part, float *own) {
