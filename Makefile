@@ -46,9 +46,10 @@ asan: deps
 tsan: deps
 	@tests/run.sh $(BUILD) slow:tsan
 
-## make bench        all benchmarks in one run; PEERS=DIR runs PyTorch and JAX beside it (bench/peers/setup.sh DIR installs them), BENCH="--quick ..."
+## make bench        all benchmarks in one run; PEERS=1 runs PyTorch and JAX beside it (installed into build/peers once; PEERS=DIR: in DIR, by bench/peers/setup.sh), BENCH="--quick ..."
 bench: deps all
-	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(PEERS)) $(BENCH)
+	@$(if $(filter 1,$(PEERS)),bench/peers/setup.sh $(BUILD)/peers)
+	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(if $(filter 1,$(PEERS)),$(BUILD)/peers,$(PEERS))) $(BENCH)
 
 ## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by `meson configure`, DESTDIR works)
 install: all

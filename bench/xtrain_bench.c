@@ -1,7 +1,7 @@
 /* All benchmarks in one run: steps of the built-in models, what starting and compiling cost, dispatch, the dearest kernels against the roofline, what
  * switches cost, and other frameworks beside it.
  *
- *     build/xtrain_bench [--only PART,...] [--rows NAME,...] [--peers DIR] [--rounds N] [--quick] [--json FILE] [--png FILE]
+ *     build/xtrain_bench [--only PART,...] [--rows NAME,...] [--peers DIR [--beside PEER,...]] [--rounds N] [--quick] [--json FILE] [--png FILE]
  *
  * Each figure comes from a process of its own (`xtrain bench`, `dispatch_bench`, bench/peers/ *.py), one after the other, so nothing warms anything else up.
  * With peers a round runs xtrain and then each peer, and the next round begins again, so that a machine that changes its pace changes it for all; the best
@@ -22,7 +22,7 @@
 #include <xtrain/plot.h>
 
 static char here[PATH_MAX], source[PATH_MAX]; /* of this program; of bench/ */
-static const char *parts = "steps,start,dispatch,kernels,switches", *only_rows, *peers;
+static const char *parts = "steps,start,dispatch,kernels,switches", *only_rows, *peers, *beside = "eager,compile,xla,jax";
 static bool quick;
 static int64_t rounds = 2;
 static cJSON *all;
@@ -75,10 +75,12 @@ typedef struct row {
 } row;
 static const row rows[] = {
     {"mnist-128", "mnist", "fp32", 128, 0, 0, 300, 200, true, {true, true, true, false}},
+    {"mnist-96", "mnist", "fp32", 96, 0, 0, 300, 200, false, {true, true, false, false}},
     {"mnist-32", "mnist", "fp32", 32, 0, 0, 300, 200, false, {true, true, true, false}},
     {"resnet18-16", "resnet18", "fp32", 16, 224, 0, 8, 5, true, {true, true, true, false}},
     {"resnet18-16-bf16", "resnet18", "bf16", 16, 224, 0, 12, 8, false, {true, true, false, false}},
     {"resnet18-64x32", "resnet18", "fp32", 64, 32, 0, 30, 20, false, {true, true, false, false}},
+    {"resnet18-64x32-bf16", "resnet18", "bf16", 64, 32, 0, 30, 20, false, {true, true, false, false}},
     {"gpt2-4x64", "gpt2", "fp32", 4, 0, 64, 8, 4, true, {true, true, true, true}},
     {"gpt2-4x64-bf16", "gpt2", "bf16", 4, 0, 64, 8, 4, false, {true, true, false, true}},
     {"gpt2-4x128", "gpt2", "fp32", 4, 0, 128, 6, 3, false, {true, false, true, true}},
@@ -99,10 +101,33 @@ static cJSON *run_own(const row *r, int steps, const char *environment, const ch
     return run_json("%s '%s/xtrain' bench %s %s --steps %d %s --json 2>/dev/null", environment, here, r->model, sizes(r, size, sizeof size), steps, more);
 }
 
-static cJSON *run_peer(const row *r, int peer) {
-    char size[128];
-    return run_json("'%s/%s/bin/python' '%s/peers/%s' %s %s %s --steps %d 2>/dev/null", peers, peer == JAX ? "jax" : "torch", source, peer == JAX ? "jax_step.py" : "torch_step.py",
-                    peer == JAX ? "jit" : peer_names[peer], r->model, sizes(r, size, sizeof size), r->peer_steps);
+/* A peer that fails is told with the last line it said, once a row. */
+static cJSON *run_peer(const row *r, int peer, bool tell) {
+    char size[128], log[] = "/tmp/xtrain_bench_XXXXXX", line[1024], last[1024] = "it said nothing";
+    int fd = mkstemp(log);
+    if (fd >= 0) close(fd);
+    cJSON *o = run_json("'%s/%s/bin/python' '%s/peers/%s' %s %s %s --steps %d 2>'%s'", peers, peer == JAX ? "jax" : "torch", source, peer == JAX ? "jax_step.py" : "torch_step.py",
+                        peer == JAX ? "jit" : peer_names[peer], r->model, sizes(r, size, sizeof size), r->peer_steps, log);
+    FILE *f = o || !tell ? NULL : fopen(log, "r");
+    while (f && fgets(line, sizeof line, f))
+        if (line[strspn(line, " \n")]) strcpy(last, line);
+    if (f) fclose(f);
+    if (!o && tell) fprintf(stderr, "xtrain_bench: %s on %s failed: %s\n", peer_names[peer], r->name, last);
+    unlink(log);
+    return o;
+}
+
+static void print_peers(double first[ROWS][PEERS], double rss[ROWS][PEERS]) {
+    printf("\nThe peers from process start to the first finished step, milliseconds; peak memory, MiB\n%-18s", "");
+    for (int p = 0; p < 2 * PEERS; p++) printf(" %9s", peer_names[p % PEERS]);
+    printf("\n");
+    for (int i = 0; i < ROWS; i++) {
+        if (!wanted(&rows[i])) continue;
+        printf("%-18s", rows[i].name);
+        for (int p = 0; p < PEERS; p++) cell(first[i][p]);
+        for (int p = 0; p < PEERS; p++) cell(rss[i][p]);
+        printf("\n");
+    }
 }
 
 static void time_steps(void) {
@@ -111,6 +136,8 @@ static void time_steps(void) {
            "ratio: xtrain's median over that of the best peer.\n%-18s %9s %9s %9s %9s %9s", "", "p50", "p99", "p50 load", "p99 load", "MiB");
     for (int p = 0; p < PEERS && peers; p++) printf(" %9s", peer_names[p]);
     printf(peers ? " %9s\n" : "\n", "ratio");
+    double peer_first[ROWS][PEERS], peer_rss[ROWS][PEERS];
+    for (int i = 0; i < ROWS * PEERS; i++) peer_first[i / PEERS][i % PEERS] = peer_rss[i / PEERS][i % PEERS] = NAN;
     for (int i = 0; i < ROWS; i++) {
         const row *r = &rows[i];
         if (!wanted(r)) continue;
@@ -125,8 +152,10 @@ static void time_steps(void) {
             cJSON_Delete(own);
             cJSON_Delete(loader);
             for (int p = 0; p < PEERS; p++) {
-                cJSON *peer = peers && r->has[p] ? run_peer(r, p) : NULL;
+                cJSON *peer = peers && r->has[p] && listed(beside, peer_names[p]) ? run_peer(r, p, k == 0) : NULL;
                 peer_ms[p] = least(peer_ms[p], number(peer, "ms_median"));
+                peer_first[i][p] = least(peer_first[i][p], number(peer, "start_to_first_step_ms"));
+                peer_rss[i][p] = least(peer_rss[i][p], number(peer, "peak_rss_mib"));
                 cJSON_Delete(peer);
             }
         }
@@ -144,6 +173,11 @@ static void time_steps(void) {
             cell(peer_ms[p]);
             best = least(best, peer_ms[p]);
             cJSON_AddNumberToObject(o, peer_names[p], peer_ms[p]);
+            char key[64];
+            snprintf(key, sizeof key, "%s_start_ms", peer_names[p]);
+            cJSON_AddNumberToObject(o, key, peer_first[i][p]);
+            snprintf(key, sizeof key, "%s_rss_mib", peer_names[p]);
+            cJSON_AddNumberToObject(o, key, peer_rss[i][p]);
         }
         if (peers) {
             cell(p50 / best);
@@ -151,6 +185,7 @@ static void time_steps(void) {
         }
         printf("\n");
     }
+    if (peers) print_peers(peer_first, peer_rss);
 }
 
 /* --- start: an empty cache, then the one the first run filled --------------------------------------------------------------------------------------- */
@@ -320,6 +355,7 @@ static int usage(int code) {
             "  --only PARTS      of steps,start,dispatch,kernels,switches (all)\n"
             "  --rows NAMES      of mnist-128,mnist-32,resnet18-16,resnet18-16-bf16,resnet18-64x32,gpt2-4x64,gpt2-4x64-bf16,gpt2-4x128 (all; kernels: mnist-128,resnet18-16,gpt2-4x64)\n"
             "  --peers DIR       runs PyTorch (eager, compile, XLA) and JAX beside it, from the environments that bench/peers/setup.sh DIR has made\n"
+            "  --beside PEERS    of eager,compile,xla,jax (all)\n"
             "  --rounds N        how often each is run; the best counts (2)\n"
             "  --quick           three rows, one round\n"
             "  --json FILE       all figures as one JSON object; '-' is stdout's last line\n"
@@ -338,6 +374,7 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--only") == 0) parts = argv[++i];
         else if (strcmp(argv[i], "--rows") == 0) only_rows = argv[++i];
         else if (strcmp(argv[i], "--peers") == 0) peers = argv[++i];
+        else if (strcmp(argv[i], "--beside") == 0) beside = argv[++i];
         else if (strcmp(argv[i], "--rounds") == 0) rounds = atoll(argv[++i]);
         else if (strcmp(argv[i], "--json") == 0) json = argv[++i];
         else if (strcmp(argv[i], "--png") == 0) png = argv[++i];

@@ -46,6 +46,32 @@ class Digits(nn.Module):
         return self.classes(self.features(x))
 
 
+class Residual(nn.Module):
+    def __init__(self, width_in, width, stride):
+        super().__init__()
+        self.conv1, self.bn1 = nn.Conv2d(width_in, width, 3, stride, 1, bias=False), nn.BatchNorm2d(width)
+        self.conv2, self.bn2 = nn.Conv2d(width, width, 3, 1, 1, bias=False), nn.BatchNorm2d(width)
+        self.relu = nn.ReLU(inplace=True)
+        self.down = None
+        if stride != 1:
+            self.down = nn.Sequential(nn.Conv2d(width_in, width, 1, stride, bias=False), nn.BatchNorm2d(width))
+
+    def forward(self, x):
+        y = self.bn2(self.conv2(self.relu(self.bn1(self.conv1(x)))))
+        return self.relu(y + (self.down(x) if self.down else x))
+
+
+def resnet18(classes):
+    """He et al. 2015, as torchvision has it."""
+    layers = [nn.Conv2d(3, 64, 7, 2, 3, bias=False), nn.BatchNorm2d(64), nn.ReLU(inplace=True), nn.MaxPool2d(3, 2, 1)]
+    width = 64
+    for stage in range(4):
+        for k in range(2):
+            layers.append(Residual(width, 64 << stage, 2 if stage and not k else 1))
+            width = 64 << stage
+    return nn.Sequential(*layers, nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes))
+
+
 class Block(nn.Module):
     def __init__(self, width, heads):
         super().__init__()
@@ -80,9 +106,7 @@ if args.model == "gpt2":
     net, classes = Gpt2(), 50257
     x, y = (torch.randint(0, classes, (args.batch, args.seq)) for _ in range(2))
 elif args.model == "resnet18":
-    import torchvision
-
-    net, classes = torchvision.models.resnet18(num_classes=1000), 1000
+    net, classes = resnet18(1000), 1000
     x, y = torch.rand(args.batch, 3, args.side, args.side), torch.randint(0, classes, (args.batch,))
 else:
     net, classes = Digits(), 10
