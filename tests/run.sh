@@ -65,7 +65,7 @@ for suite in "$@"; do
         layers) run layers 60 tests/layers.sh ;;
         slow) for t in tests/slow/*.sh; do run "slow/$(basename "$t" .sh)" 3600 bash "$t"; done ;;
         slow:*) run "slow/${suite#slow:}" 3600 bash "tests/slow/${suite#slow:}.sh" ;;
-        device:*) run "device ${suite#device:}" 600 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
+        device:*) run "device ${suite#device:}" 1800 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
         test_*) run "unit/$suite" 300 "$build/$suite" ;;
         *) run "$suite" 600 bash "$suite" ;;
     esac

@@ -121,7 +121,8 @@ typedef struct xt_loader_opts {
     xt_switch shuffle;    /* default off; reshuffled each epoch from (seed, epoch); not for streams */
     xt_switch drop_last;  /* default on for a training loop's fixed shapes; XT_OFF keeps the short batch (one more program, said once) */
     int workers;          /* 0 = 1 thread; batches arrive in their order all the same */
-    int prefetch;         /* batches ahead, 0 = 2 (and one more for each further worker) */
+    int prefetch;         /* batches ahead, 0 = 2 (and one more for each further worker). Memory is a pool of fixed size: a batch of host memory a worker, used again for each, and on
+                           * the device prefetch + workers - 1 batches that wait, with those of the steps under way */
     uint64_t seed;        /* 0 = the run's seed */
     int64_t limit;        /* 0 = all batches of an epoch */
     xt_switch shard;      /* default on: by rank */

@@ -2,6 +2,7 @@
  * further fields, and that nothing stays alive. */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <unistd.h>
 #include <cmocka.h>
@@ -383,10 +384,56 @@ static void the_summary_suggests_workers(void **state) {
     if (!strstr(said, "try .workers = ")) fail_msg("no advice in:\n%s", said);
 }
 
+/* What a loader holds does not depend on how long it runs: each worker reads into the same host memory, and the blocks of batches that are done serve the next ones. */
+enum { WIDE = 1 << 18, POOL_BATCH = 2, POOL_WORKERS = 2 };
+static atomic_long rows_read;
+static void *rows_seen[64];
+
+static xt_status wide(void *user, int64_t i, void *x, void *y) {
+    (void)user;
+    ((float *)x)[0] = (float)i;
+    *(int64_t *)y = i;
+    long k = atomic_fetch_add(&rows_read, 1);
+    if (k < 64) rows_seen[k] = x;
+    return NULL;
+}
+
+static int distinct(void *const *p, int n) {
+    int count = 0;
+    for (int i = 0; i < n; i++) {
+        int k = 0;
+        while (k < i && p[k] != p[i]) k++;
+        count += k == i;
+    }
+    return count;
+}
+
+static void buffers_are_a_pool(void **state) {
+    (void)state;
+    const int64_t batch_bytes = (int64_t)POOL_BATCH * WIDE * 4;
+    xt_dataset *ds = xt_dataset_new(&(xt_dataset_desc){.struct_size = sizeof(xt_dataset_desc), .count = 80, .x = {XT_F32, {WIDE}}, .y = {XT_I64, {0}}, .get = wide, .name = "wide"});
+    xt_loader *l = xt_loader_new(ds, .batch = POOL_BATCH, .workers = POOL_WORKERS, .prefetch = 2);
+    atomic_store(&rows_read, 0);
+    int64_t most_live = 0, most_held = 0;
+    for (xt_batch b; xt_next(l, &b);) {
+        assert_true(xt_item(xt_sum(b.x)) == (double)(4 * b.index + 1)); /* of samples 2i and 2i + 1 */
+        xt_memory_info m = xt_memory();
+        if (m.live_bytes > most_live) most_live = m.live_bytes;
+        if (m.reserved_bytes > most_held) most_held = m.reserved_bytes;
+    }
+    assert_null(xt_error());
+    assert_true(atomic_load(&rows_read) >= 80); /* the next epoch is begun ahead */
+    assert_in_range(distinct(rows_seen, 64), 1, POOL_BATCH * POOL_WORKERS); /* host memory: a batch a worker */
+    int64_t ahead = 2 + POOL_WORKERS - 1 + POOL_WORKERS, here = 3; /* ready, and being uploaded; the loop's, and those of steps under way */
+    assert_in_range(most_live, batch_bytes, (ahead + here) * batch_bytes);
+    assert_in_range(most_held, batch_bytes, (ahead + here) * batch_bytes + (1 << 20));
+    xt_loader_free(l);
+}
+
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(workers_keep_the_order),
+        TEST(buffers_are_a_pool), TEST(workers_keep_the_order),
         TEST(last_batches),
         TEST(padding_is_masked),
         TEST(resuming_gives_the_same_batches),
