@@ -22,7 +22,7 @@ assert sum(k.values()) == d["peak_bytes"], (sum(k.values()), d["peak_bytes"])
 assert rows + k.get("fragmentation", 0) + k.get("reserved", 0) == d["peak_bytes"]
 if d["compiler_peak_bytes"] > 0: assert d["argument_bytes"] + d["output_bytes"] - d["alias_bytes"] + d["temp_bytes"] == d["peak_bytes"]
 named = sum(r["bytes"] for r in d["at_peak"] if r["line"] > 0)
-assert named > 0.8 * rows or rows < 4 << 20, (named, rows) # of a small program the compiler's own helpers are a good part
+assert named > 0.8 * rows or rows < 4 << 20, (named, rows) # in a small program the helpers of the compiler are a good part
 ' "$out"; }
 # PLAN_PARTS names some of: models examples meshes rest remedies jax cuda page.
 part() { [[ " ${PLAN_PARTS:-models examples meshes rest remedies jax cuda page} " == *" $1 "* ]]; }
