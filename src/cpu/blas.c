@@ -16,8 +16,10 @@ static bool routine(void *lib, const char *prefix, const char *name, void *out) 
     return p != NULL;
 }
 
+static const char *const letters[BLAS_TYPES] = {"s", "d", "c", "z"};
+static void *library;
+
 static void open_library(void) {
-    static const char *const letters[BLAS_TYPES] = {"s", "d", "c", "z"};
     static const char *const files[] = {"libopenblas.so.0", "libopenblas.so"};
     enum { OPENMP = 2 }; /* what openblas_get_parallel says of a build */
     void *lib = NULL;
@@ -40,6 +42,7 @@ static void open_library(void) {
         if (p && q && parallel() != OPENMP) set_threads(1);
     }
     found = ok;
+    library = lib;
     if (!ok)
         log_once("openblas", XT_SEV_WARNING,
                  "OpenBLAS is not installed (libopenblas0-openmp; `make deps` installs it): products of f64 and complex matrices and factorisations are slow");
@@ -48,6 +51,11 @@ static void open_library(void) {
 const blas_api *blas_get(void) {
     pthread_once(&once, open_library);
     return found ? &api : NULL;
+}
+
+blas_any_fn blas_routine(blas_type t, const char *name) {
+    blas_any_fn fn = NULL;
+    return blas_get() && routine(library, letters[t], name, &fn) ? fn : NULL;
 }
 
 bool blas_type_of(xt_dtype t, blas_type *out) {

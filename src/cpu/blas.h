@@ -44,6 +44,9 @@ typedef struct blas_api {
     blas_gesdd_real_fn gesdd_real[2];
     blas_gesdd_complex_fn gesdd_complex[2];
 } blas_api;
+/* A routine of LAPACK by its name without the letter of its type ("geev"); NULL where the library or the routine is missing. */
+typedef void (*blas_any_fn)(void);
+blas_any_fn blas_routine(blas_type t, const char *name);
 const blas_api *blas_get(void); /* NULL where it is not installed; told once */
 
 bool blas_type_of(xt_dtype t, blas_type *out);

@@ -157,7 +157,7 @@ typedef struct cpu_thunk_desc {
 xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d);
 /* A kernel looks at an op and takes it (emits thunks) or leaves it: *out_done. */
 typedef xt_status (*cpu_lower_fn)(cpu_builder *b, const ir_op *op, bool *out_done);
-enum { CPU_LOWER_WAYS = 3 };
+enum { CPU_LOWER_WAYS = 4 };
 extern const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS]; /* lower.c: asked in order */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
@@ -238,5 +238,6 @@ CPU_LOWER(conv_any);
 CPU_LOWER(lapack);
 CPU_LOWER(linalg_call);
 CPU_LOWER(tile);
+CPU_LOWER(eig);
 
 #endif

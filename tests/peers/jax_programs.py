@@ -312,6 +312,11 @@ def table(seed):
     add("solve_triangular", lambda a, b: (jsp.linalg.solve_triangular(a, b, lower=True), jsp.linalg.solve_triangular(a, b, trans=1)), spd, n(5, 2))
     add("toeplitz_block", lambda a: (jsp.linalg.toeplitz(a), jsp.linalg.block_diag(a[:, None], a[None])), n(4))
     add("expm_padded", lambda a: jsp.linalg.expm(a * 0.1), n(4, 4))
+    add("eigvals", lambda a: jnp.sort(jnp.abs(jnp.linalg.eigvals(a))), n(5, 5))
+    add("schur", lambda a: (lambda t, q: (q @ t @ q.T, jnp.abs(jnp.diagonal(t, -2))))(*lax.linalg.schur(a)), n(5, 5))
+    add("hessenberg", lambda a: (lambda h, q: q @ h @ q.T)(*jsp.linalg.hessenberg(a, calc_q=True)), n(5, 5))
+    add("tridiagonal_solve", lambda a, b: lax.linalg.tridiagonal_solve(a, 4 + a, a, b), n(6), n(6, 2))
+    add("eigh_tridiagonal", lambda a, b: jsp.linalg.eigh_tridiagonal(a, b, eigvals_only=True), n(6), n(5))
     add("cholesky_grad", jax.grad(lambda a: jnp.sum(lax.linalg.cholesky(a) ** 2)), spd)
     for fn in "fft ifft".split():
         add("fft_" + fn, lambda a, fn=fn: getattr(jnp.fft, fn)(a), n(3, 12, dtype=c64))
