@@ -133,7 +133,7 @@ xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m) {
 enum { ROUNDS = 6 }; /* each round but the last changed something; programs settle in two or three */
 
 xt_status pass_optimize(pass_ctx *c, ir_module *m) {
-    static const char *const once[] = {"lower_chlo", "lower_call", "opt_dce", "lower_sdy", "lower_spmd"};
+    static const char *const once[] = {"lower_chlo", "lower_call", "opt_dce", "lower_sdy", "lower_spmd", "opt_loops"};
     static const char *const until_settled[] = {"opt_simplify", "opt_fold", "opt_cse", "opt_dce"};
     XT_TRY(pass_check_switches());
     c->verify |= env_has_word("XT_DEBUG", "passes");
@@ -146,7 +146,7 @@ xt_status pass_optimize(pass_ctx *c, ir_module *m) {
             again |= c->changed;
         }
     }
-    static const char *const last[] = {"opt_scan", "opt_index", "opt_onehot", "opt_pads", "opt_layout", "opt_batch_last", "opt_cse", "opt_dce"};
+    static const char *const last[] = {"opt_scan", "opt_index", "opt_onehot", "opt_pads", "opt_layout", "opt_batch_last", "opt_cse", "opt_sink", "opt_dce"};
     for (size_t i = 0; i < BASE_COUNT(last); i++) XT_TRY(pass_run(c, pass_find(last[i]), m));
     return NULL;
 }

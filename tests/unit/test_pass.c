@@ -327,6 +327,29 @@ static void optimize_fails_cleanly_at_each_allocation(void **state) {
     }
 }
 
+#define LOOP_HEAD "func.func public @main(%x: tensor<4xf32>, %w: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {\n"
+#define LOOP_TAIL "}\n"
+static void loops_read_what_they_do_not_change(void **state) {
+    (void)state;
+    check("opt_loops", false,
+          LOOP_HEAD "%z = stablehlo.constant dense<0> : tensor<i32>\n%r:3 = stablehlo.while(%k = %w, %i = %z, %v = %x) : tensor<4xf32>, tensor<i32>, tensor<4xf32>\ncond {\n"
+                    "%n = stablehlo.constant dense<7> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
+                    "%o = stablehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %o : tensor<i32>\n%u = stablehlo.multiply %v, %k : tensor<4xf32>\n"
+                    "stablehlo.return %k, %j, %u : tensor<4xf32>, tensor<i32>, tensor<4xf32>\n}\nreturn %r#0, %r#2 : tensor<4xf32>, tensor<4xf32>\n" LOOP_TAIL,
+          LOOP_HEAD "%z = stablehlo.constant dense<0> : tensor<i32>\n%r:2 = stablehlo.while(%i = %z, %v = %x) : tensor<i32>, tensor<4xf32>\ncond {\n"
+                    "%n = stablehlo.constant dense<7> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
+                    "%o = stablehlo.constant dense<1> : tensor<i32>\n%j = stablehlo.add %i, %o : tensor<i32>\n%u = stablehlo.multiply %v, %w : tensor<4xf32>\n"
+                    "stablehlo.return %j, %u : tensor<i32>, tensor<4xf32>\n}\nreturn %w, %r#1 : tensor<4xf32>, tensor<4xf32>\n" LOOP_TAIL);
+}
+
+static void branches_make_their_own_constants(void **state) {
+    (void)state;
+#define BRANCH_HEAD "func.func public @main(%x: tensor<2x2xf32>, %p: tensor<i1>) -> tensor<2x2xf32> {\n"
+#define MASK "%i = stablehlo.iota dim = 0 : tensor<2x2xi32>\n%j = stablehlo.iota dim = 1 : tensor<2x2xi32>\n%m = stablehlo.compare GE, %i, %j : (tensor<2x2xi32>, tensor<2x2xi32>) -> tensor<2x2xi1>\n"
+#define BRANCHES(mask) "%r = \"stablehlo.if\"(%p) ({\n" mask "%s = stablehlo.select %m, %x, %y : tensor<2x2xi1>, tensor<2x2xf32>\nstablehlo.return %s : tensor<2x2xf32>\n}, {\nstablehlo.return %x : tensor<2x2xf32>\n}) : (tensor<i1>) -> tensor<2x2xf32>\nreturn %r : tensor<2x2xf32>\n}\n"
+    check("opt_sink opt_dce", false, BRANCH_HEAD "%y = stablehlo.negate %x : tensor<2x2xf32>\n" MASK BRANCHES(""), BRANCH_HEAD "%y = stablehlo.negate %x : tensor<2x2xf32>\n" BRANCHES(MASK));
+}
+
 /* XT_DUMP gets the text before the first pass and after each that changed something. */
 static void stages_are_dumped(void **state) {
     (void)state;
@@ -341,7 +364,7 @@ static void stages_are_dumped(void **state) {
     const struct {
         const char *stage;
         bool negates;
-    } want[] = {{"00.input", true}, {"06.opt_simplify", true}, {"09.opt_dce", false}};
+    } want[] = {{"00.input", true}, {"07.opt_simplify", true}, {"10.opt_dce", false}};
     for (size_t i = 0; i < BASE_COUNT(want); i++) {
         char *text;
         size_t n;
@@ -382,6 +405,8 @@ int main(void) {
         cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
         cmocka_unit_test(inlining_has_a_budget),
+        cmocka_unit_test(loops_read_what_they_do_not_change),
+        cmocka_unit_test(branches_make_their_own_constants),
         cmocka_unit_test(stages_are_dumped),
         cmocka_unit_test(optimize_fails_cleanly_at_each_allocation),
     };
