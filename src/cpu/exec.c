@@ -198,6 +198,15 @@ static void number_starts(cpu_exec *e) {
     base_free(start_of);
 }
 
+/* Needs no team of OpenMP's: neither does what a loop or branch runs. */
+static bool runs_in_pool(const cpu_thunk *t) {
+    cpu_exec *const *subs;
+    size_t n = cpu_thunk_programs(t, &subs);
+    for (size_t i = 0; i < n; i++)
+        if (!subs[i]->own_team) return false;
+    return n > 0 || t->kernel->anywhere;
+}
+
 void cpu_exec_settle(cpu_exec *e) {
     number_starts(e);
     e->tiny = is_tiny(e);
@@ -206,7 +215,7 @@ void cpu_exec_settle(cpu_exec *e) {
     for (size_t t = 0; t < e->plan.n_thunks; t++) {
         size_t n = e->plan.thunks[t].n_in + e->plan.thunks[t].n_out;
         if (n > e->most_args) e->most_args = n;
-        e->own_team = e->own_team && e->plan.thunks[t].kernel->anywhere;
+        e->own_team = e->own_team && runs_in_pool(&e->plan.thunks[t]);
     }
 }
 

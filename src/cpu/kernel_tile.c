@@ -38,12 +38,13 @@ static void tile_free(void *state) {
 }
 
 /* Elements from the start of the array to that of the tile. */
-static int64_t place_of(const part *p, int64_t batch, int64_t row) {
+static int64_t place_of(const tile_state *s, const part *p, int64_t batch, int64_t row) {
     int64_t at = 0;
     for (uint32_t d = 0; d < p->whole->rank; d++) {
         int64_t tag = p->place->tags.at[d];
         if (tag > 0) at += batch / tag % p->whole->dims[d] * p->strides[d];
         if (tag == TILE_ROW) at += row * p->strides[d];
+        at += (batch * s->call->total_rows + row) * tile_flat(tag) * p->strides[d];
     }
     return at;
 }
@@ -71,7 +72,7 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, char *mem, char *sum
     void **in = (void **)(mem + s->places_at), **out = in + s->n_in + 2, **places = out + s->n_out;
     for (uint32_t i = 0; i < s->n_in; i++) {
         const part *p = &s->in[i];
-        char *src = (char *)r->call->in[i] + (size_t)place_of(p, batch, row) * p->elem;
+        char *src = (char *)r->call->in[i] + (size_t)place_of(s, p, batch, row) * p->elem;
         in[i] = p->dense[form] ? src : mem + p->at;
         if (!p->dense[form] && (first || p->row_step)) cpu_move_run(&alone, &p->move[form], in[i], src);
     }
@@ -82,7 +83,7 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, char *mem, char *sum
         if (p->place->summed)
             out[i] = first ? sums + p->sum_at : mem + p->at;
         else
-            out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(p, batch, row) * p->elem : mem + p->at;
+            out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(s, p, batch, row) * p->elem : mem + p->at;
     }
     XT_TRY(cpu_run_sub(s->subs[form], d, in, out, mem + s->arena_at, places));
     for (uint32_t i = 0; i < s->n_out; i++) {
@@ -90,7 +91,7 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, char *mem, char *sum
         if (p->place->summed && !first)
             add_up(p, sums + p->sum_at, out[i]);
         else if (!p->place->summed && !p->dense[form])
-            cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(p, batch, row) * p->elem, out[i]);
+            cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(s, p, batch, row) * p->elem, out[i]);
     }
     return NULL;
 }
@@ -122,12 +123,12 @@ static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
 /* The sums of one place of a result, in order of units: pieces of a batch element, and batch elements that share the place. */
 static void join_sum(const tile_run *r, const part *p, char *result, int64_t batch) {
     const tile_state *s = r->s;
-    int64_t at = place_of(p, batch, 0), n = s->call->batch;
+    int64_t at = place_of(s, p, batch, 0), n = s->call->batch;
     for (int64_t b = 0; b < batch && p->shared; b++)
-        if (place_of(p, b, 0) == at) return;
+        if (place_of(s, p, b, 0) == at) return;
     char *sum = sums_of(r, batch * s->pieces) + p->sum_at, *to = result + (size_t)at * p->elem;
     for (int64_t b = batch; b < (p->shared ? n : batch + 1); b++)
-        for (int64_t k = 0; k < s->pieces && place_of(p, b, 0) == at; k++)
+        for (int64_t k = 0; k < s->pieces && place_of(s, p, b, 0) == at; k++)
             if (b > batch || k > 0) add_up(p, sum, sums_of(r, b * s->pieces + k) + p->sum_at);
     if (p->elem < p->tile_elem) simd_get()->tape[TAPE_STORE_BF16][TAPE_F32](sum, sum, NULL, NULL, (int64_t)p->sum_count);
     if (p->dense[0])
@@ -170,7 +171,7 @@ static void make_part(const tile_call *t, const tile_place *place, const ir_type
     p->tile_elem = place->summed && p->elem < sizeof(float) ? sizeof(float) : p->elem;
     for (uint32_t d = whole->rank; d-- > 0; step *= whole->dims[d]) {
         p->strides[d] = step;
-        if (place->tags.at[d] == TILE_ROW) p->row_step = step;
+        if (place->tags.at[d] == TILE_ROW || tile_flat(place->tags.at[d])) p->row_step = step;
     }
     for (int form = 0; form < 2; form++) {
         int64_t rows = form ? t->total_rows % t->rows : t->rows;

@@ -14,10 +14,16 @@
 #include "cpu/cpu_int.h"
 
 enum { TILE_RANK = 8 };
-enum { TILE_ALL = 0, TILE_ROW = -1, TILE_COL = -2 }; /* all of the dim; the tile's rows; S, all of it; above 0: one index, (batch number / tag) % size of the dim */
+/* All of the dim; the tile's rows; S, all of it; TILE_FLAT - k: batch, rows and k elements of each in one dim, as random numbers are made; above 0: one index,
+ * (batch number / tag) % size of the dim. */
+enum { TILE_ALL = 0, TILE_ROW = -1, TILE_COL = -2, TILE_FLAT = -16 };
 typedef struct tile_tags {
     int64_t at[TILE_RANK];
+    int64_t batch; /* elements in the batch */
 } tile_tags;
+static inline int64_t tile_flat(int64_t tag) { /* k of a flat dim; 0: it is none */
+    return tag < TILE_FLAT ? TILE_FLAT - tag : 0;
+}
 
 /* Operand i's tags from those of the result, and the other way round; false: not that simple. */
 bool tile_tags_back(const ir_op *op, uint32_t i, const tile_tags *out, tile_tags *in);
@@ -26,6 +32,7 @@ bool tile_tags_on(const ir_op *op, uint32_t i, const tile_tags *in, tile_tags *o
 void tile_tags_beside(const ir_op *dot, uint32_t i, const tile_tags *in, tile_tags *other);
 bool tile_tags_equal(const ir_type *t, const tile_tags *a, const tile_tags *b);
 bool tile_tags_have(const ir_type *t, const tile_tags *g, int64_t tag);
+bool tile_tags_full(const ir_type *t, const tile_tags *g); /* rows and columns */
 const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows); /* of a tile; NULL without memory */
 
 typedef struct tile_place { /* an operand or result of the call */

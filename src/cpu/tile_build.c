@@ -32,7 +32,7 @@ static void operand_tags(const group *g, const ir_op *op, uint32_t i, tile_tags 
     const tile_chain *c = g->c;
     const tile_value *made = tile_info(c, &op->out[0]);
     const tile_value *v = tile_info(c, op->in[i]);
-    memset(out, 0, sizeof *out);
+    *out = (tile_tags){0};
     if (v && (v->kind == TILE_FULL || v->kind == TILE_GIVEN || v->kind == TILE_ROWS))
         *out = v->tags;
     else if (made->exits)
@@ -107,13 +107,18 @@ static ir_value *operand(group *g, const ir_op *op, uint32_t i) {
     return NULL;
 }
 
-/* Counted in i32 from where the tile begins, then converted: the numbers are those of the whole. */
+/* Counted in integers from where the tile begins, then converted: the numbers are those of the whole. */
 static ir_value *iota(group *g, const ir_op *op, const tile_value *v) {
     ir_builder *b = &g->b;
-    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows), *index = ir_with_dtype(t, XT_I32), *one = ir_scalar(XT_I32);
     int64_t dim = ir_get_int(op, IR_A_iota_dimension, 0), tag = v->tags.at[dim];
+    xt_dtype count = tile_flat(tag) ? XT_I64 : XT_I32;
+    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows), *index = ir_with_dtype(t, count), *one = ir_scalar(count);
     if (tag == TILE_ALL || tag == TILE_COL) return ir_iota(b, t, dim);
     ir_value *i = ir_iota(b, index, dim), *first = g->row;
+    if (tile_flat(tag)) {
+        first = ir_binary(b, OP_multiply, ir_convert(b, g->batch, count), ir_splat(b, one, (double)g->c->rows));
+        first = ir_binary(b, OP_multiply, ir_binary(b, OP_add, first, ir_convert(b, g->row, count)), ir_splat(b, one, (double)tile_flat(tag)));
+    }
     if (tag > 0)
         first = ir_binary(b, OP_remainder, ir_binary(b, OP_divide, g->batch, ir_splat(b, one, (double)tag)), ir_splat(b, one, (double)v->value->type->dims[dim]));
     i = ir_binary(b, OP_add, i, ir_broadcast_scalar(b, first, index));

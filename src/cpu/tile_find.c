@@ -42,11 +42,7 @@ static bool is_splat(const ir_op *op) {
 static bool is_simple(const ir_op *op) {
     if (op->n_out != 1 || op->n_regions || op->out[0].type->kind != IR_TENSOR || op->out[0].type->count <= 0) return false;
     return (ir_op_infos[op->code].flags & IR_ELEMENTWISE) || op->code == OP_broadcast_in_dim || op->code == OP_transpose || op->code == OP_reshape ||
-           op->code == OP_iota || is_splat(op);
-}
-
-static bool is_full(const ir_type *t, const tile_tags *g) {
-    return tile_tags_have(t, g, TILE_ROW) && tile_tags_have(t, g, TILE_COL);
+           op->code == OP_concatenate || op->code == OP_iota || is_splat(op);
 }
 
 static bool dot_type_ok(const ir_op *op) {
@@ -80,7 +76,7 @@ static void look_back(tile_chain *c, tile_value *v) {
     bool product = op && op->code == OP_dot_general && dot_type_ok(op), known = op && (is_simple(op) || product);
     for (uint32_t i = 0; known && i < op->n_in; i++) {
         known = tile_tags_back(op, i, &v->tags, &g);
-        if (product && known) known = !is_full(op->in[i]->type, &g);
+        if (product && known) known = !tile_tags_full(op->in[i]->type, &g);
     }
     if (!known) {
         v->kind = TILE_GIVEN;
@@ -88,7 +84,7 @@ static void look_back(tile_chain *c, tile_value *v) {
     }
     for (uint32_t i = 0; i < op->n_in && !product; i++) {
         tile_tags_back(op, i, &v->tags, &g);
-        if (!is_full(op->in[i]->type, &g)) continue;
+        if (!tile_tags_full(op->in[i]->type, &g)) continue;
         add_full(c, op->in[i], &g);
         if (!c->failed && tile_info(c, op->in[i])->chained) chain_up(c, v);
     }
@@ -133,7 +129,7 @@ static int leaves_by(const tile_chain *c, const ir_op *op, bool *out_summed) {
     if (l == r || tile_kind_of(c, op->in[l ? 1 : 0]) == TILE_GIVEN) return -1;
     const tile_value *v = tile_info(c, op->in[l ? 0 : 1]);
     const ir_type *t = op->out[0].type;
-    if (!tile_tags_on(op, l ? 0 : 1, &v->tags, &g) || is_full(t, &g)) return -1;
+    if (!tile_tags_on(op, l ? 0 : 1, &v->tags, &g) || tile_tags_full(t, &g)) return -1;
     *out_summed = !tile_tags_have(t, &g, TILE_ROW);
     return covers(c, v->value->type, &v->tags) && (*out_summed || covers(c, t, &g)) ? (l ? 0 : 1) : -1;
 }
@@ -265,7 +261,7 @@ static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out
     if (t->rank > TILE_RANK || t->rank < n_batch + 2 || t->count * 4 < LEAST_BYTES) return false;
     int64_t k = 1, by = 1, side[2] = {1, 1};
     for (size_t i = 0; i < n; i++) k *= l->dims[contract[i]];
-    memset(out, 0, sizeof *out);
+    *out = (tile_tags){0};
     for (size_t i = n_batch; i-- > 0; by *= t->dims[i]) out->at[i] = t->dims[i] == 1 ? TILE_ALL : by;
     uint32_t left = l->rank - (uint32_t)n_batch - (uint32_t)n, at[2] = {0, 0};
     for (uint32_t d = (uint32_t)n_batch; d < t->rank; d++) {
@@ -281,7 +277,7 @@ static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out
             by *= t->dims[d];
         }
     }
-    c->batch = by;
+    c->batch = out->batch = by;
     c->rows = side[swapped ? 1 : 0];
     c->cols = side[swapped ? 0 : 1];
     return side[0] >= LEAST_SIDE && side[1] >= LEAST_SIDE && k * NARROW <= side[0] && k * NARROW <= side[1];

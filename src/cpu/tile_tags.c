@@ -13,16 +13,41 @@ bool tile_tags_have(const ir_type *t, const tile_tags *g, int64_t tag) {
     return false;
 }
 
+bool tile_tags_full(const ir_type *t, const tile_tags *g) {
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (tile_flat(g->at[d])) return true;
+    return tile_tags_have(t, g, TILE_ROW) && tile_tags_have(t, g, TILE_COL);
+}
+
 const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows) {
     int64_t dims[IR_MAX_RANK];
-    for (uint32_t d = 0; d < t->rank; d++) dims[d] = d >= TILE_RANK || g->at[d] == TILE_ALL || g->at[d] == TILE_COL ? t->dims[d] : g->at[d] == TILE_ROW ? rows : 1;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        int64_t tag = d < TILE_RANK ? g->at[d] : TILE_ALL;
+        dims[d] = tag == TILE_ALL || tag == TILE_COL ? t->dims[d] : tag == TILE_ROW ? rows : tile_flat(tag) ? rows * tile_flat(tag) : 1;
+    }
     return ir_tensor(t->dtype, t->rank, dims);
+}
+
+/* The k of dims that hold all batch elements, rows and k numbers of each, in that order; 0: they do not. */
+static int64_t numbers_of_rows(const ir_type *t, const tile_tags *g, uint32_t from, uint32_t to) {
+    int64_t k = tile_flat(g->at[from]), batch = 1;
+    if (k) return to - from == 1 ? k : to - from == 2 && g->at[from + 1] == TILE_ALL ? k * t->dims[from + 1] : 0;
+    if (to - from < 2 || g->at[to - 1] != TILE_COL || g->at[to - 2] != TILE_ROW) return 0;
+    for (uint32_t d = to - 2; d-- > from; batch *= t->dims[d])
+        if (g->at[d] != batch) return 0;
+    return batch == g->batch ? t->dims[to - 1] : 0;
 }
 
 /* The tags of the dims from[i0..i1), which hold the same elements as to[j0..j1). */
 static bool regroup(const ir_type *from, const tile_tags *in, uint32_t i0, uint32_t i1, const ir_type *to, tile_tags *out, uint32_t j0, uint32_t j1) {
     if (i1 - i0 == 1 && j1 - j0 == 1) {
         out->at[j0] = in->at[i0];
+        return true;
+    }
+    int64_t k = numbers_of_rows(from, in, i0, i1), last = to->dims[j1 - 1];
+    if (k && (j1 - j0 == 1 || (j1 - j0 == 2 && k % last == 0))) {
+        out->at[j0] = TILE_FLAT - (j1 - j0 == 1 ? k : k / last);
+        if (j1 - j0 == 2) out->at[j0 + 1] = TILE_ALL;
         return true;
     }
     bool all = true, batch = true;
@@ -37,7 +62,6 @@ static bool regroup(const ir_type *from, const tile_tags *in, uint32_t i0, uint3
 
 static bool reshape_tags(const ir_type *from, const tile_tags *in, const ir_type *to, tile_tags *out) {
     uint32_t i = 0, j = 0;
-    memset(out, 0, sizeof *out);
     for (;;) {
         while (i < from->rank && from->dims[i] == 1) i++;
         while (j < to->rank && to->dims[j] == 1) j++;
@@ -106,7 +130,7 @@ static void operand_to_result(void *ctx, uint32_t of_operand, uint32_t of_result
 
 void tile_tags_beside(const ir_op *dot, uint32_t i, const tile_tags *in, tile_tags *other) {
     dot_dims d = dims_of(dot);
-    memset(other, 0, sizeof *other);
+    *other = (tile_tags){.batch = in->batch};
     for (size_t k = 0; k < d.n_batch; k++) other->at[d.batch[1 - i][k]] = in->at[d.batch[i][k]];
     for (size_t k = 0; k < d.n_contract; k++) other->at[d.contract[1 - i][k]] = in->at[d.contract[i][k]];
 }
@@ -114,7 +138,7 @@ void tile_tags_beside(const ir_op *dot, uint32_t i, const tile_tags *in, tile_ta
 bool tile_tags_back(const ir_op *op, uint32_t i, const tile_tags *out, tile_tags *in) {
     const ir_type *from = op->in[i]->type, *to = op->out[0].type;
     size_t n;
-    memset(in, 0, sizeof *in);
+    *in = (tile_tags){.batch = out->batch};
     if (from->kind != IR_TENSOR || from->rank > TILE_RANK) return false;
     if (ir_op_infos[op->code].flags & IR_ELEMENTWISE) {
         if (from->rank == to->rank) *in = *out;
@@ -132,6 +156,7 @@ bool tile_tags_back(const ir_op *op, uint32_t i, const tile_tags *out, tile_tags
         return true;
     }
     case OP_reshape: return reshape_tags(to, out, from, in);
+    case OP_concatenate: *in = *out; return out->at[ir_get_int(op, IR_A_dimension, 0)] == TILE_ALL;
     case OP_dot_general: each_result_dim(op, i, result_to_operand, &(two){out, in}); return true;
     default: return false;
     }
@@ -148,7 +173,7 @@ static bool reduces(const ir_op *op, int64_t dim) {
 bool tile_tags_on(const ir_op *op, uint32_t i, const tile_tags *in, tile_tags *out) {
     const ir_type *from = op->in[i]->type, *to = op->out[0].type;
     size_t n;
-    memset(out, 0, sizeof *out);
+    *out = (tile_tags){.batch = in->batch};
     if (to->kind != IR_TENSOR || to->rank > TILE_RANK) return false;
     if (ir_op_infos[op->code].flags & IR_ELEMENTWISE) {
         *out = *in;
@@ -167,6 +192,7 @@ bool tile_tags_on(const ir_op *op, uint32_t i, const tile_tags *in, tile_tags *o
         return true;
     }
     case OP_reshape: return reshape_tags(from, in, to, out);
+    case OP_concatenate: *out = *in; return in->at[ir_get_int(op, IR_A_dimension, 0)] == TILE_ALL;
     case OP_dot_general: each_result_dim(op, i, operand_to_result, &(two){in, out}); return true;
     case OP_reduce: {
         uint32_t at = 0;

@@ -2,7 +2,7 @@
  * must stay whole stays whole; and the memory it takes. Programs are long enough for the stage to act, few heads keep them quick. */
 #include "cpu_check.h"
 
-typedef enum mask_kind { PLAIN, CAUSAL, GIVEN, BLIND } mask_kind; /* BLIND: row 3 may see nothing */
+typedef enum mask_kind { PLAIN, CAUSAL, GIVEN, BLIND, DRAWN } mask_kind; /* BLIND: row 3 may see nothing; DRAWN: by numbers that are made of positions */
 typedef struct row {
     const char *name, *dtype;
     int64_t B, H, T, S, D;
@@ -18,6 +18,7 @@ static const row rows[] = {
     {"infinite masks", "f32", 2, 1, 720, 770, 16, CAUSAL, true, false, 1e-4},
     {"a row that sees nothing: NaN", "f32", 1, 2, 720, 770, 16, BLIND, true, false, 1e-4},
     {"a row that sees nothing: an even spread", "f32", 1, 2, 720, 770, 16, BLIND, true, true, 1e-4},
+    {"drawn by chance", "f32", 2, 2, 530, 540, 16, DRAWN, true, true, 1e-4},
     {"bf16", "bf16", 1, 2, 730, 770, 32, CAUSAL, true, true, 2e-2},
 };
 
@@ -49,6 +50,17 @@ static void write_program(const row *r, str *s) {
         P("%%see = stablehlo.broadcast_in_dim %%c, dims = [2] : (tensor<%dxi1>) -> %s\n", T, pred);
     } else if (r->mask == GIVEN) {
         P("%%see = stablehlo.broadcast_in_dim %%m, dims = [0, 1, 2, 3] : (tensor<%dx1x1x%dxi1>) -> %s\n", (int)r->B, S, pred);
+    }
+    if (r->mask == DRAWN) { /* words in blocks of four, as Philox makes them */
+        int blocks = (int)(r->B * r->H * r->T * r->S / 4);
+        P("%%at = stablehlo.iota dim = 0 : tensor<%dxui32>\n%%do = stablehlo.constant dense<2654435761> : tensor<%dxui32>\n%%dw = stablehlo.multiply %%at, %%do : tensor<%dxui32>\n", blocks, blocks, blocks);
+        P("%%dw2 = stablehlo.xor %%dw, %%do : tensor<%dxui32>\n%%da = stablehlo.reshape %%dw : (tensor<%dxui32>) -> tensor<%dx1xui32>\n", blocks, blocks, blocks);
+        P("%%db = stablehlo.reshape %%dw2 : (tensor<%dxui32>) -> tensor<%dx1xui32>\n", blocks, blocks);
+        P("%%four = stablehlo.concatenate %%da, %%db, %%db, %%da, dim = 1 : (tensor<%dx1xui32>, tensor<%dx1xui32>, tensor<%dx1xui32>, tensor<%dx1xui32>) -> tensor<%dx4xui32>\n", blocks, blocks, blocks, blocks,
+          blocks);
+        P("%%df = stablehlo.reshape %%four : (tensor<%dx4xui32>) -> tensor<%dx%dx%dx%dxui32>\n", blocks, (int)r->B, (int)r->H, T, S);
+        P("%%dh = stablehlo.constant dense<1000000000> : tensor<%dx%dx%dx%dxui32>\n", (int)r->B, (int)r->H, T, S);
+        P("%%see = stablehlo.compare GE, %%df, %%dh : (tensor<%dx%dx%dx%dxui32>, tensor<%dx%dx%dx%dxui32>) -> %s\n", (int)r->B, (int)r->H, T, S, (int)r->B, (int)r->H, T, S, pred);
     }
     if (r->mask == PLAIN)
         P("%%s = stablehlo.add %%scores, %%scores : %s\n", full);
