@@ -4,7 +4,7 @@
 #include "cpu/tile.h"
 
 /* Rows of a tile: so many that its arrays stay in the second-level cache beside each other, and enough for the products to run well. */
-enum { TILE_BYTES = 256 << 10, LEAST_ROWS = 16, MOST_ROWS = 128 };
+enum { TILE_BYTES = 512 << 10, LEAST_ROWS = 32, MOST_ROWS = 128 }; /* measured with 12 heads of 64: 10 to 30 % faster than half of it */
 
 typedef struct group {
     tile_chain *c;
