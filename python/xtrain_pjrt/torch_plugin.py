@@ -26,7 +26,8 @@ class XtrainPlugin(plugins.DevicePlugin):
 
     def client_create_options(self):
         world = int(os.environ.get("WORLD_SIZE", "1"))
-        return {"node_id": int(os.environ.get("RANK", "0")), "num_nodes": world} if world > 1 else {}
+        options = {"platform_name": "xtrain"}
+        return {**options, "node_id": int(os.environ.get("RANK", "0")), "num_nodes": world} if world > 1 else options
 
 
 def register():

@@ -287,7 +287,8 @@ static xt_status check_counts(const ir_op *op, const ir_op_info *info) {
         return infer_fail(op, 0, "%u regions given, expected %d", op->n_regions, info->n_regions);
     if (info->n_out >= 0 && op->n_out && op->n_out != (uint32_t)info->n_out)
         return infer_fail(op, 0, "%u results stated, expected %d", op->n_out, info->n_out);
-    bool takes_tokens = info->cls == IR_CLASS_CONTROL || info->cls == IR_CLASS_COLLECTIVE || op->code == OP_interpreter_run_parallel;
+    bool takes_tokens = info->cls == IR_CLASS_CONTROL || info->cls == IR_CLASS_COLLECTIVE || op->code == OP_interpreter_run_parallel ||
+                        op->code == OP_sdy_manual_computation;
     if (!takes_tokens) return infer_tensors(op, 0, op->n_in);
     return NULL;
 }

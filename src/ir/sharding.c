@@ -145,6 +145,7 @@ xt_status ir_tiles_parse(const char *text, int64_t devices, ir_tiles *out) {
     int64_t one;
     if (word(&r, "replicated")) out->replicated = true;
     else if (word(&r, "manual")) out->manual = true;
+    else if (word(&r, "unreduced")) out->replicated = true; /* summands lie as copies do */
     else if (word(&r, "maximal device=")) {
         if (!number(&r, &one)) return bad(&r);
         out->replicated = true; /* a value that one device needs may be on all */

@@ -83,6 +83,16 @@ static void same_dims(spmd_rule *r, const ir_op *op, bool (*passes)(const ir_op 
 }
 static void elementwise(spmd_rule *r, const ir_op *op) { same_dims(r, op, NULL); }
 
+/* An element that is read as several smaller ones, or the other way round, has a last dim of its own: it must be whole. */
+static void bits(spmd_rule *r, const ir_op *op) {
+    const ir_type *in = op->in[0]->type, *out = op->out[0].type;
+    for (uint32_t d = 0; d < in->rank && d < out->rank; d++) {
+        int f = factor(r, in->dims[d]);
+        is_made_of(r, 0, d, f);
+        is_made_of(r, 1, d, f);
+    }
+}
+
 static void barrier(spmd_rule *r, const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         for (uint32_t d = 0; op->in[i]->type->kind == IR_TENSOR && d < op->in[i]->type->rank; d++) {
@@ -357,7 +367,7 @@ static const rule_fn rules[OP_COUNT] = {
     [OP_broadcast_in_dim] = broadcast_in_dim,
     [OP_transpose] = transpose,
     [OP_reshape] = reshape,
-    [OP_bitcast_convert] = elementwise,
+    [OP_bitcast_convert] = bits,
     [OP_concatenate] = concatenate,
     [OP_slice] = slice,
     [OP_pad] = pad,

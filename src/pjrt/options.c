@@ -55,18 +55,34 @@ static bool read_build(const proto_field *message, face_options *o) {
     return !r.bad;
 }
 
+static bool is_named(const proto_field *f, const char *name) {
+    return f->size == strlen(name) && memcmp(f->data, name, f->size) == 0;
+}
+
+/* XLA's flags are taken and change nothing but xla_dump_to; other names are mistakes, and so is a text for a flag that is a yes or no. */
+static xt_status check_override(const proto_field *name, const proto_field *text) {
+    static const char *const flags[] = {"xla_embed_ir_in_executable", "xla_cpu_enable_fast_math", "xla_cpu_enable_fast_min_max", "xla_allow_excess_precision"};
+    if (name->size < 4 || memcmp(name->data, "xla_", 4) != 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "No such compile option: '%.*s'", name->size < 200 ? (int)name->size : 200, name->data ? (const char *)name->data : "");
+    for (size_t i = 0; i < BASE_COUNT(flags) && text->data; i++)
+        if (is_named(name, flags[i]) && !is_named(text, "true") && !is_named(text, "false") && !is_named(text, "True") && !is_named(text, "False"))
+            return status_new(XT_INVALID_ARGUMENT, NULL, "compile option %s: '%.*s' is not a valid bool value.", flags[i], text->size < 200 ? (int)text->size : 200, (const char *)text->data);
+    return NULL;
+}
+
 /* An entry of the override map: 1 name, 2 value {1 text}. */
-static bool read_override(const proto_field *message, face_options *o) {
-    static const char dump[] = "xla_dump_to";
+static bool read_override(const proto_field *message, face_options *o, xt_status *refused) {
     proto_field name = {0}, value = {0}, text = {0};
     proto_reader r = proto_read(message->data, message->size);
     for (proto_field f; proto_next(&r, &f);)
         if (f.wire == PROTO_BYTES && f.number == 1) name = f;
         else if (f.wire == PROTO_BYTES && f.number == 2) value = f;
-    if (r.bad || name.size != sizeof dump - 1 || memcmp(name.data, dump, name.size) != 0 || !value.data) return !r.bad;
+    if (r.bad) return false;
     r = proto_read(value.data, value.size);
     for (proto_field f; proto_next(&r, &f);)
         if (f.wire == PROTO_BYTES && f.number == 1) text = f;
+    if (!*refused) *refused = check_override(&name, &text);
+    if (!is_named(&name, "xla_dump_to") || !value.data) return !r.bad;
     base_free(o->dump_to);
     o->dump_to = text.size ? base_strndup((const char *)text.data, text.size) : NULL;
     return !r.bad;
@@ -75,11 +91,16 @@ static bool read_override(const proto_field *message, face_options *o) {
 xt_status face_options_read(const char *bytes, size_t n, face_options *out) {
     *out = (face_options){.replicas = 1, .partitions = 1};
     bool ok = true;
+    xt_status refused = NULL;
     proto_reader r = proto_read(bytes, n);
     for (proto_field f; ok && proto_next(&r, &f);)
         if (f.number == 3 && f.wire == PROTO_BYTES) ok = read_build(&f, out);
-        else if (f.number == 7 && f.wire == PROTO_BYTES) ok = read_override(&f, out);
+        else if (f.number == 7 && f.wire == PROTO_BYTES) ok = read_override(&f, out, &refused);
     ok = ok && !r.bad;
+    if (refused) {
+        face_options_deinit(out);
+        return refused;
+    }
     if (out->replicas == 0) out->replicas = 1; /* zero is what an absent field says */
     if (out->partitions == 0) out->partitions = 1;
     size_t want = ok && out->replicas > 0 && out->partitions > 0 ? (size_t)out->replicas * (size_t)out->partitions : 0;

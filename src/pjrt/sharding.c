@@ -88,6 +88,8 @@ xt_status face_sharding_write(const char *text, str *out) {
         r.bad = true;
     else if (accept(&r, "manual"))
         proto_int(out, 1, 4);
+    else if (accept(&r, "unreduced"))
+        proto_int(out, 1, 6);
     else if (accept(&r, "maximal device=")) {
         proto_int(out, 1, 1);
         proto_bytes(out, 3, "\1", 1);

@@ -1,9 +1,10 @@
 #!/bin/bash
 # JAX's own tests on the plugin. usage: tests/conformance/jax_suite.sh CHECKOUT [FILE[:FILTER] ...]
-# CHECKOUT: JAX's sources at the version installed for $PYTHON (default python3; JAX 0.10.2 is what the lists are for). FILE: lax_test, ...; FILTER: as absl's -k.
+# CHECKOUT: JAX's sources at the version installed for $PYTHON (default python3; JAX 0.10.2 is what the lists are for). FILE: lax_test, ...; FILTER: as absl's --test_targets, a regular expression.
 # $PLUGIN: another plugin to run them on (XLA's, for comparison); else the wheel of $BUILD is unpacked and used. NUM_DEVICES=N: devices of the plugin.
 # Prints per file: passed, failed, skipped, seconds. Lists: jax_never.txt, jax_not_yet.txt, a line per test: FILE CLASS.TEST REASON (a trailing * matches more).
-# Exit 1: a test failed that is on no list, or a listed test of a file that ran whole has passed (a stale entry).
+# $LIMIT: seconds for each file; what was not reached by then counts as nothing.
+# Exit 1: a test failed that is on no list; a listed test passed, or no test of a listed pattern (*) failed in a file that ran whole (a stale entry).
 set -u
 checkout=${1:?usage: jax_suite.sh CHECKOUT [FILE[:FILTER] ...]}
 here=$(cd "$(dirname "$0")" && pwd) python=${PYTHON:-python3} build=${BUILD:-build}
@@ -32,13 +33,16 @@ for item; do
     file=${item%%:*} filter=
     [ "$item" = "$file" ] || filter=${item#*:}
     start=$(date +%s)
-    (cd "$checkout" && timeout "${LIMIT:-3000}" "$python" "tests/$file.py" ${filter:+-k "$filter"} >"$tmp/out" 2>&1)
+    (cd "$checkout" && timeout "${LIMIT:-3000}" "$python" "tests/$file.py" ${filter:+--test_targets="$filter"} >"$tmp/out" 2>&1)
     rc=$?
     sed -nE 's/^\[ +(OK|FAILED|SKIPPED) \] ([A-Za-z0-9_]+\.[^ ]+).*/\1 \2/p' "$tmp/out" | sort -u >"$tmp/results"
     count() { grep -c "^$1 " "$tmp/results"; }
     echo "$file: $(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped, $(($(date +%s) - start)) s"
     [ -n "${LOG:-}" ] && cp "$tmp/out" "$LOG/$file.log"
-    if [ $rc -gt 1 ]; then
+    whole=$([ -z "$filter" ] && [ $rc -le 1 ] && echo yes)
+    if [ $rc = 124 ]; then
+        echo "  stopped by the time limit in $(grep -E '^\[ RUN' "$tmp/out" | tail -1)"
+    elif [ $rc -gt 1 ]; then
         echo "  ended with $rc in $(grep -E '^\[ RUN' "$tmp/out" | tail -1)"
         bad=1
     fi
@@ -47,11 +51,20 @@ for item; do
         FAILED) listed "$file" "$test" || { echo "  FAILED $test"; bad=1; } ;;
         esac
     done <"$tmp/results"
-    [ -n "$filter" ] && continue
     while read -r f t reason; do
         [ "$f" = "$file" ] || continue
-        case $t in *\*) continue ;; esac
-        grep -qxF "OK $t" "$tmp/results" && { echo "  stale: $t passes ($reason)"; bad=1; }
+        stale=
+        case $t in
+        *\**) # a pattern: some test of it must fail
+            if [ -n "$whole" ]; then
+                stale=yes
+                while read -r result test; do
+                    case "$result $test" in "FAILED "$t) stale= ;; esac
+                done <"$tmp/results"
+            fi ;;
+        *) grep -qxF "OK $t" "$tmp/results" && stale=yes ;;
+        esac
+        [ -z "$stale" ] || { echo "  stale: $t passes ($reason)"; bad=1; }
     done <"$tmp/listed"
 done
 exit $bad
