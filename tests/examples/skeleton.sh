@@ -13,8 +13,8 @@ check() { # NAME COMMAND...
 }
 check "hello" "$build/hello"
 printf 'func.func public @main() -> tensor<2x2xf32> {\n%%x = stablehlo.constant dense<[[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]> : tensor<2x3xf32>\n%%t = stablehlo.transpose %%x, dims = [1, 0] : (tensor<2x3xf32>) -> tensor<3x2xf32>\n%%0 = stablehlo.dot_general %%x, %%t, contracting_dims = [1] x [0] : (tensor<2x3xf32>, tensor<3x2xf32>) -> tensor<2x2xf32>\nreturn %%0 : tensor<2x2xf32>\n}\n' >/tmp/skeleton.$$.mlir
-check "a StableHLO program" "$build/xtrain" run /tmp/skeleton.$$.mlir
-rm -f /tmp/skeleton.$$.mlir
+check "a StableHLO program" "$build/xtrain" run /tmp/skeleton.$$.mlir --output-dir /tmp/skeleton.$$.out
+rm -rf /tmp/skeleton.$$.mlir /tmp/skeleton.$$.out
 check "a bad program is an error" bash -c "printf 'func.func public @main() {\n' >/tmp/skeleton.$$.mlir; ! $build/xtrain run /tmp/skeleton.$$.mlir; rc=\$?; rm -f /tmp/skeleton.$$.mlir; exit \$rc"
 (cd /tmp && check "two steps of the MNIST net" "$(cd - >/dev/null && cd "$build" && pwd)/xtrain" bench mnist --batch 2 --steps 2) || fail=1
 if [ -n "${JAX_PYTHON:-}" ]; then
