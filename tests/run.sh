@@ -63,8 +63,8 @@ for suite in "$@"; do
         examples) for t in tests/examples/*.sh; do [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 300 bash "$t"; done ;;
         conformance) [ -x tests/conformance/run.sh ] && run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
         layers) run layers 60 tests/layers.sh ;;
-        slow) for t in tests/slow/*.sh; do run "slow/$(basename "$t" .sh)" 3600 bash "$t"; done ;;
-        slow:*) run "slow/${suite#slow:}" 3600 bash "tests/slow/${suite#slow:}.sh" ;;
+        slow) for t in tests/slow/*.sh; do run "slow/$(basename "$t" .sh)" 7200 bash "$t"; done ;;
+        slow:*) run "slow/${suite#slow:}" 7200 bash "tests/slow/${suite#slow:}.sh" ;;
         device:*) run "device ${suite#device:}" 1800 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
         test_*) run "unit/$suite" 300 "$build/$suite" ;;
         *) run "$suite" 600 bash "$suite" ;;
