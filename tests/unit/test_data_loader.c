@@ -391,6 +391,7 @@ static void *rows_seen[64];
 
 static xt_status wide(void *user, int64_t i, void *x, void *y) {
     (void)user;
+    memset(x, 0, WIDE * sizeof(float));
     ((float *)x)[0] = (float)i;
     *(int64_t *)y = i;
     long k = atomic_fetch_add(&rows_read, 1);
