@@ -35,7 +35,7 @@ typedef struct xt_launch_opts {
 XT_API int xt_launch_opt(const xt_src *src, xt_rank_fn fn, void *arg, xt_launch_opts o);
 
 /* What `xtrain launch -n N [--host LIST] -- PROGRAM ARGS` does: starts n ranks of a program (0 = device count), argv NULL-terminated. hosts
- * "a,b:4" starts them by mpirun on these hosts; NULL = here. In a started rank it runs the program once, in its place. max_restarts as xt_launch's (0 with hosts). The exit code as of xt_launch. */
+ * "a,b:4" starts them by mpirun on these hosts; NULL = here. In a started rank it runs the program once, in its place. max_restarts as xt_launch's; with hosts the working folder must be shared by them. The exit code as of xt_launch. */
 XT_API int xt_launch_program(int n, char *const *argv, const char *hosts, int max_restarts);
 /* What `xtrain __rank MODULE:SYMBOL [TEXT]` does, the process behind .module and .symbol: loads MODULE and calls SYMBOL(rank, TEXT). */
 XT_API int xt_run_symbol(const char *module_symbol, const char *arg_text);

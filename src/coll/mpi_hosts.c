@@ -98,8 +98,10 @@ void mpi_hosts_fail(mpi_hosts *h, const char *why) {
 }
 
 xt_status mpi_hosts_gather(mpi_hosts *h, uint64_t tag, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
+    coll_job j = {.op = op, .dtype = t, .data = data, .count = count, .tag = tag};
     h->local->tag = tag;
-    return h->local->transport->all_reduce(h->local, op, t, data, count, deadline);
+    while (h->local->size > 1 && !j.done) XT_TRY(h->local->transport->advance(h->local, &j, deadline));
+    return NULL;
 }
 
 xt_status mpi_hosts_spread(mpi_hosts *h, void *data, size_t bytes, int64_t deadline) {

@@ -133,7 +133,7 @@ int xt_run_symbol(const char *module_symbol, const char *arg_text) {
 /* --- programs ------------------------------------------------------------------------------------------------------------------------------ */
 
 /* execvp's search, done before the fork so that a misspelt name is one error and not one per rank. */
-static xt_status find_program(const char *name, char **out) {
+xt_status launch_find_program(const char *name, char **out) {
     const char *dirs = getenv("PATH");
     if (strchr(name, '/')) {
         if (access(name, X_OK) != 0) return status_errno("running", name);
@@ -152,64 +152,6 @@ static xt_status find_program(const char *name, char **out) {
     }
     if (file_exists(name)) return status_new(XT_NOT_FOUND, NULL, "running '%s': not in PATH; the file in this folder is ./%s", name, name);
     return status_new(XT_NOT_FOUND, NULL, "running '%s': not found in PATH", name);
-}
-
-/* "a,b" without slots would mean one rank a host: the ranks are spread evenly. */
-static xt_status host_list(const char *hosts, int n, str *out) {
-    int count = 1;
-    for (const char *p = hosts; *p; p++) count += *p == ',';
-    if (!*hosts) return status_new(XT_INVALID_ARGUMENT, NULL, "--host: a list of hosts is expected, \"a,b\" or \"a:4,b:4\"");
-    if (strchr(hosts, ':')) {
-        str_append(out, hosts);
-        return NULL;
-    }
-    for (size_t len; *hosts; hosts += len + (hosts[len] == ',')) {
-        len = strcspn(hosts, ",");
-        str_printf(out, "%s%.*s:%d", out->len ? "," : "", (int)len, hosts, (n + count - 1) / count);
-    }
-    return NULL;
-}
-
-/* Open MPI carries only its own variables to other hosts; these go along by -x. */
-static bool travels(const char *entry) {
-    static const char *const names[] = {"XT_", "PJRT_", "CPU_NUM_DEVICES=", "OMP_NUM_THREADS=", "LD_LIBRARY_PATH="};
-    static const char *const own[] = {"XT_RANK=", "XT_WORLD_SIZE=", "XT_LOCAL_RANK=", "XT_LOCAL_SIZE=", "XT_RENDEZVOUS="};
-    for (size_t i = 0; i < BASE_COUNT(own); i++)
-        if (strncmp(entry, own[i], strlen(own[i])) == 0) return false;
-    for (size_t i = 0; i < BASE_COUNT(names); i++)
-        if (strncmp(entry, names[i], strlen(names[i])) == 0) return true;
-    return false;
-}
-
-static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
-    char **args = NULL, *mpirun = NULL, *name = NULL;
-    size_t count = 0, cap = 0;
-    str list = STR_INIT, number = STR_INIT;
-    if (n < 1) return status_new(XT_INVALID_ARGUMENT, NULL, "--host needs the number of ranks: -n N");
-    XT_TRY(status_context(find_program("mpirun", &mpirun), "--host starts the ranks by Open MPI (Debian: openmpi-bin)"));
-    xt_status st = host_list(hosts, n, &list);
-    str_printf(&number, "%d", n);
-    char *fixed[] = {mpirun, "-np", number.data, "--host", list.data, geteuid() == 0 ? "--allow-run-as-root" : NULL};
-    bool ok = !list.failed && !number.failed;
-    for (size_t i = 0; i < BASE_COUNT(fixed) && ok; i++)
-        if (fixed[i]) ok = VEC_PUSH(args, count, cap, fixed[i]);
-    for (char **e = environ; ok && e && *e; e++) {
-        if (!travels(*e)) continue;
-        ok = (name = base_strndup(*e, strcspn(*e, "="))) && VEC_PUSH(args, count, cap, "-x") && VEC_PUSH(args, count, cap, name);
-    }
-    for (size_t i = 0; ok && argv[i]; i++) ok = VEC_PUSH(args, count, cap, argv[i]);
-    if (ok) ok = VEC_PUSH(args, count, cap, NULL);
-    if (!st && !ok) st = status_oom(4096, "mpirun's arguments");
-    if (!st) {
-        fflush(NULL);
-        execv(mpirun, args); /* takes this process over: signals and exit code are mpirun's */
-        st = status_errno("running", mpirun);
-    }
-    base_free(args);
-    str_free(&list);
-    str_free(&number);
-    base_free(mpirun);
-    return st;
 }
 
 /* In this process's place: one rank needs no launcher, and a started rank starts no more. */
@@ -236,11 +178,8 @@ static xt_status launch_program(int n, char *const *argv, const char *hosts, int
     if (!argv || !argv[0]) return status_new(XT_INVALID_ARGUMENT, NULL, "no program to run: xtrain launch -n N -- PROGRAM ARGS");
     if (w->problem) return status_new(XT_INVALID_ARGUMENT, NULL, "%s", w->problem);
     if (max_restarts < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts %d: 0 or more is expected", max_restarts);
-    if (hosts && max_restarts)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "--max-restarts works for the ranks of one host, which xtrain starts itself; with --host, mpirun ends the run: "
-                                                     "start it again with --resume last");
-    if (hosts && !w->launched) return run_mpirun(n, argv, hosts);
-    XT_TRY(find_program(argv[0], &program));
+    if (hosts && !w->launched) return mpirun_launch(n, argv, hosts, max_restarts, out_code);
+    XT_TRY(launch_find_program(argv[0], &program));
     xt_status st = w->launched ? NULL : plan_program(n, &plan);
     if (!st && (w->launched || (plan.n == 1 && !max_restarts)))
         st = run_in_place(program, argv, w->launched ? NULL : &plan);

@@ -17,6 +17,20 @@ xt_status restart_open(restart_file *out) {
     return NULL;
 }
 
+xt_status restart_open_shared(restart_file *out) {
+    char here[sizeof out->name - 64];
+    if (!getcwd(here, sizeof here)) return status_errno("finding the working folder", "");
+    snprintf(out->name, sizeof out->name, "%s/.xtrain-restart-%d", here, (int)getpid());
+    out->fd = open(out->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    return out->fd >= 0 ? NULL : status_errno("making the file in which rank 0 notes its checkpoints", out->name);
+}
+
+void restart_say(const char *who, const restart_file *f, int restarts, int max_restarts) {
+    char from[PATH_MAX];
+    bool there = restart_read(f, from, sizeof from);
+    log_msg(XT_SEV_WARNING, "%s: restart %d of %d, %s%s", who, restarts, max_restarts, there ? "from " : "from the beginning: no checkpoint was complete", there ? from : "");
+}
+
 void restart_close(restart_file *f) {
     if (f->fd >= 0) close(f->fd);
     f->fd = -1;
@@ -47,9 +61,10 @@ int xt_restarts(void) {
 }
 
 char *restart_point(void) {
-    const char *name = env_get("XT_RESTART_FILE");
+    const char *name = env_get("XT_RESTART_FILE"), *from = env_get("XT_RESTART_FROM");
     char record[PATH_MAX];
     if (!name || xt_restarts() == 0) return NULL;
+    if (from) return base_strdup(from);
     restart_file f = {.fd = open(name, O_RDONLY | O_CLOEXEC)};
     bool there = f.fd >= 0 && restart_read(&f, record, sizeof record);
     restart_close(&f);

@@ -9,13 +9,15 @@ void restart_note(const char *checkpoint);
 /* In a rank that was started again: the checkpoint to go on from, base_free it; NULL when there is none, or nothing was restarted. */
 char *restart_point(void);
 
-/* In the launcher. The word lives in a memory file, in no folder. */
+/* In the launcher. On one host the word lives in a memory file, in no folder. */
 typedef struct restart_file {
     int fd;
-    char name[48]; /* how ranks reach it */
+    char name[4096]; /* how ranks reach it */
 } restart_file;
 xt_status restart_open(restart_file *out);
+xt_status restart_open_shared(restart_file *out); /* for ranks on other hosts: a file in this folder, to be unlinked by its name */
 void restart_close(restart_file *f);
+void restart_say(const char *who, const restart_file *f, int restarts, int max_restarts); /* "xtrain launch: restart 1 of 3, from ..." */
 bool restart_read(const restart_file *f, char *out, size_t n);
 
 #endif

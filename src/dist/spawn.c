@@ -406,19 +406,13 @@ static xt_status spawn_group(const spawn_job *job, const restart_file *restart, 
     return st;
 }
 
-static void say_restart(const spawn_job *job, const restart_file *f, int restarts) {
-    char from[4096];
-    bool there = restart_read(f, from, sizeof from);
-    log_msg(XT_SEV_WARNING, "%s: restart %d of %d, %s%s", job->who, restarts, job->max_restarts, there ? "from " : "from the beginning: no checkpoint was complete", there ? from : "");
-}
-
 xt_status spawn_ranks(const spawn_job *job, int *out_code) {
     restart_file file = {.fd = -1};
     bool told = false; /* a signal from outside ends the run; it is no failure to recover from */
     if (job->max_restarts > 0) XT_TRY(restart_open(&file));
     xt_status st = spawn_group(job, job->max_restarts > 0 ? &file : NULL, 0, out_code, &told);
     for (int k = 1; k <= job->max_restarts && !st && *out_code && !told; k++) {
-        say_restart(job, &file, k);
+        restart_say(job->who, &file, k, job->max_restarts);
         st = spawn_group(job, &file, k, out_code, &told);
     }
     restart_close(&file);

@@ -136,6 +136,9 @@ if command -v mpirun >/dev/null; then
     check "the same program under mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
     mpi -np 2 "$XTRAIN" __rank "$tmp/train.so:train"
     check "a barrier under mpirun" [ "$(lines "$out")" = "0 of 2: none|1 of 2: none|" ]
+    say "$XTRAIN" launch -n 2 --host localhost --max-restarts 2 -- sh -c 'echo "attempt $XT_RESTARTS"; [ $OMPI_COMM_WORLD_RANK = 1 ] && exit 5; exec sleep 20'
+    check "and again, when a rank has died" [ "$?$(grep -c '^attempt' "$out")$(grep -c 'restart [12] of 2, from the beginning: no checkpoint was complete' "$err")" -ge 532 ]
+    check "leaving no note" [ -z "$(ls .xtrain-restart-* 2>/dev/null)" ]
     say "$XTRAIN" launch -n 2 --host localhost -- "$hello"
     check "--host starts mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
 fi
