@@ -117,7 +117,7 @@ static void write_line(str *plane, bool programs, int64_t from) {
 }
 
 void cpu_trace_write(str *out) {
-    static const char name[] = "/device:CPU:0 xtrain";
+    static const char name[] = "/device:CUSTOM:xtrain CPU"; /* the one kind of plane besides TPUs and GPUs that TensorBoard shows as a device */
     str plane = STR_INIT;
     pthread_mutex_lock(&lock);
     int64_t from = n_events ? events[0].begin_ns : 0;

@@ -1,4 +1,5 @@
 /* The client side of PJRT's profiler extension: what a plugin without it cannot tell is simply missing from the trace. */
+#include "base/proto.h"
 #include "device/device_int.h"
 
 struct device_profile {
@@ -23,12 +24,23 @@ static xt_status taken(const PLUGIN_Profiler_Api *api, PLUGIN_Profiler_Error *e,
     return s;
 }
 
+/* tensorflow.ProfileOptions {2 host_tracer_level, 3 device_tracer_level, 5 version}: without them XLA's plugins trace nothing. */
+static void append_options(str *out) {
+    proto_int(out, 2, 2);
+    proto_int(out, 3, 1);
+    proto_int(out, 5, 1);
+}
+
 xt_status device_profile_start(device_client *c, device_profile **out) {
     *out = NULL;
     const PLUGIN_Profiler_Api *api = api_of(c);
     if (!api) return NULL;
-    PLUGIN_Profiler_Create_Args a = {.struct_size = sizeof a, .options = "", .options_size = 0};
-    XT_TRY(taken(api, api->create(&a), "starting the device's profiler"));
+    str options = STR_INIT;
+    append_options(&options);
+    PLUGIN_Profiler_Create_Args a = {.struct_size = sizeof a, .options = str_cstr(&options), .options_size = options.len};
+    xt_status made = taken(api, api->create(&a), "starting the device's profiler");
+    str_free(&options);
+    XT_TRY(made);
     device_profile *p = a.profiler ? base_calloc(1, sizeof *p) : NULL;
     if (!p) return status_oom(sizeof *p, "a profile");
     *p = (device_profile){api, a.profiler};

@@ -3,7 +3,7 @@
  * line and module of the program's own record. Out comes Chrome/Perfetto JSON or a TensorBoard log folder, and a table of the dearest ops.
  *
  * Roofline: the time an op would take at the best rates seen in the same trace (by ops long enough to be measured), as a share of the time it took. */
-#include "diag/diag.h"
+#include "diag/profile.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -12,20 +12,10 @@
 
 #include "base/proto.h"
 
-enum { MOST_ROWS = 20, HOST_THREAD = 1, SCOPE_THREAD = 2, DEVICE_PROGRAMS = 11, DEVICE_OPS = 12 };
-
-typedef struct span {
-    uint32_t name;
-    int thread;
-    int64_t begin_ns, ns, step;
-    /* of device ops */
-    src_id src;
-    uint32_t path, kernel;
-    double flops, bytes;
-} span;
+enum { MOST_ROWS = 20 };
 
 static struct {
-    bool wanted, active, from_env;
+    bool wanted, active, looked; /* looked: for XT_PROFILE */
     char path[512];
     int64_t first, steps, began_ns, step_began_ns, counted[DIAG_PHASES];
     device_profile *device;
@@ -151,13 +141,13 @@ static void find_roof(void) {
     best_flops = best_bytes = 0;
     for (size_t i = 0; i < p.n; i++) {
         const span *s = &p.spans[i];
-        if (s->thread != DEVICE_OPS || s->ns < 10000) continue;
+        if (s->thread != DEVICE_OPS || s->ns < 1000) continue;
         best_flops = fmax(best_flops, s->flops / (double)s->ns);
         best_bytes = fmax(best_bytes, s->bytes / (double)s->ns);
     }
 }
 
-static double of_roof(double flops, double bytes, double ns) {
+double diag_of_roof(double flops, double bytes, double ns) {
     double least = fmax(best_flops > 0 ? flops / best_flops : 0, best_bytes > 0 ? bytes / best_bytes : 0);
     return ns > 0 && least > 0 ? 100 * fmin(least / ns, 1) : NAN;
 }
@@ -199,7 +189,7 @@ static void table(void) {
     for (size_t k = 0; k < n && k < MOST_ROWS; k++) {
         const row *r = &rows[k];
         char at[256];
-        double roof = of_roof(r->flops, r->bytes, (double)r->ns);
+        double roof = diag_of_roof(r->flops, r->bytes, (double)r->ns);
         str_printf(&t, "%10.3f %5.1f%% %5lld %10.1f %8.1f  ", (double)r->ns / 1e6, total ? 100 * (double)r->ns / (double)total : 0, (long long)r->n, r->ns ? r->flops / (double)r->ns : 0,
                    r->ns ? r->bytes / (double)r->ns : 0);
         if (isnan(roof)) str_append(&t, "            -  ");
@@ -253,7 +243,7 @@ static xt_status write_json(void) {
             quoted(&t, intern_text(s->path));
         }
         if (s->thread == DEVICE_OPS) {
-            double roof = of_roof(s->flops, s->bytes, (double)s->ns);
+            double roof = diag_of_roof(s->flops, s->bytes, (double)s->ns);
             str_printf(&t, ", \"bytes\": %.0f, \"flops\": %.0f", s->bytes, s->flops);
             if (!isnan(roof)) str_printf(&t, ", \"percent_of_roofline\": %.1f", roof);
             if (s->kernel) str_append(&t, ", \"kernel\": "), quoted(&t, intern_text(s->kernel));
@@ -266,40 +256,7 @@ static xt_status write_json(void) {
     return s;
 }
 
-/* A plane for the host beside the device's own: messages of the same kind that follow each other are one message. */
-static void host_plane(str *out) {
-    static const char name[] = "/host:CPU";
-    str plane = STR_INIT, line = STR_INIT;
-    proto_int(&line, 1, 1);
-    proto_bytes(&line, 2, "xtrain", 6);
-    proto_int(&line, 3, p.began_ns);
-    map *seen = map_new();
-    proto_int(&plane, 1, 2);
-    proto_bytes(&plane, 2, name, sizeof name - 1);
-    for (size_t i = 0; i < p.n; i++) {
-        const span *s = &p.spans[i];
-        if (s->thread != HOST_THREAD && s->thread != SCOPE_THREAD) continue;
-        str event = STR_INIT, meta = STR_INIT, entry = STR_INIT;
-        proto_int(&event, 1, s->name);
-        proto_int(&event, 2, (s->begin_ns - p.began_ns) * 1000);
-        proto_int(&event, 3, s->ns * 1000);
-        proto_message(&line, 4, &event);
-        if (seen && !map_get(seen, &s->name, sizeof s->name)) {
-            map_put(seen, &s->name, sizeof s->name, seen, NULL);
-            proto_int(&meta, 1, s->name);
-            proto_bytes(&meta, 2, intern_text(s->name), strlen(intern_text(s->name)));
-            proto_int(&entry, 1, s->name);
-            proto_message(&entry, 2, &meta);
-            proto_message(&plane, 4, &entry);
-        }
-        str_free(&event), str_free(&meta), str_free(&entry);
-    }
-    proto_message(&plane, 3, &line);
-    proto_message(out, 1, &plane);
-    map_free(seen, NULL);
-    str_free(&plane), str_free(&line);
-}
-
+/* TensorBoard's profile plugin looks for runs in such folders. */
 static xt_status write_tensorboard(const char *space, size_t size) {
     char dir[700], file[900], host[128] = "host", when[64] = "run";
     time_t now = time(NULL);
@@ -310,8 +267,7 @@ static xt_status write_tensorboard(const char *space, size_t size) {
     snprintf(file, sizeof file, "%s/%s.xplane.pb", dir, host);
     XT_TRY(file_make_dirs(dir, 0755));
     str t = STR_INIT;
-    str_appendn(&t, space ? space : "", size);
-    host_plane(&t);
+    diag_write_xspace(p.spans, p.n, p.began_ns, space, size, &t);
     xt_status s = t.failed ? status_oom(t.len, "a trace") : file_write_all(file, str_cstr(&t), t.len);
     str_free(&t);
     return s;
@@ -444,10 +400,11 @@ xt_status xt_profile_opt(const char *path, xt_profile_opts o) {
 
 /* XT_PROFILE=PATH, XT_PROFILE_STEPS=10-12 (or 100). */
 void diag_profile_start(void) {
+    if (p.looked) return;
+    p.looked = true;
     const char *path = env_get("XT_PROFILE"), *steps = env_get("XT_PROFILE_STEPS");
     long long first = 10, last = 12;
-    if (!path || p.from_env) return;
-    p.from_env = true;
+    if (!path) return;
     int n = steps ? sscanf(steps, "%lld-%lld", &first, &last) : 2;
     if (n == 1) last = first;
     if (n < 1 || first < 1 || last < first) {
@@ -464,5 +421,5 @@ void diag_profile_finish(void) {
     if (p.active) finish();
     else if (p.wanted) log_msg(XT_SEV_WARNING, "the profile %s is empty: the run ended before step %lld", p.path, (long long)p.first);
     forget();
-    p.from_env = false;
+    p.looked = false;
 }

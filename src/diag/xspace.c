@@ -1,0 +1,122 @@
+/* A profile as an XSpace message, which TensorBoard's profile plugin reads. Field numbers are those of tsl/profiler/protobuf/xplane.proto:
+ * XSpace {1 planes}; XPlane {1 id, 2 name, 3 lines, 4 event_metadata map, 5 stat_metadata map}; XLine {1 id, 2 name, 3 timestamp_ns, 4 events};
+ * XEvent {1 metadata_id, 2 offset_ps, 3 duration_ps, 4 stats}; XStat {1 metadata_id, 2 double, 4 int64, 5 string}; both metadata {1 id, 2 name}.
+ * The plugin shows the planes /host:CPU, those of TPUs and GPUs, and custom devices'. What our own device told is written anew with the user's lines; planes of
+ * other devices are passed on as they came, with all that their tools want. */
+#include "diag/profile.h"
+
+#include <math.h>
+
+#include "base/proto.h"
+
+#define OWN_PLANE "/device:CUSTOM:xtrain"
+
+enum { STAT_STEP = 1, STAT_SOURCE, STAT_MODULE, STAT_KERNEL, STAT_FLOPS, STAT_BYTES, STAT_ROOF, STATS };
+static const char *const stat_names[STATS] = {[STAT_STEP] = "step_num", [STAT_SOURCE] = "source",          [STAT_MODULE] = "module",          [STAT_KERNEL] = "kernel",
+                                              [STAT_FLOPS] = "flops",   [STAT_BYTES] = "bytes_accessed", [STAT_ROOF] = "percent_of_roofline"};
+
+static void put_stat(str *event, int id, int kind, double number, const char *text) {
+    str s = STR_INIT;
+    proto_int(&s, 1, id);
+    if (kind == 2) proto_double(&s, 2, number);
+    if (kind == 4) proto_int(&s, 4, (int64_t)number);
+    if (kind == 5) proto_bytes(&s, 5, text, strlen(text));
+    proto_message(event, 4, &s);
+    str_free(&s);
+}
+
+static void metadata(str *plane, uint32_t field, int64_t id, const char *name) {
+    str m = STR_INIT, entry = STR_INIT;
+    proto_int(&m, 1, id);
+    proto_bytes(&m, 2, name, strlen(name));
+    proto_int(&entry, 1, id);
+    proto_message(&entry, 2, &m);
+    proto_message(plane, field, &entry);
+    str_free(&m);
+    str_free(&entry);
+}
+
+/* Equal ops of one line are one name, by which the viewer sums them up: "n17 (stablehlo.add) train.c:41". */
+static uint32_t shown_name(const span *s) {
+    char text[400], at[256];
+    if (!s->src) return s->name;
+    snprintf(text, sizeof text, "%s %s", intern_text(s->name), src_text(s->src, at, sizeof at));
+    return intern(text);
+}
+
+static void stats_of(str *event, const span *s) {
+    char at[256];
+    put_stat(event, STAT_STEP, 4, (double)s->step, NULL);
+    if (s->src) put_stat(event, STAT_SOURCE, 5, 0, src_text(s->src, at, sizeof at));
+    if (s->path) put_stat(event, STAT_MODULE, 5, 0, intern_text(s->path));
+    if (s->thread != DEVICE_OPS) return;
+    double roof = diag_of_roof(s->flops, s->bytes, (double)s->ns);
+    if (s->kernel) put_stat(event, STAT_KERNEL, 5, 0, intern_text(s->kernel));
+    put_stat(event, STAT_FLOPS, 2, s->flops, NULL);
+    put_stat(event, STAT_BYTES, 2, s->bytes, NULL);
+    if (!isnan(roof)) put_stat(event, STAT_ROOF, 2, roof, NULL);
+}
+
+/* A line of the plane: the spans of one thread. */
+static void line_of(str *plane, const span *spans, size_t n, int thread, const char *name, int64_t began_ns, map *seen) {
+    str line = STR_INIT;
+    proto_int(&line, 1, thread);
+    proto_bytes(&line, 2, name, strlen(name));
+    proto_int(&line, 3, began_ns);
+    for (size_t i = 0; i < n; i++) {
+        const span *s = &spans[i];
+        if (s->thread != thread) continue;
+        uint32_t shown = shown_name(s);
+        str event = STR_INIT;
+        proto_int(&event, 1, shown);
+        proto_int(&event, 2, (s->begin_ns > began_ns ? s->begin_ns - began_ns : 0) * 1000);
+        proto_int(&event, 3, s->ns * 1000);
+        stats_of(&event, s);
+        proto_message(&line, 4, &event);
+        str_free(&event);
+        if (!seen || map_get(seen, &shown, sizeof shown)) continue;
+        map_put(seen, &shown, sizeof shown, seen, NULL);
+        metadata(plane, 4, shown, intern_text(shown));
+    }
+    proto_message(plane, 3, &line);
+    str_free(&line);
+}
+
+static void plane_of(str *out, int id, const char *name, const span *spans, size_t n, int64_t began_ns, const int threads[2], const char *const names[2]) {
+    str plane = STR_INIT;
+    map *seen = map_new();
+    proto_int(&plane, 1, id);
+    proto_bytes(&plane, 2, name, strlen(name));
+    for (int k = 0; k < 2; k++) line_of(&plane, spans, n, threads[k], names[k], began_ns, seen);
+    for (int k = 1; k < STATS; k++) metadata(&plane, 5, k, stat_names[k]);
+    proto_message(out, 1, &plane);
+    map_free(seen, NULL);
+    str_free(&plane);
+}
+
+static bool is_own(const proto_field *plane) {
+    proto_reader r = proto_read(plane->data, plane->size);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.number == 2 && f.wire == PROTO_BYTES) return f.size >= strlen(OWN_PLANE) && memcmp(f.data, OWN_PLANE, strlen(OWN_PLANE)) == 0;
+    return false;
+}
+
+/* Gives true when there is a plane of ours, which is left out. */
+static bool pass_on(str *out, const char *space, size_t size) {
+    bool own = false;
+    proto_reader r = proto_read(space, size);
+    for (proto_field f; proto_next(&r, &f);) {
+        if (f.wire != PROTO_BYTES) continue; /* an XSpace has messages and texts only */
+        if (f.number == 1 && is_own(&f)) own = true;
+        else proto_bytes(out, f.number, f.data, f.size);
+    }
+    return own;
+}
+
+void diag_write_xspace(const span *spans, size_t n, int64_t began_ns, const char *space, size_t size, str *out) {
+    static const int host[2] = {HOST_THREAD, SCOPE_THREAD}, device[2] = {DEVICE_PROGRAMS, DEVICE_OPS};
+    static const char *const host_names[2] = {"steps and phases", "xt_scope"}, *const device_names[2] = {"XLA Modules", "XLA Ops"};
+    bool own = space && pass_on(out, space, size);
+    if (own) plane_of(out, 1, OWN_PLANE, spans, n, began_ns, device, device_names);
+    plane_of(out, 2, "/host:CPU", spans, n, began_ns, host, host_names);
+}
