@@ -117,7 +117,12 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     }
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
     int64_t began = clock_ns();
-    XT_TRY(DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading"));
+    xt_status full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
+    if (xt_status_code(full) == XT_RESOURCE_EXHAUSTED && device_wait_running(c)) { /* what runs gives its temporaries and inputs back */
+        xt_status_free(full);
+        full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
+    }
+    XT_TRY(full);
     counter_add(COUNTER_upload_ns, clock_ns() - began);
     xt_status s = device_buffer_wrap(c, a.buffer, t, rank, dims, -1, out);
     if (s) {

@@ -39,6 +39,28 @@ void device_pending_done(device_client *c) {
     pthread_mutex_unlock(&c->lock);
 }
 
+void device_run_add(device_client *c) {
+    pthread_mutex_lock(&c->lock);
+    c->pending++;
+    c->running++;
+    pthread_mutex_unlock(&c->lock);
+}
+
+void device_run_done(device_client *c) {
+    pthread_mutex_lock(&c->lock);
+    c->pending--;
+    if (--c->running == 0) pthread_cond_broadcast(&c->idle);
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool device_wait_running(device_client *c) {
+    pthread_mutex_lock(&c->lock);
+    bool any = c->running > 0;
+    while (c->running > 0) pthread_cond_wait(&c->idle, &c->lock);
+    pthread_mutex_unlock(&c->lock);
+    return any;
+}
+
 void device_close(device_client *c) {
     if (!c) return;
     pthread_mutex_lock(&c->lock);

@@ -49,12 +49,15 @@ struct device_client {
     char *strings[3]; /* platform, version, kind: owned */
     pthread_mutex_t lock;
     pthread_cond_t idle;
-    int64_t pending; /* callbacks that are still to come */
+    int64_t pending, running; /* callbacks that are still to come; those of programs among them */
 };
 void device_client_retain(device_client *c);
 void device_client_unref(device_client *c);
 void device_pending_add(device_client *c);
 void device_pending_done(device_client *c);
+void device_run_add(device_client *c); /* the same for a program's completion */
+void device_run_done(device_client *c);
+bool device_wait_running(device_client *c); /* until no program runs; true when one did. Not from a completion callback */
 
 struct device_buffer {
     atomic_int refs;

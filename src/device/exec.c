@@ -225,13 +225,13 @@ static void executed(PJRT_Error *error, void *user_arg) {
     d->fn(d->user, device_error(c->api, error, "running a program"), now);
     base_free(d);
     live_add(LIVE_event, -1);
-    device_pending_done(c);
+    device_run_done(c);
 }
 
 /* Arranges for `done` to be called; the event is used up. Never fails: without a callback it waits and calls. */
 static void when_executed(device_client *c, PJRT_Event *event, done_state *d) {
     live_add(LIVE_event, 1);
-    device_pending_add(c);
+    device_run_add(c);
     if (!event) {
         executed(NULL, d);
         return;
@@ -247,7 +247,7 @@ static void when_executed(device_client *c, PJRT_Event *event, done_state *d) {
     d->fn(d->user, s, clock_ns());
     base_free(d);
     live_add(LIVE_event, -1);
-    device_pending_done(c);
+    device_run_done(c);
 }
 
 static xt_status check_inputs(device_exec *e, size_t n_in, device_buffer *const *in) {

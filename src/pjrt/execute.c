@@ -16,11 +16,14 @@ typedef struct run_task {
     int *from; /* per output: the input whose memory it took, or -1 */
     bool *donated;
     int32_t launch_id;
+    PJRT_Device *device;
+    face_promise promise; /* of memory, from when it was taken on */
     xt_status poison; /* guarded by the device's lock while the task waits: it fails with this instead of running */
 } run_task;
 
 static void run_free(run_task *t) {
     if (!t) return;
+    face_promise_end(t->device, &t->promise);
     for (size_t i = 0; i < t->n_in; i++) face_value_release(t->in[i]);
     for (size_t i = 0; i < t->n_out; i++) face_value_release(t->out[i]);
     face_event_release(t->done);
@@ -35,10 +38,11 @@ static void run_free(run_task *t) {
 
 /* --- on the executor ------------------------------------------------------------------------------------------------------------------- */
 static xt_status task_alloc(void *user, size_t n, void **out) {
-    return face_alloc(user, n, out);
+    run_task *t = user;
+    return face_alloc_promised(t->device, &t->promise, n, out);
 }
 static void task_dealloc(void *user, void *p, size_t n) {
-    face_free(user, p, n);
+    face_free(((run_task *)user)->device, p, n);
 }
 
 static xt_status gather_inputs(run_task *t) {
@@ -63,12 +67,13 @@ static void take_results(run_task *t) {
 }
 
 /* A poisoned one fails with that. `device` NULL: on the caller's thread. */
-static void run_on(run_task *t, PJRT_Device *d, cpu_device *device) {
-    cpu_alloc memory = {d, task_alloc, task_dealloc};
+static void run_on(run_task *t, cpu_device *device) {
+    cpu_alloc memory = {t, task_alloc, task_dealloc};
     xt_status s = t->poison ? t->poison : gather_inputs(t);
     t->poison = NULL;
     if (!s) s = cpu_run(t->exec->program->exec, device, &memory, t->arrays, t->donated, t->arrays + t->n_in, t->from);
     if (!s) take_results(t);
+    face_promise_end(t->device, &t->promise);
     for (size_t i = 0; i < t->n_in; i++) {
         face_value_release(t->in[i]);
         t->in[i] = NULL;
@@ -83,7 +88,7 @@ static void run_on(run_task *t, PJRT_Device *d, cpu_device *device) {
 static void run(face_task *task, PJRT_Device *d) {
     run_task *t = (run_task *)task;
     if (!t->poison) t->poison = face_executor_join(d, t->exec);
-    run_on(t, d, d->cpu);
+    run_on(t, d->cpu);
 }
 
 /* A program of some microseconds costs less than waking a thread for it: on an idle device it runs here, and its events are set on return. */
@@ -92,7 +97,7 @@ static bool run_here(run_task *t, PJRT_Device *d) {
     for (size_t i = 0; i < t->n_in; i++)
         if (!face_event_is_ready(t->in[i]->ready)) return false;
     if (!face_executor_borrow(d)) return false;
-    run_on(t, d, NULL);
+    run_on(t, NULL);
     face_executor_give_back(d);
     return true;
 }
@@ -124,6 +129,7 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
     run_task *t = base_calloc(1, sizeof *t);
     if (!t) return status_oom(sizeof *t, "an execution");
     t->task.run = run;
+    t->device = d;
     t->launch_id = o ? o->launch_id : 0;
     t->exec = e;
     atomic_fetch_add_explicit(&e->refs, 1, memory_order_relaxed);
@@ -189,10 +195,20 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
     return NULL;
 }
 
+/* Its temporaries, and results that take no input's memory over: all of them where an input is kept. */
+static void promise_memory(run_task *t) {
+    if (t->device->limit <= 0) return;
+    const cpu_stats *s = cpu_exec_stats(t->exec->program->exec);
+    bool kept = false;
+    for (size_t i = 0; i < t->n_in; i++) kept |= cpu_exec_alias(t->exec->program->exec, i) >= 0 && !t->donated[i];
+    face_promise_make(t->device, s->temp_bytes + s->output_bytes - (kept ? 0 : s->alias_bytes), &t->promise);
+}
+
 /* From here on nothing is refused but by a client that is destroyed meanwhile: then the task reports it like a failed program. */
 static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
     for (size_t i = 0; i < t->n_in; i++)
         if (t->donated[i]) face_value_release(face_buffer_take(in[i])); /* the task's own reference stays */
+    promise_memory(t);
     if (run_here(t, d)) return;
     xt_status s = face_executor_enqueue(d, &t->task);
     if (!s) return;

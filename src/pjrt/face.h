@@ -90,6 +90,12 @@ typedef struct face_group { /* the devices of one assignment, in its order */
     coll_group *coll;
     struct face_group *next;
 } face_group;
+/* What a program that was taken on will need while it runs, so that nothing that comes later takes it: it has its donated inputs already, and could not give
+ * them back. Guarded by `account`. */
+typedef struct face_promise {
+    struct face_promise *next;
+    int64_t bytes; /* 0: none was made */
+} face_promise;
 struct PJRT_Device {
     PJRT_DeviceDescription description;
     PJRT_Memory memory[FACE_KINDS];
@@ -105,6 +111,8 @@ struct PJRT_Device {
     face_block *loose; /* large blocks in use that are larger than what was asked for */
     size_t n_loose, cap_loose;
     int64_t kept_bytes;
+    face_promise *promises;
+    int64_t drawn; /* by the program that runs now, of its promise */
 
     pthread_t executor;
     bool started;
@@ -122,6 +130,11 @@ void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t proces
 void face_device_deinit(PJRT_Device *d);
 xt_status face_alloc(PJRT_Device *d, size_t n, void **out); /* 64-byte aligned; RESOURCE_EXHAUSTED beyond the limit */
 xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero); /* out_zero: all its bytes are zero, as the system gave them */
+/* Promises n bytes if there is room for them besides what is promised already: programs run one after the other, so the largest promise is what is held back.
+ * face_alloc_promised is for the program that runs; face_promise_end gives back what it did not draw. */
+void face_promise_make(PJRT_Device *d, int64_t n, face_promise *p);
+xt_status face_alloc_promised(PJRT_Device *d, face_promise *p, size_t n, void **out);
+void face_promise_end(PJRT_Device *d, face_promise *p);
 void face_free(PJRT_Device *d, void *p, size_t n); /* n as it was asked for */
 int64_t face_largest_kept(const PJRT_Device *d); /* bytes of the largest block kept for reuse; under `account` */
 void face_memory_trim(PJRT_Device *d); /* gives kept blocks back to the system */

@@ -11,10 +11,49 @@
 
 enum { LARGE = 1 << 20, ALIGN = 64 };
 
-static xt_status over_limit(const PJRT_Device *d, size_t n) {
+static xt_status over_limit(const PJRT_Device *d, size_t n, int64_t held) {
+    char also[80] = "";
+    if (held > 0) snprintf(also, sizeof also, ", %.2f more are needed by programs on their way", (double)held / 1048576);
     return status_new(XT_RESOURCE_EXHAUSTED, NULL,
-                      "out of device memory: %.2f MiB are needed, %.2f of the %.2f MiB allowed by XT_MEMORY_LIMIT are in use", (double)n / 1048576,
-                      (double)d->in_use / 1048576, (double)d->limit / 1048576);
+                      "out of device memory: %.2f MiB are needed, %.2f of the %.2f MiB allowed by XT_MEMORY_LIMIT are in use%s", (double)n / 1048576,
+                      (double)d->in_use / 1048576, (double)d->limit / 1048576, also);
+}
+
+/* --- promises ---------------------------------------------------------------------------------------------------------------------------------- */
+static int64_t largest_promise(const PJRT_Device *d) {
+    int64_t most = 0;
+    for (const face_promise *p = d->promises; p; p = p->next)
+        if (p->bytes > most) most = p->bytes;
+    return most;
+}
+
+/* What others must leave alone. */
+static int64_t held_back(const PJRT_Device *d) {
+    int64_t held = largest_promise(d) - d->drawn;
+    return held > 0 ? held : 0;
+}
+
+void face_promise_make(PJRT_Device *d, int64_t n, face_promise *p) {
+    *p = (face_promise){NULL, 0};
+    if (n <= 0) return;
+    pthread_mutex_lock(&d->account);
+    int64_t most = largest_promise(d), wanted = (n > most ? n : most) - d->drawn;
+    if (d->limit > 0 && d->in_use + (wanted > 0 ? wanted : 0) <= d->limit) {
+        *p = (face_promise){d->promises, n};
+        d->promises = p;
+    }
+    pthread_mutex_unlock(&d->account);
+}
+
+void face_promise_end(PJRT_Device *d, face_promise *p) {
+    if (!p->bytes) return;
+    pthread_mutex_lock(&d->account);
+    face_promise **link = &d->promises;
+    while (*link && *link != p) link = &(*link)->next;
+    if (*link) *link = p->next;
+    d->drawn = 0;
+    pthread_mutex_unlock(&d->account);
+    p->bytes = 0;
 }
 
 static face_block take_at(PJRT_Device *d, size_t i) {
@@ -98,7 +137,17 @@ xt_status face_alloc(PJRT_Device *d, size_t n, void **out) {
     return face_alloc_told(d, n, out, &zero);
 }
 
-xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) {
+static xt_status take(PJRT_Device *d, size_t n, face_promise *p, bool running, void **out, bool *out_zero);
+
+xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) { return take(d, n, NULL, false, out, out_zero); }
+
+xt_status face_alloc_promised(PJRT_Device *d, face_promise *p, size_t n, void **out) {
+    bool zero;
+    return take(d, n, p, true, out, &zero);
+}
+
+/* A program that runs needs not leave anything to those after it: it gives its own back before. */
+static xt_status take(PJRT_Device *d, size_t n, face_promise *p, bool running, void **out, bool *out_zero) {
     *out = NULL;
     *out_zero = false;
     xt_status s = NULL;
@@ -106,9 +155,11 @@ xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) 
     face_block drop[BASE_COUNT(d->kept)];
     size_t n_drop = 0;
     pthread_mutex_lock(&d->account);
-    if (n > INT64_MAX / 2 || (d->limit > 0 && (int64_t)n > d->limit - d->in_use))
-        s = over_limit(d, n);
+    int64_t held = running ? 0 : held_back(d);
+    if (n > INT64_MAX / 2 || (d->limit > 0 && (int64_t)n > d->limit - d->in_use - held))
+        s = over_limit(d, n, held);
     else {
+        if (p && p->bytes) d->drawn += (int64_t)n;
         if (n >= LARGE) reuse = take_fitting(d, n);
         d->in_use += (int64_t)n;
         d->n_allocs++;
@@ -124,6 +175,7 @@ xt_status face_alloc_told(PJRT_Device *d, size_t n, void **out, bool *out_zero) 
     if (*out) return NULL;
     pthread_mutex_lock(&d->account);
     d->in_use -= (int64_t)n;
+    if (p && p->bytes) d->drawn -= (int64_t)n;
     pthread_mutex_unlock(&d->account);
     return status_oom(n, "device memory");
 }
