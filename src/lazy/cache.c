@@ -234,6 +234,9 @@ static xt_status too_many_compiles(const lazy_event *ev) {
 
 const char *lazy_source_name(lazy_program_source s) { return s == LAZY_FROM_MEMORY ? "memory" : s == LAZY_FROM_DISK ? "disk" : "compiled"; }
 
+static atomic_bool compiling;
+bool lazy_compiling(void) { return atomic_load_explicit(&compiling, memory_order_relaxed); }
+
 static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     device_client *client;
     XT_TRY(lazy_device(&client));
@@ -251,7 +254,10 @@ static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     counter_add(COUNTER_disk_misses, 1);
     XT_TRY(too_many_compiles(ev));
     int64_t began = clock_ns();
-    XT_TRY(device_compile(client, text->data, text->len, &o, &p->exec));
+    atomic_store_explicit(&compiling, true, memory_order_relaxed);
+    xt_status s = device_compile(client, text->data, text->len, &o, &p->exec);
+    atomic_store_explicit(&compiling, false, memory_order_relaxed);
+    XT_TRY(s);
     ev->compile_ns = clock_ns() - began;
     ev->source = LAZY_COMPILED;
     ev->compile_number = ++programs.compiles;

@@ -164,6 +164,7 @@ void lazy_at_rest(void);                        /* nothing is left to do: a prog
 int64_t lazy_peak_step(void);                   /* the step in which device memory was at its peak */
 int lazy_in_flight(void);                       /* programs that were started and have not finished */
 void lazy_refuse_when(xt_status (*check)(void)); /* asked once, when the first context is made: its error is the thread's pending one */
+bool lazy_compiling(void);                       /* the device's compiler is at work, for any thread */
 src_id lazy_recording_at(void);                 /* the line whose op was recorded last, by any thread */
 void lazy_wait_idle(void);                      /* until nothing that was started runs; failures stay pending */
 /* The line and module path of op `ordinal` ("n17") of a program in memory, by its number; false when it is not there. */

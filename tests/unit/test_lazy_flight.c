@@ -146,6 +146,64 @@ static void errors_keep_their_line(void **state) {
     nothing_left();
 }
 
+/* Large steps follow each other without a wait, under limits from one that takes a batch to one that takes two steps at once. Wherever memory ends, in an upload or
+ * in a program on its way, the parameters are those of the last step that went well, nothing is left behind, and smaller steps go on. */
+enum { IN = 64, HIDDEN = 128, LARGE_BATCH = 4096 };
+
+static xt_tensor two_layers(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "out", xt_relu(xt_linear(m, "in", x, HIDDEN)), 4);
+}
+
+static bool train(xt_module *m, xt_optimizer *adam, const float *data, int64_t batch) {
+    xt_backward(xt_mean(xt_square(xt_forward(m, xt_from_data(data, XT_F32, 2, ((const int64_t[]){batch, IN}))))));
+    xt_optimizer_step(adam);
+    return xt_mark_step();
+}
+
+static double sum_of(xt_module *m) {
+    static float w[HIDDEN * IN];
+    double sum = 0;
+    assert_true(xt_read(xt_module_find(m, "in.weight"), w, sizeof w));
+    for (int i = 0; i < HIDDEN * IN; i++) sum += (double)w[i] * (i % 7 + 1);
+    return sum;
+}
+
+static void memory_ends(void **state) {
+    (void)state;
+    if (!our_device()) skip();
+    static float data[LARGE_BATCH * IN];
+    int failures = 0, successes = 0;
+    for (int i = 0; i < LARGE_BATCH * IN; i++) data[i] = (float)(i % 17) / 17;
+    for (int64_t limit = 1536 << 10; limit <= 12 << 20; limit += 1024 << 10) {
+        char text[32];
+        snprintf(text, sizeof text, "%lld", (long long)limit);
+        setenv("XT_MEMORY_LIMIT", text, 1);
+        xt_module *m = xt_module_new(two_layers, NULL);
+        xt_optimizer *adam = xt_adam(m, .lr = 1e-3);
+        for (int i = 0; i < 3; i++) assert_true(train(m, adam, data, 16));
+        double before = sum_of(m);
+        int64_t buffers = xt_live_objects("buffer"), bytes = xt_counter("device_bytes"), steps = 0;
+        while (steps < 6 && train(m, adam, data, LARGE_BATCH)) steps++;
+        if (xt_wait() && !xt_error()) successes++;
+        else {
+            failures++;
+            assert_int_equal(xt_status_code(xt_error()), XT_RESOURCE_EXHAUSTED);
+            xt_clear_error();
+            double after = sum_of(m);
+            if (steps == 0 && after != before) fail_msg("limit %s: the parameters changed from %g to %g", text, before, after);
+            assert_true(isfinite(after));
+            assert_int_equal(xt_live_objects("buffer"), buffers);
+            assert_int_equal(xt_counter("device_bytes"), bytes);
+        }
+        for (int i = 0; i < 3; i++) assert_true(train(m, adam, data, 16));
+        assert_true(sum_of(m) != before);
+        nothing_left();
+    }
+    assert_true(failures > 0 && successes > 0);
+    unsetenv("XT_MEMORY_LIMIT");
+}
+
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
@@ -153,6 +211,7 @@ int main(void) {
         cmocka_unit_test(at_most_two),
         cmocka_unit_test(calls_too),
         cmocka_unit_test(errors_keep_their_line),
+        cmocka_unit_test(memory_ends),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
