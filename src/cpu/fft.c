@@ -5,7 +5,7 @@
 
 #include "cpu/simd.h"
 
-static const fft_fns *fns(void) {
+const fft_fns *fft_get(void) {
 #if defined(__x86_64__)
     if (simd_level() == 2) return &fft_avx512;
     if (simd_level() == 1) return &fft_avx2;
@@ -144,7 +144,7 @@ size_t fft_work_bytes(const fft_plan *p) {
         T *x = work, *y = work + 2 * n;                                                                                                              \
         for (int i = 0; i < p->n_passes; i++) {                                                                                                      \
             T *xr = inverse ? x + n : x, *xi = inverse ? x : x + n, *yr = inverse ? y + n : y, *yi = inverse ? y : y + n, *swap = x;                 \
-            fns()->pass_##t(&p->passes[i], (const T *)p->table + 2 * p->passes[i].twiddles, xr, xi, yr, yi);                                         \
+            fft_get()->pass_##t(&p->passes[i], (const T *)p->table + 2 * p->passes[i].twiddles, xr, xi, yr, yi);                                         \
             x = y;                                                                                                                                   \
             y = swap;                                                                                                                                \
         }                                                                                                                                            \

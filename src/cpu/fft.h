@@ -34,7 +34,11 @@ void *fft_run(const fft_plan *p, void *work, bool inverse);
 typedef struct fft_fns {
     void (*pass_f32)(const fft_pass *p, const float *w, const float *xr, const float *xi, float *yr, float *yi);
     void (*pass_f64)(const fft_pass *p, const double *w, const double *xr, const double *xi, double *yr, double *yi);
+    /* Pairs k .. k + 7 of FFT_LANES lines to the block re, im, and back times `scale`; NULL: element by element. */
+    void (*load8_f32)(const float *const line[FFT_LANES], float *re, float *im);
+    void (*store8_f32)(float *const line[FFT_LANES], const float *re, const float *im, float scale);
 } fft_fns;
+const fft_fns *fft_get(void); /* of this machine */
 extern const fft_fns fft_base;
 #if defined(__x86_64__)
 extern const fft_fns fft_avx2, fft_avx512;

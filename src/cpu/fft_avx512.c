@@ -1,6 +1,7 @@
 /* The passes of Fourier transforms for x86 machines with AVX512; simd.c asks the processor before using them. */
 #if defined(__x86_64__)
 #define FFT_NAME fft_avx512
+#define FFT_TURN
 #if defined(__clang__)
 #pragma clang attribute push(__attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512cd,avx2,fma,f16c,bmi,bmi2,lzcnt,popcnt"))),             \
                              apply_to = function)

@@ -39,6 +39,36 @@ typedef struct stage_run {
     int64_t which; /* the cut line */
 } stage_run;
 
+/* Whole blocks of f32 pairs that follow one another, turned over in registers; false: element by element. */
+static bool load_block_f32(const stage *s, const float *src, const int64_t *base, int64_t lanes, float *work) {
+    const fft_fns *f = fft_get();
+    if (!f->load8_f32 || lanes != FFT_LANES || s->inner != 1 || s->from != LINE_COMPLEX || s->from_n != s->n || s->n % 8) return false;
+    for (int64_t k = 0; k < s->n; k += 8) {
+        const float *line[FFT_LANES];
+        for (int l = 0; l < FFT_LANES; l++) line[l] = src + 2 * (base[l] + k);
+        f->load8_f32(line, work + k * FFT_LANES, work + (s->n + k) * FFT_LANES);
+    }
+    return true;
+}
+static bool store_block_f32(const stage *s, float *dst, const int64_t *base, int64_t lanes, const float *y, float scale) {
+    const fft_fns *f = fft_get();
+    if (!f->store8_f32 || lanes != FFT_LANES || s->inner != 1 || s->to != LINE_COMPLEX || s->to_n != s->n || s->n % 8) return false;
+    for (int64_t k = 0; k < s->n; k += 8) {
+        float *line[FFT_LANES];
+        for (int l = 0; l < FFT_LANES; l++) line[l] = dst + 2 * (base[l] + k);
+        f->store8_f32(line, y + k * FFT_LANES, y + (s->n + k) * FFT_LANES, scale);
+    }
+    return true;
+}
+static bool load_block_f64(const stage *s, const double *src, const int64_t *base, int64_t lanes, double *work) {
+    (void)s, (void)src, (void)base, (void)lanes, (void)work;
+    return false;
+}
+static bool store_block_f64(const stage *s, double *dst, const int64_t *base, int64_t lanes, const double *y, double scale) {
+    (void)s, (void)dst, (void)base, (void)lanes, (void)y, (void)scale;
+    return false;
+}
+
 /* Lines of one type, element by element. `at`: element of a line; `base`: where the line begins, in elements. */
 #define IO(T, t)                                                                                                                                     \
     static void load_##t(const stage *s, const T *src, int64_t base, int64_t at, T *re, T *im) {                                                     \
@@ -78,9 +108,11 @@ typedef struct stage_run {
             }                                                                                                                                        \
             if (lanes < FFT_LANES) memset(work, 0, 2 * (size_t)(n * FFT_LANES) * sizeof *work);                                                      \
             int64_t tile = s->inner == 1 ? 8 : 1;                                                                                                    \
-            EACH(tile, n, lanes, load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]));                         \
+            if (!load_block_##t(s, r->src, from, lanes, work))                                                                                       \
+                EACH(tile, n, lanes, load_##t(s, r->src, from[l], k, &work[k * FFT_LANES + l], &work[(n + k) * FFT_LANES + l]));                     \
             const T *y = fft_run(s->plan, work, s->inverse);                                                                                         \
-            EACH(tile, s->to_n, lanes, store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale));                     \
+            if (!store_block_##t(s, r->dst, to, lanes, y, scale))                                                                                    \
+                EACH(tile, s->to_n, lanes, store_##t(s, r->dst, to[l], k, y[k * FFT_LANES + l], y[(n + k) * FFT_LANES + l], scale));                 \
         }                                                                                                                                            \
     }                                                                                                                                                \
     /* Columns of a cut line into r->line, turned. */                                                                                                \
@@ -171,7 +203,7 @@ static void fft_free(void *state) {
     }
     base_free(f);
 }
-static const cpu_kernel fft_kernel = {"fft", fft_run_op, fft_free, false};
+static const cpu_kernel fft_kernel = {"fft", fft_run_op, fft_free, true};
 
 /* A divisor of n near its root, both parts of small primes; 0: none worth it. */
 static int64_t cut_of(int64_t n) {
