@@ -106,7 +106,7 @@ static int train(int rank, void *arg) {
     xt_seed((uint64_t)o->seed);
     xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
     if (o->mesh && !mesh) return 1;
-    bool divided = xt_mesh_size(mesh, NULL) > 1;
+    bool divided = xt_mesh_size(mesh, NULL) > 1 || (o->strategy && strcmp(o->strategy, "ddp") != 0 && xt_world_size() > 1);
     fit_data data;
     xt_status s = fit_open_data(chosen, o, &data);
     if (s) return cli_fail_status("fit", s);
@@ -118,7 +118,7 @@ static int train(int rank, void *arg) {
     o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, &data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
-                                   .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .run_name = chosen->name,
+                                   .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .strategy = o->strategy, .run_name = chosen->name,
                                    .resume = o->resume, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
     note_settings(t, o);
@@ -195,6 +195,7 @@ static int fit_model(int argc, char **argv) {
         {"--clip", CLI_DOUBLE, &o.clip, "X", "largest norm of the gradients, 0 = any (text 1, else 0)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--devices", CLI_COUNT, &o.devices, "N", "ranks to train on (default 1)"},
+        {"--strategy", CLI_STRING, &o.strategy, "S", "what several ranks hold: ddp (everything, the default), zero1 (optimizer state divided), fsdp (parameters too)"},
         {"--mesh", CLI_STRING, &o.mesh, "AXES", "data=2,tensor=2: divides batches and blocks over the ranks; --batch counts samples of one part"},
         {"--fsdp", CLI_FLAG, &o.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
         {"--precision", CLI_STRING, &o.precision, "P", "fp32, bf16 or 16-mixed"},

@@ -13,6 +13,7 @@ typedef struct fit_options {
     int64_t epochs, steps, batch, devices, accumulate, log_every, seed, limit, val_limit, metrics, workers, warmup, sample;
     double lr, clip;
     bool json, no_pictures, fsdp;
+    const char *strategy;
     model_options of_model;
     cli_diag diag;
 } fit_options;

@@ -53,13 +53,17 @@ XT_API void xt_shard_params_at(const xt_src *src, xt_module *net, xt_mesh *mesh,
  *  data parallel:   the batch is divided over `axes`; parameters are whole on every rank.
  *  fully sharded:   also every parameter of 2 dims or more, and its optimizer state, on its first dim that no rule divides and that is divisible
  *                   (Rajbhandari et al. 2020, ZeRO stage 3). Small vectors stay whole.
+ *  sharded state:   the batch and the optimizer's state are divided over `axes`, parameters are whole (the same, stage 1): each rank updates its part and
+ *                   the parts are joined. Before the first optimizer step.
  *  tensor parallel: the blocks of models/gpt2 (Shoeybi et al. 2019, Megatron-LM): attention and the first layer of the MLP divided by their
  *                   outputs, the second layers by their inputs, the embedding by the vocabulary. */
 #define xt_mesh_data_parallel(mesh, net, axes) xt_mesh_data_parallel_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_fsdp(mesh, net, axes) xt_mesh_fsdp_at(XT_HERE, mesh, net, axes)
+#define xt_mesh_zero(mesh, net, axes) xt_mesh_zero_at(XT_HERE, mesh, net, axes)
 #define xt_mesh_tensor_parallel(mesh, net, axes) xt_mesh_tensor_parallel_at(XT_HERE, mesh, net, axes)
 XT_API void xt_mesh_data_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_fsdp_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
+XT_API void xt_mesh_zero_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 XT_API void xt_mesh_tensor_parallel_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes);
 
 #ifdef __cplusplus

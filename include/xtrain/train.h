@@ -106,6 +106,11 @@ typedef struct xt_trainer_opts {
     xt_switch offload_optimizer;     /* optimizer state in host memory (xt_optimizer_offload); default off */
     int64_t reinitialize_every_n_steps; /* optimizer steps after which last.ckpt is saved (unless checkpointing is off) and everything on the device given back
                                       * (xt_reinitialize), for runs whose device memory creeps; 0 = never */
+    /* What several ranks hold: "ddp" (default): parameters and optimizer state, each all of it; "zero1": optimizer state is divided; "fsdp": parameters of two
+     * dims and more, too. The losses are the same to 1e-5 (batch norm takes the statistics of all ranks' samples under zero1 and fsdp). Made at once, as a
+     * mesh with one axis "data" (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
+    const char *strategy;
+    int64_t check_replicas_every_n_steps; /* "ddp": compares the ranks' parameters so often (xt_optimizer_check_replicas); 0 = never */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);

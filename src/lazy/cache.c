@@ -188,7 +188,7 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
         }
     }
     XT_TRY(set_shardings(c, r, m, main_func, p));
-    return world_get()->size > 1 && (p->uses_collectives || p->partitioned) ? lazy_meeting_describe(c, main_func, leaves, p) : NULL;
+    return world_get()->size > 1 && p->uses_collectives ? lazy_meeting_describe(c, main_func, leaves, p) : NULL;
 }
 
 static void dump(const str *text, int64_t number) {

@@ -47,6 +47,7 @@ typedef struct lazy_slot {
     const lazy_buf *whole_of;
     xt_tensor grad;
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
+    const struct lazy_layout *of_state; /* a parameter whose optimizer state is divided further than itself: how; else NULL */
     src_id src, changed, kept; /* changed: where it got its last new value; kept: where xt_keep was called for it */
     uint32_t path, name;      /* interned */
     int64_t step;

@@ -4,7 +4,8 @@
  *
  * What is compared (lazy_meeting_describe): the ops that the collectives depend on, with how they are connected, and of the collectives themselves types and
  * attributes. Free to differ are what a rank computes, keeps or reads for itself, shapes on the way to a collective (ranks may have sequences of other
- * lengths), and numbers: whatever is made of constants alone.
+ * lengths), and numbers: whatever is made of constants alone. With a mesh the compiler makes the collectives, also for what only one rank keeps; there ranks
+ * are told apart where they meet, by what each one's program does (coll_set_tag).
  *
  * Invariants
  *  1. Programs with collectives are counted by each rank; ranks that are alike meet in program number k of all. The count is in the rank's note.
@@ -54,7 +55,7 @@ static hash128 hash_codes(const ir_block *b, hash128 h) {
 
 static void describe_op(walk *w, ir_op *op) {
     hash128 h = {op->code, op->n_in};
-    bool typed = is_collective(op) || w->p->partitioned;
+    bool typed = is_collective(op);
     for (uint32_t i = 0; i < op->n_in; i++) {
         ir_value *v = op->in[i];
         if (!v->def && v->mark < FIRST_VALUE && v->mark != NUMBER) v->mark = w->next++; /* an argument, by its first use */
@@ -78,7 +79,7 @@ xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *c
         for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = mark;
     }
     for (ir_op *op = f->body->last; op; op = op->prev) {
-        bool wanted = is_collective(op) || p->partitioned;
+        bool wanted = is_collective(op);
         for (uint32_t i = 0; i < op->n_out; i++) wanted |= op->out[i].mark == WANTED;
         if (!wanted || !op->n_out || op->out[0].mark == NUMBER) continue;
         op->out[0].mark = WANTED;
@@ -179,12 +180,11 @@ static bool went_another_way(int r, int64_t number, const char *mine, char out[9
     return true;
 }
 
-static xt_status differ(const lazy_ctx *c, const lazy_program *p, int a, int b, const char *of_a, const char *of_b, const char *more) {
+static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
     return status_new(XT_FAILED_PRECONDITION, NULL,
                       "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first difference: rank %d has %s, rank %d has %s%s. All ranks must record the same "
-                      "ops for what they compute together%s (XT_RANK_GUARD=warn goes on) [XT302]",
-                      b, (long long)c->step, a, a, of_a, b, of_b, more,
-                      p->partitioned ? "; with a mesh also end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order" : "; only what a rank keeps or reads for itself may differ");
+                      "ops for what they compute together; only what a rank keeps or reads for itself may differ (XT_RANK_GUARD=warn goes on) [XT302]",
+                      b, (long long)c->step, a, a, of_a, b, of_b, more);
 }
 
 /* Rank r is in a program that we know, where we have a new one: both graphs are here. */
@@ -200,7 +200,7 @@ static xt_status differs_from_known(const lazy_ctx *c, const lazy_program *p, in
     const char *tail = strstr(note, " (");
     str_printf(&more, "; rank %d is at %.*s", r, (int)(tail ? tail - note : 120), note);
     int me = world_get()->rank;
-    xt_status s = me < r ? differ(c, p, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more)) : differ(c, p, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
+    xt_status s = me < r ? differ(c, me, r, str_cstr(&mine), str_cstr(&theirs), str_cstr(&more)) : differ(c, r, me, str_cstr(&theirs), str_cstr(&mine), str_cstr(&more));
     lazy_program_release(q);
     base_free(a);
     base_free(b);
@@ -256,7 +256,7 @@ static xt_status explain(const lazy_ctx *c, coll_group *g, const lazy_program *p
         str_free(&mine);
     }
     for (int k = 0; k < 2 && !s; k++) s = hear(g, "text", two[k], limit, &text[k], &bytes);
-    if (!s) s = differ(c, p, 0, other, text[0], text[1], "");
+    if (!s) s = differ(c, 0, other, text[0], text[1], "");
     for (int k = 0; k < 2; k++) {
         base_free(looks[k]);
         base_free(text[k]);
@@ -306,7 +306,7 @@ xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src)
     ranks.met++;
     note(c, p, src);
     xt_status s = NULL;
-    if (!is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
+    if (p->uses_collectives && !is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
         s = compare(c, p);
         if (s && xt_status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
             log_msg(XT_SEV_WARNING, "%s", xt_status_message(s));

@@ -26,6 +26,7 @@ void lazy_mesh_pretend(int64_t devices) { rt.pretended = devices; }
 bool lazy_spmd(void) { return rt.mesh && rt.mesh->devices > 1; }
 int64_t lazy_partitions(void) { return rt.mesh ? rt.mesh->devices : 1; }
 bool lazy_mesh_is(const xt_mesh *m) { return m && m == rt.mesh; }
+xt_mesh *lazy_mesh_of_run(void) { return rt.mesh; }
 
 /* --- axis lists ----------------------------------------------------------------------------------------------------------------------------- */
 /* The axes of "data+tensor" in order, appended to list; `used` has a bit per axis that stands somewhere already. */

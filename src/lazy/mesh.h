@@ -36,6 +36,9 @@ const ir_type *lazy_layout_local(const lazy_layout *l, const ir_type *type); /* 
 void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *whole, void *part);
 
 const lazy_layout *lazy_layout_of(xt_tensor t);
+/* How the optimizer's state of a parameter lies: as the parameter, or divided further (xt_mesh_zero). */
+const lazy_layout *lazy_optimizer_layout(xt_tensor param);
+void lazy_divide_optimizer(xt_tensor param, const lazy_layout *l);
 /* A state that is laid out so from here on. One that is on the device is brought there in its new form. */
 xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
 /* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
@@ -46,6 +49,7 @@ xt_status lazy_gather_states(void);
 void lazy_forget_states(void);
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes); /* an error for a list that names an unknown axis, or one twice */
 bool lazy_mesh_is(const xt_mesh *m);                          /* it is the run's mesh */
+xt_mesh *lazy_mesh_of_run(void);                              /* NULL: there is none */
 
 /* --- replicas.c: states that every rank holds whole, in a run of several ranks without a mesh. Every rank calls them at the same place; they wait. ------- */
 /* Hashes of the values as of the last boundary: out_all [ranks, n]. An error when the ranks' names or shapes differ. */

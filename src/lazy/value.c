@@ -208,6 +208,18 @@ const lazy_layout *lazy_layout_of(xt_tensor t) {
     return s ? s->layout : NULL;
 }
 
+const lazy_layout *lazy_optimizer_layout(xt_tensor param) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, param) : NULL;
+    return !s ? NULL : s->of_state ? s->of_state : s->layout;
+}
+
+void lazy_divide_optimizer(xt_tensor param, const lazy_layout *l) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, param) : NULL;
+    if (s) s->of_state = l;
+}
+
 xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;

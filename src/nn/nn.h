@@ -35,6 +35,7 @@ typedef struct nn_root {
     struct nn_shard_rule *rules; /* of xt_shard_params, in order */
     size_t n_rules, cap_rules;
     uint32_t fsdp_axes; /* interned list; 0: parameters are divided by rules only */
+    uint32_t zero_axes; /* over which optimizer state is divided where its parameter is not; 0: state lies as parameters do */
 } nn_root;
 struct xt_module {
     nn_root *root;

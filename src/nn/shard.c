@@ -66,6 +66,7 @@ void nn_shard_entry(nn_root *r, const nn_entry *e) {
     const xt_mesh *m = mesh_of(r);
     if (!s && r->fsdp_axes && m && e->type->rank >= 2) l = lazy_layout_add(m, l, e->type, intern_text(r->fsdp_axes));
     if (!s) s = lazy_state_lay_out(e->t, l);
+    if (!s && r->zero_axes && m && e->type->rank) lazy_divide_optimizer(e->t, lazy_layout_add(m, l, e->type, intern_text(r->zero_axes)));
     if (s) lazy_fail(s);
 }
 
@@ -112,6 +113,14 @@ void xt_mesh_fsdp_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const cha
     if (!usable(src, net, mesh, "xt_mesh_fsdp", 1, &axes)) return;
     xt_mesh_batch_at(src, mesh, axes);
     net->root->fsdp_axes = intern(axes ? axes : "");
+    add_rule(src, net, mesh, "", true, 0, NULL); /* matches nothing: keeps the mesh */
+    apply(net);
+}
+
+void xt_mesh_zero_at(const xt_src *src, xt_mesh *mesh, xt_module *net, const char *axes) {
+    if (!usable(src, net, mesh, "xt_mesh_zero", 1, &axes)) return;
+    xt_mesh_batch_at(src, mesh, axes);
+    net->root->zero_axes = intern(axes ? axes : "");
     add_rule(src, net, mesh, "", true, 0, NULL); /* matches nothing: keeps the mesh */
     apply(net);
 }

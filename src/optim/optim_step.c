@@ -24,7 +24,7 @@ optim_param *optim_param_of(xt_optimizer *o, const xt_src *src, int i) {
         char full[1024];
         snprintf(full, sizeof full, "%s.%s", name, o->kind->state_names[k]);
         p.state[k] = optim_new_state(src, o, full, st, o->kind->initial ? o->kind->initial(&o->groups[p.group].h, k) : 0);
-        xt_status s = st == t ? lazy_state_lay_out(p.state[k], lazy_layout_of(p.param)) : NULL;
+        xt_status s = st == t ? lazy_state_lay_out(p.state[k], lazy_optimizer_layout(p.param)) : NULL;
         if (s) lazy_fail(status_at(s, src));
     }
     if (p.name && t && VEC_PUSH(o->params, o->n, o->cap, p)) {

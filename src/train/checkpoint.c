@@ -271,7 +271,7 @@ static void forget_log(checkpoint_log *l) {
 static xt_status gather_log(checkpoint_log *l) {
     const world *w = world_get();
     l->ranks = 1;
-    if (w->size <= 1) return NULL;
+    if (w->size <= 1 || lazy_spmd()) return NULL; /* a mesh's are of the whole on every rank */
     coll_group *g;
     XT_TRY(coll_run_group(&g));
     size_t bytes = (size_t)l->rows * LOG_STATE_COLUMNS * sizeof(float);

@@ -9,6 +9,7 @@
 
 #include "coll/coll.h"
 #include "format/safetensors.h"
+#include "lazy/mesh.h"
 #include "optim/optim.h"
 
 typedef struct restored {
@@ -121,7 +122,8 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
     return s;
 }
 
-/* The sums of an epoch that is not over. The ranks may be others than those that saved: then rank 0 goes on with what all had together. */
+/* The sums of an epoch that is not over. The ranks may be others than those that saved: then rank 0 goes on with what all had together. On a mesh
+ * every rank has the sums of the whole, and must: states made in another order would make another program. */
 static xt_status restore_log(st_file *f, const char *path) {
     const st_entry *e = st_find(f, CHECKPOINT_LOG);
     const char *text = st_get_meta(f, "log");
@@ -132,9 +134,9 @@ static xt_status restore_log(st_file *f, const char *path) {
     xt_status s = all ? st_read(f, e, all, (size_t)(e->end - e->begin)) : status_oom((size_t)(e->end - e->begin), path);
     int64_t each = e->dims[1] * LOG_STATE_COLUMNS;
     const world *w = world_get();
-    bool same = e->dims[0] == w->size;
+    bool same = e->dims[0] == w->size && !lazy_spmd();
     for (int64_t r = 1; !s && !same && r < e->dims[0]; r++) log_state_add(all, all + r * each, e->dims[1]);
-    if (!s) s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 ? all : NULL, e->dims[1]);
+    if (!s) s = log_state_restore(text, same ? all + w->rank * each : w->rank == 0 || lazy_spmd() ? all : NULL, e->dims[1]);
     base_free(all);
     return status_context(s, "%s", path);
 }

@@ -21,8 +21,20 @@ static xt_status find_module(xt_trainer *t, const xt_task *task) {
     return t->net ? NULL : status_clone(xt_error());
 }
 
+/* The module's parameters and optimizer state are divided as .strategy says. */
+static xt_status divide(xt_trainer *t) {
+    const char *name = t->given.strategy;
+    XT_TRY(train_strategy(t, src_get(t->src)));
+    if (!name || !t->has_mesh) return NULL;
+    if (strcmp(name, "zero1") == 0) xt_mesh_zero(lazy_mesh_of_run(), t->net, "data");
+    if (strcmp(name, "fsdp") == 0) xt_mesh_fsdp(lazy_mesh_of_run(), t->net, "data");
+    return xt_error() ? status_clone(xt_error()) : NULL;
+}
+
 xt_status train_module(xt_trainer *t, const xt_task *task) {
+    xt_module *before = t->net;
     XT_TRY(find_module(t, task));
+    if (t->net != before) XT_TRY(divide(t));
     return train_precision_module(t);
 }
 
@@ -43,6 +55,7 @@ static xt_status configure(xt_trainer *t) {
     t->n_opts = n;
     t->opt = t->opts[0];
     for (int i = 0; i < n && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
+    for (int i = 0; i < n && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas(t->opts[i], t->o.check_replicas_every_n_steps);
     return xt_error() ? status_clone(xt_error()) : NULL;
 }
 

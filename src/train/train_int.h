@@ -52,6 +52,7 @@ typedef struct checkpoint_log { /* the ranks' sums of logged values, gathered fo
 } checkpoint_log;
 
 struct xt_trainer {
+    bool has_mesh; /* made for .strategy */
     xt_trainer_opts given, o; /* o: with defaults, while fitting */
     src_id src;
     xt_status problem; /* of options, arguments or environment: refused at fit */
@@ -157,6 +158,7 @@ void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b); /* what a
 
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */
+xt_status train_strategy(xt_trainer *t, const xt_src *src); /* makes the mesh that .strategy needs; once */
 xt_status train_module(xt_trainer *t, const xt_task *task);
 
 /* precision.c */

@@ -3,6 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "lazy/mesh.h"
 #include "optim/optim.h"
 #include "train/train_int.h"
 
@@ -33,6 +34,8 @@ const option_row train_option_rows[] = {
     ROW(gradient_clip_val, OPTION_DOUBLE, 0, 0, 1e30, "largest norm of all gradients together; 0 = off"),
     ROW(gradient_clip_algorithm, OPTION_STRING, 0, 0, 0, "norm (default) or value: of each element"),
     ROW(precision, OPTION_STRING, 0, 0, 0, "fp32 (default), bf16-mixed, 16-mixed, bf16-true, 16-true or 64-true"),
+    ROW(strategy, OPTION_STRING, 0, 0, 0, "what several ranks hold: ddp (default: everything), zero1 (optimizer state divided), fsdp (parameters too)"),
+    ROW(check_replicas_every_n_steps, OPTION_I64, 0, 0, 1e15, "ddp: optimizer steps between comparisons of the ranks' parameters; 0 = never"),
     ROW(run_name, OPTION_STRING, 0, 0, 0, "folder of this run under runs_dir (default \"default\")"),
     ROW(runs_dir, OPTION_STRING, 0, 0, 0, "folder for logs and checkpoints (default XT_RUNS_DIR or runs)"),
     ROW(progress_bar, OPTION_SWITCH, 0, 0, 0, "default: a bar on a terminal, plain lines elsewhere"),
@@ -64,7 +67,7 @@ static void keep_problem(xt_trainer *t, xt_status s) {
 
 /* Strings of a caller's struct may be on its stack. */
 static void intern_strings(xt_trainer_opts *o) {
-    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume, &o->ckpt, &o->val_every, &o->max_time, &o->signals};
+    const char **fields[] = {&o->precision, &o->gradient_clip_algorithm, &o->run_name, &o->runs_dir, &o->loggers, &o->resume, &o->ckpt, &o->val_every, &o->max_time, &o->signals, &o->strategy};
     for (size_t i = 0; i < BASE_COUNT(fields); i++)
         if (*fields[i]) *fields[i] = intern_text(intern(*fields[i]));
 }
@@ -86,6 +89,20 @@ static xt_status take_environment(xt_trainer *t) {
     return s;
 }
 
+/* Loaders that are made next give each rank its part, so the mesh is made with the trainer; a strategy of the command line's at the start of the fit. */
+xt_status train_strategy(xt_trainer *t, const xt_src *src) {
+    static const char *const known[] = {"ddp", "zero1", "fsdp"};
+    const char *name = t->given.strategy;
+    bool found = !name;
+    for (size_t i = 0; i < BASE_COUNT(known); i++) found = found || strcmp(name, known[i]) == 0;
+    if (!found) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_trainer_new: strategy is \"%s\"; ddp, zero1 or fsdp are possible", name);
+    if (!name || strcmp(name, "ddp") == 0 || world_get()->size == 1 || t->has_mesh) return NULL;
+    if (lazy_mesh_of_run()) return status_new(XT_FAILED_PRECONDITION, NULL, "xt_trainer_new: strategy \"%s\" makes a mesh of its own, but the run has one already; leave .strategy unset and use xt_mesh_zero or xt_mesh_fsdp on that", name);
+    const xt_axis axes[] = {{"data", 0}, {NULL, 0}};
+    t->has_mesh = xt_mesh_new_at(src, axes) != NULL; /* xt_finish frees it */
+    return t->has_mesh ? NULL : status_clone(xt_error());
+}
+
 xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
     xt_trainer *t = base_calloc(1, sizeof *t);
     if (!t || !lazy_own(t, free_trainer)) {
@@ -102,6 +119,7 @@ xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
     xt_status s = options_check(train_option_rows, train_option_count, &probe, "xt_trainer_new");
     keep_problem(t, status_at(s, src));
     keep_problem(t, take_environment(t));
+    keep_problem(t, status_at(train_strategy(t, src), src));
     if (t->given.seed) xt_seed(t->given.seed); /* already here: a loader made next takes its order from it */
     return t;
 }
