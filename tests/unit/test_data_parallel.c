@@ -30,6 +30,7 @@ typedef struct result { /* in memory that all ranks share */
 } result;
 static result *shared;
 static bool text;
+static bool compiled; /* the step is a compiled function: its first call, too, begins with the values of rank 0 */
 static int64_t bucket; /* bytes of gradients averaged together; 0 = the default: one bucket here */
 
 /* The MNIST network without its batch norms, whose statistics are those of each rank; "spare" is never used. */
@@ -49,6 +50,20 @@ static xt_dataset *sentences(void) {
     return xt_array_dataset(x, (xt_spec){XT_I64, {SEQ}}, y, (xt_spec){XT_I64, {SEQ}}, SAMPLES);
 }
 
+typedef struct trained {
+    xt_module *net;
+    xt_optimizer *opt;
+} trained;
+static xt_tensor one_step(const xt_tensor *in, int n, void *user) {
+    const trained *t = user;
+    (void)n;
+    xt_tensor out = xt_forward(t->net, in[0]), loss = text ? model_gpt2_tiny.loss(out, in[1]) : xt_nll_loss(out, in[1]);
+    xt_backward(loss);
+    xt_tensor mean = xt_cast(xt_all_reduce(loss, .op = XT_MEAN), XT_F64);
+    xt_optimizer_step(t->opt);
+    return mean;
+}
+
 static int train(int rank, void *arg) {
     (void)arg;
     char why[256];
@@ -60,14 +75,13 @@ static int train(int rank, void *arg) {
     xt_optimizer_check_replicas(opt, 2);
     xt_optimizer_bucket(opt, bucket);
     xt_loader *l = xt_loader_new(text ? sentences() : xt_drawn_digits(SAMPLES, 3), .batch = GLOBAL / xt_world_size(), .shuffle = XT_ON, .drop_last = XT_OFF, .seed = 5);
+    trained t = {net, opt};
+    xt_step *step = xt_compile(one_step, .user = &t);
     int n = 0;
     for (int epoch = 0; epoch < 2; epoch++)
         for (xt_batch b; xt_next(l, &b);) {
             double v = 0;
-            xt_tensor out = xt_forward(net, b.x), loss = text ? model_gpt2_tiny.loss(out, b.y) : xt_nll_loss(out, b.y);
-            xt_backward(loss);
-            xt_tensor mean = xt_keep(xt_cast(xt_all_reduce(loss, .op = XT_MEAN), XT_F64));
-            xt_optimizer_step(opt);
+            xt_tensor mean = xt_keep(compiled ? xt_call(step, b.x, b.y) : one_step((xt_tensor[]){b.x, b.y}, 2, &t));
             CHECK(xt_read(mean, &v, sizeof v));
             xt_drop(mean);
             CHECK(n < STEPS);
@@ -119,6 +133,12 @@ static void equal(bool of_text) {
     }
 }
 static void digits_equal(void **state) { (void)state; equal(false); }
+static void compiled_equal(void **state) {
+    (void)state;
+    compiled = true;
+    equal(false);
+    compiled = false;
+}
 static void text_equal(void **state) { (void)state; equal(true); }
 
 /* --- copies that grow apart ---------------------------------------------------------------------------------------------------------------------- */
@@ -176,6 +196,6 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_CACHE", "off", 1);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal), cmocka_unit_test(text_equal), cmocka_unit_test(named), cmocka_unit_test(other_networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal), cmocka_unit_test(text_equal), cmocka_unit_test(compiled_equal), cmocka_unit_test(named), cmocka_unit_test(other_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
