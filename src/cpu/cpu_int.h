@@ -122,6 +122,7 @@ struct cpu_device {
 bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t);
 xt_status cpu_pending_room(cpu_device *d, const cpu_exec *e);
 xt_status cpu_pending_finish(cpu_device *d, uint32_t until); /* the first `until` of them are done */
+xt_status cpu_pending_poll(cpu_device *d); /* while there are some: as far as the other ranks have come */
 void cpu_pending_free(cpu_device *d);
 
 bool cpu_is_host_callback(const ir_op *op); /* kernel_callback.c */

@@ -107,7 +107,7 @@ static xt_status run_list(run_state *r, cpu_device *d) {
             xt_status s = cpu_pending_finish(d, th->waits);
             if (s) return status_context(s, "program %s", r->e->name);
         } else if (starts)
-            XT_TRY(coll_poll(d->group));
+            XT_TRY(status_context(cpu_pending_poll(d), "program %s", r->e->name));
         void **in = r->args, **out = r->args + th->n_in;
         for (uint32_t i = 0; i < th->n_in; i++) in[i] = r->at[th->in[i].slot] + th->in[i].offset;
         for (uint32_t i = 0; i < th->n_out; i++) out[i] = r->at[th->out[i].slot] + th->out[i].offset;

@@ -362,12 +362,22 @@ static xt_status start(const cpu_call *c, cpu_device *d) {
     return coll_start(d->group, how, t, data, bytes / xt_dtype_size(t), &p->job);
 }
 
+/* The collective that was waited for, or made progress, when s happened. */
+static xt_status name_first_pending(const cpu_device *d, xt_status s) {
+    char name[96];
+    if (!s) return NULL;
+    cpu_thunk_name(d->pending[d->n_finished].thunk, name, sizeof name);
+    return status_context(s, "op %s", name);
+}
+
+xt_status cpu_pending_poll(cpu_device *d) { return name_first_pending(d, coll_poll(d->group)); }
+
 xt_status cpu_pending_finish(cpu_device *d, uint32_t until) {
     for (; d->n_finished < until && d->n_finished < d->n_pending; d->n_finished++) {
         cpu_pending *p = &d->pending[d->n_finished];
         const ir_op *op = p->thunk->op;
         if (!p->job.done) note_collective(d, p->thunk);
-        XT_TRY(coll_finish(d->group, &p->job));
+        XT_TRY(name_first_pending(d, coll_finish(d->group, &p->job)));
         size_t at = 0;
         for (uint32_t i = 0; op->n_in > 1 && i < op->n_in; at += ir_type_bytes(op->in[i++]->type)) memcpy(p->out[i], p->packed + at, ir_type_bytes(op->in[i]->type));
     }
