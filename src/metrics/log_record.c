@@ -221,13 +221,12 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
 /* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
 enum { COLS = LOG_COLUMNS };
 
-/* [count] of f32: a tensor's elements, or one number everywhere. */
-static ir_value *part_of(ir_builder *b, ir_value *v, double otherwise, int64_t count) {
-    const ir_type *t = ir_tensor(XT_F32, 1, &count);
-    if (!v) return ir_splat(b, t, otherwise);
+/* [count, 1] of f32: a tensor's elements, or its one element everywhere. */
+static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
+    int64_t dims[2] = {count, 1};
     v = ir_convert(b, v, XT_F32);
-    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), t);
-    return v ? ir_reshape(b, v, 1, &count) : NULL;
+    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), ir_tensor(XT_F32, 2, dims));
+    return ir_reshape(b, v, 2, dims);
 }
 
 static const log_pending *pending_of(const log_set *set, size_t metric) {
@@ -236,59 +235,106 @@ static const log_pending *pending_of(const log_set *set, size_t metric) {
     return NULL;
 }
 
-/* The step's values (or weights) by row: what was logged, `fill` elsewhere. Rows without a value that follow each other are one piece, so a step does not
- * depend on how many metrics are known that it does not log: one logged once under an `if` costs one program, not two. */
-static ir_value *gather_rows(ir_builder *b, const log_set *set, int64_t rows, bool weights, double fill) {
-    ir_value **parts = base_calloc(2 * set->n + 1, sizeof *parts);
-    size_t n = 0;
-    int64_t empty = 0;
-    if (!parts) return NULL;
-    for (size_t i = 0; i < set->n; i++) {
+/* A column [rows, 1] put together from tensors and, between them, host numbers; neighbouring numbers are one constant, so a step does not depend on how
+ * many metrics are known that it does not log: one logged once under an `if` costs one program, not two. */
+typedef struct column {
+    ir_value **parts;
+    size_t n;
+    float *numbers;
+    int64_t waiting;
+} column;
+
+static void put_number(column *c, double v, int64_t count) {
+    while (count-- > 0) c->numbers[c->waiting++] = (float)v;
+}
+static void put_numbers_in(ir_builder *b, column *c) {
+    int64_t dims[2] = {c->waiting, 1};
+    if (c->waiting) c->parts[c->n++] = ir_constant(b, ir_tensor(XT_F32, 2, dims), c->numbers);
+    c->waiting = 0;
+}
+static void put_tensor(ir_builder *b, column *c, ir_value *v, int64_t count) {
+    put_numbers_in(b, c);
+    c->parts[c->n++] = part_of(b, v, count);
+}
+static ir_value *whole(ir_builder *b, column *c) {
+    put_numbers_in(b, c);
+    return c->n == 1 ? c->parts[0] : ir_concatenate(b, c->n, c->parts, 0);
+}
+
+/* What the step logs, by row: value and weight, 0 and 0 where it logs nothing. */
+static bool gather(ir_builder *b, const log_set *set, int64_t rows, ir_value **out_value, ir_value **out_weight) {
+    size_t most = 2 * set->n + 2;
+    ir_value **parts = base_calloc(2 * most, sizeof *parts);
+    float *numbers = base_calloc(2 * (size_t)rows, sizeof *numbers);
+    column value = {.parts = parts, .numbers = numbers}, weight = {.parts = parts ? parts + most : NULL, .numbers = numbers ? numbers + rows : NULL};
+    bool room = parts && numbers;
+    for (size_t i = 0; room && i < set->n; i++) {
         const log_pending *p = pending_of(set, i);
-        xt_tensor t = !p ? (xt_tensor){0} : weights ? p->weight : p->value;
-        ir_value *v = t.slot ? lazy_value(t) : NULL;
-        if (!v && !(p && weights)) {
-            empty += set->metrics[i].count;
-            continue;
-        }
-        if (empty) parts[n++] = part_of(b, NULL, fill, empty);
-        empty = 0;
+        int64_t count = set->metrics[i].count;
         b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
-        parts[n++] = part_of(b, v, p->weight_value, set->metrics[i].count);
+        if (p) put_tensor(b, &value, lazy_value(p->value), count);
+        else put_number(&value, 0, count);
+        if (p && p->weight.slot) put_tensor(b, &weight, lazy_value(p->weight), count);
+        else put_number(&weight, p ? p->weight_value : 0, count);
     }
-    empty += rows - set->used;
-    if (empty) parts[n++] = part_of(b, NULL, fill, empty);
-    ir_value *out = ir_concatenate(b, n, parts, 0);
+    if (room) {
+        put_number(&value, 0, rows - set->used);
+        put_number(&weight, 0, rows - set->used);
+        *out_value = whole(b, &value);
+        *out_weight = whole(b, &weight);
+    }
     base_free(parts);
+    base_free(numbers);
+    return room && *out_value && *out_weight;
+}
+
+static ir_value *columns(ir_builder *b, ir_value *state, int64_t rows, int64_t first, int64_t end) {
+    int64_t start[2] = {0, first}, limit[2] = {rows, end};
+    return ir_slice(b, state, start, limit, NULL);
+}
+
+/* The state, but that what begins (data: 0 or 1) is empty: columns 0 to 3 with the epoch, 4 and 5 with the window. */
+static ir_value *begun(ir_builder *b, ir_value *state, int64_t rows, ir_value *epoch, ir_value *window) {
+    float *empty = base_calloc((size_t)rows * COLS, sizeof *empty);
+    int64_t four[2] = {rows, 4}, two[2] = {rows, 2};
+    if (!empty) return NULL;
+    for (int64_t r = 0; r < rows; r++) empty[r * COLS + 2] = INFINITY, empty[r * COLS + 3] = -INFINITY;
+    ir_value *flags[2] = {ir_broadcast_scalar(b, epoch, ir_tensor(XT_F32, 2, four)), ir_broadcast_scalar(b, window, ir_tensor(XT_F32, 2, two))};
+    ir_value *begins = ir_compare(b, IR_NE, ir_concatenate(b, 2, flags, 1), ir_splat(b, state->type, 0));
+    ir_value *out = ir_select(b, begins, ir_constant(b, state->type, empty), state);
+    base_free(empty);
     return out;
 }
 
-static ir_value *column(ir_builder *b, ir_value *state, int64_t rows, int64_t c) {
-    int64_t start[2] = {0, c}, limit[2] = {rows, c + 1};
-    return ir_reshape(b, ir_slice(b, state, start, limit, NULL), 1, &rows);
+static bool wants_extremes(const log_set *set) {
+    for (size_t i = 0; i < set->n_pending; i++) {
+        const log_metric *m = &set->metrics[set->pending[i].metric];
+        if (m->o.reduce == XT_MIN || m->o.reduce == XT_MAX) return true;
+    }
+    return false;
 }
 
-/* old where the flag (0 or 1, data) is 0, `fresh` where it is 1. */
-static ir_value *unless(ir_builder *b, ir_value *flag, ir_value *old, double fresh) {
-    if (!flag || !old) return NULL;
-    ir_value *zero = ir_splat(b, flag->type, 0);
-    ir_value *begins = ir_broadcast_scalar(b, ir_compare(b, IR_NE, flag, zero), ir_with_dtype(old->type, XT_BOOL));
-    return ir_select(b, begins, ir_splat(b, old->type, fresh), old);
+/* `v` where the step logs something, `other` elsewhere. */
+static ir_value *where_logged(ir_builder *b, const log_set *set, int64_t rows, ir_value *v, double other) {
+    bool *logged = base_calloc((size_t)rows, sizeof *logged);
+    if (!logged) return NULL;
+    for (size_t i = 0; i < set->n; i++)
+        for (int64_t r = 0; r < set->metrics[i].count; r++) logged[set->metrics[i].at + r] = pending_of(set, i) != NULL;
+    ir_value *out = ir_select(b, ir_constant(b, ir_with_dtype(v->type, XT_BOOL), logged), v, ir_splat(b, v->type, other));
+    base_free(logged);
+    return out;
 }
 
+/* Few ops: each is paid for in every step. Smallest and largest values are kept only in steps that log a metric which asks for them. */
 static ir_value *updated(ir_builder *b, const log_set *set, ir_value *state, int64_t rows, ir_value *epoch, ir_value *window) {
-    ir_value *v = gather_rows(b, set, rows, false, 0), *w = gather_rows(b, set, rows, true, 0);
-    ir_value *vmin = gather_rows(b, set, rows, false, INFINITY), *vmax = gather_rows(b, set, rows, false, -INFINITY);
-    if (!v || !w || !vmin || !vmax || !epoch || !window) return NULL;
-    ir_value *vw = ir_multiply(b, v, w), *cols[COLS];
-    cols[0] = ir_add(b, unless(b, epoch, column(b, state, rows, 0), 0), vw);
-    cols[1] = ir_add(b, unless(b, epoch, column(b, state, rows, 1), 0), w);
-    cols[2] = ir_minimum(b, unless(b, epoch, column(b, state, rows, 2), INFINITY), vmin);
-    cols[3] = ir_maximum(b, unless(b, epoch, column(b, state, rows, 3), -INFINITY), vmax);
-    cols[4] = ir_add(b, unless(b, window, column(b, state, rows, 4), 0), vw);
-    cols[5] = ir_add(b, unless(b, window, column(b, state, rows, 5), 0), w);
-    for (int c = 0; c < COLS; c++) cols[c] = cols[c] ? ir_reshape(b, cols[c], 2, (int64_t[]){rows, 1}) : NULL;
-    return ir_concatenate(b, COLS, cols, 1);
+    ir_value *v, *w, *old = epoch && window ? begun(b, state, rows, epoch, window) : NULL;
+    if (!old || !gather(b, set, rows, &v, &w)) return NULL;
+    int64_t two[2] = {rows, 2};
+    ir_value *both = ir_concatenate(b, 2, (ir_value *[]){ir_multiply(b, v, w), w}, 1);
+    if (!wants_extremes(set)) return ir_add(b, old, ir_concatenate(b, 3, (ir_value *[]){both, ir_splat(b, ir_tensor(XT_F32, 2, two), 0), both}, 1));
+    ir_value *pieces[4] = {ir_add(b, columns(b, old, rows, 0, 2), both), ir_minimum(b, columns(b, old, rows, 2, 3), where_logged(b, set, rows, v, INFINITY)),
+                           ir_maximum(b, columns(b, old, rows, 3, 4), where_logged(b, set, rows, v, -INFINITY)), ir_add(b, columns(b, old, rows, 4, 6), both)};
+    return ir_concatenate(b, 4, pieces, 1);
 }
 
 /* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held. */

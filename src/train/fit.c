@@ -26,19 +26,23 @@ static bool epochs_left(const xt_trainer *t) {
 }
 
 /* --- one micro-batch ------------------------------------------------------------------------------------------------------------------------ */
-/* First and last loss of the fit, kept on the device: read once, at the end. */
+/* First and last loss of the fit, kept on the device: read once, at the end. The first element changes when 0 < begins, the second when -1 < begins. */
 static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
-    if (!lazy_type(loss)) return;
-    if (!t->loss_state.slot) {
-        int64_t two = 2;
-        t->loss_state = lazy_state_new(src, LAZY_LOG, "first and last loss", XT_F32, 1, &two, NULL);
-    }
+    static const float below[2] = {0, -1};
+    const int64_t two = 2;
+    const ir_type *given = lazy_type(loss);
+    if (!given || given->count != 1) return;
+    if (!t->loss_state.slot) t->loss_state = lazy_state_new(src, LAZY_LOG, "first and last loss", XT_F32, 1, &two, NULL);
     xt_no_grad_begin();
-    xt_tensor now = xt_reshape_at(src, xt_cast_at(src, xt_detach_at(src, loss), XT_F32), XT_DIMS_(1, 0));
-    xt_tensor begins = xt_gt_at(src, lazy_scalar(src, XT_F32, t->loss_begins), xt_full_at(src, 0, XT_F32, XT_DIMS_(0)));
-    xt_tensor first = xt_where_at(src, begins, now, xt_slice_at(src, t->loss_state, 0, 0, 1));
-    xt_tensor both = xt_concat_at(src, 2, (xt_tensor[]){first, now}, 0);
-    if (lazy_type(both)) lazy_assign(t->loss_state, both);
+    ir_value *begins = lazy_value(lazy_scalar(src, XT_F32, t->loss_begins)), *state = lazy_value(t->loss_state), *now = lazy_value(loss);
+    ir_builder *b = lazy_begin(src);
+    if (begins && state && now) {
+        now = ir_convert(b, now, XT_F32);
+        if (given->rank) now = ir_reshape(b, now, 0, NULL);
+        ir_value *changes = ir_compare(b, IR_LT, ir_constant(b, state->type, below), ir_broadcast_scalar(b, begins, state->type));
+        xt_tensor both = lazy_wrap(ir_select(b, changes, ir_broadcast_scalar(b, now, state->type), state), "xt_fit");
+        if (lazy_type(both)) lazy_assign(t->loss_state, both);
+    }
     xt_no_grad_end();
     t->loss_begins = false;
 }
