@@ -1,9 +1,7 @@
-/* --config FILE.json, --model.X, --data.X and --trainer.X of `xtrain fit`, turned into the command's plain options: what a file says comes first, so that the
+/* --config FILE.json, --model.X, --data.X, --optimizer.X, --scheduler.X and --trainer.X of `xtrain fit`, turned into the command's plain options: what a file says comes first, so that the
  * command line wins. Options of the trainer that the command has no word for are handed to the trainer as they are. */
 #include "cli/config.h"
 
-#include <cjson/cJSON.h>
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,7 +33,7 @@ void cli_args_free(cli_args *a) {
     *a = (cli_args){NULL, 0};
 }
 
-/* name=value for one of the sections; the option's name with dashes. */
+/* A value of one of the sections, as an argument; the option's name with dashes. */
 static bool add(cli_config *c, cli_args *plain, const char *section, const char *name, const char *value) {
     char text[4096];
     if (strcmp(section, "trainer") == 0) {
@@ -47,71 +45,53 @@ static bool add(cli_config *c, cli_args *plain, const char *section, const char 
         snprintf(text, sizeof text, "--%s=%s", name, value);
         return push(&c->trainer, text);
     }
+    if (strcmp(section, "optimizer") == 0 || strcmp(section, "scheduler") == 0) { /* the trainer's business */
+        snprintf(text, sizeof text, "--%s.%s=%s", section, name, value);
+        return push(&c->trainer, text);
+    }
     if (strcmp(section, "model") == 0 && strcmp(name, "name") == 0) return push(plain, value);
-    bool flag = strcmp(value, "true") == 0 || strcmp(value, "on") == 0;
     if (strcmp(value, "false") == 0 || strcmp(value, "off") == 0) return true;
+    bool flag = strcmp(value, "true") == 0 || strcmp(value, "on") == 0;
     snprintf(text, sizeof text, flag ? "--%s" : "--%s=%s", strcmp(name, "path") == 0 ? "data" : name, value);
     for (char *p = text + 2; *p && *p != '='; p++)
         if (*p == '_') *p = '-';
     return push(plain, text);
 }
 
-static bool value_text(const cJSON *v, char *out, size_t n) {
-    if (cJSON_IsString(v)) snprintf(out, n, "%s", v->valuestring);
-    else if (cJSON_IsBool(v)) snprintf(out, n, "%s", cJSON_IsTrue(v) ? "true" : "false");
-    else if (cJSON_IsNumber(v) && v->valuedouble == (double)(long long)v->valuedouble) snprintf(out, n, "%lld", (long long)v->valuedouble);
-    else if (cJSON_IsNumber(v)) snprintf(out, n, "%.17g", v->valuedouble);
-    else return false;
-    return true;
-}
+typedef struct target {
+    cli_config *config;
+    cli_args *plain;
+} target;
 
-static char *read_all(const char *path) {
-    FILE *f = fopen(path, "rb");
-    char *text = NULL;
-    long n = f && fseek(f, 0, SEEK_END) == 0 ? ftell(f) : -1;
-    if (n >= 0 && n < 1 << 24 && fseek(f, 0, SEEK_SET) == 0 && (text = malloc((size_t)n + 1))) {
-        size_t got = fread(text, 1, (size_t)n, f);
-        text[got] = 0;
-    }
-    if (f) fclose(f);
-    return text;
+static xt_status take_value(const char *name, const char *value, void *user) {
+    target *t = user;
+    char section[16];
+    const char *dot = strchr(name, '.');
+    snprintf(section, sizeof section, "%.*s", (int)(dot - name), name);
+    if (strcmp(value, "0") == 0) return NULL; /* zero is "not given" */
+    return add(t->config, t->plain, section, dot + 1, value) ? NULL : xt_status_new(XT_RESOURCE_EXHAUSTED, "out of memory");
 }
 
 static int take_file(cli_config *c, cli_args *plain, const char *path) {
-    char *text = read_all(path);
-    if (!text) return cli_fail("fit", "--config %s: it cannot be read", path);
-    cJSON *all = cJSON_Parse(text);
-    const char *at = cJSON_GetErrorPtr();
-    int line = 1, code = 0;
-    for (const char *p = text; at && p < at && *p; p++) line += *p == '\n';
-    if (!cJSON_IsObject(all)) code = cli_fail("fit", "--config %s: line %d is no JSON; {\"model\": {\"name\": \"mnist\"}, \"trainer\": {\"max_epochs\": 3}} is expected", path, line);
-    const cJSON *section, *v;
-    cJSON_ArrayForEach(section, all) {
-        bool known = strcmp(section->string, "trainer") == 0 || strcmp(section->string, "model") == 0 || strcmp(section->string, "data") == 0;
-        if (!known && strcmp(section->string, "xtrain") != 0 && !code) code = cli_fail("fit", "--config %s: there is no section \"%s\"; trainer, model and data are known", path, section->string);
-        if (known) cJSON_ArrayForEach(v, section) {
-            char value[4000];
-            if (code || cJSON_IsNull(v) || (cJSON_IsNumber(v) && v->valuedouble == 0)) continue; /* zero is "not given" */
-            if (!value_text(v, value, sizeof value)) code = cli_fail("fit", "--config %s: %s.%s is neither a number nor a text nor true or false", path, section->string, v->string);
-            else if (!add(c, plain, section->string, v->string, value)) code = cli_fail("fit", "out of memory");
-        }
-    }
-    cJSON_Delete(all);
-    free(text);
-    return code;
+    target t = {c, plain};
+    xt_status s = xt_config_read(path, take_value, &t);
+    return s ? cli_fail_status("fit --config", s) : 0;
 }
 
-/* --section.name VALUE or --section.name=VALUE at argv[*i]; false: it is something else. */
+/* --section.name VALUE or --section.name=VALUE at argv[*i], and --optimizer NAME; false: it is something else. */
 static bool sectioned(cli_config *c, cli_args *plain, int argc, char **argv, int *i, int *code) {
-    static const char *const sections[] = {"model", "data", "trainer"};
+    static const char *const sections[] = {"model", "data", "trainer", "optimizer", "scheduler"};
     const char *arg = argv[*i];
-    for (size_t s = 0; s < 3; s++) {
+    for (size_t s = 0; s < 5; s++) {
         size_t n = strlen(sections[s]);
-        if (strncmp(arg, "--", 2) != 0 || strncmp(arg + 2, sections[s], n) != 0 || arg[2 + n] != '.') continue;
+        if (strncmp(arg, "--", 2) != 0 || strncmp(arg + 2, sections[s], n) != 0) continue;
+        bool dot = arg[2 + n] == '.', named = s >= 3 && (!arg[2 + n] || arg[2 + n] == '=');
+        if (!dot && !named) continue;
         char name[256];
         const char *equals = strchr(arg, '='), *value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
-        snprintf(name, sizeof name, "%.*s", (int)((equals ? (size_t)(equals - arg) : strlen(arg)) - 3 - n), arg + 3 + n);
-        for (char *p = name; s == 2 && *p; p++)
+        if (dot) snprintf(name, sizeof name, "%.*s", (int)((equals ? (size_t)(equals - arg) : strlen(arg)) - 3 - n), arg + 3 + n);
+        else snprintf(name, sizeof name, "name");
+        for (char *p = name; s >= 2 && *p; p++)
             if (*p == '-') *p = '_';
         if (!value) *code = cli_fail("fit", "%s needs a value", arg) + 1;
         else if (!add(c, plain, sections[s], name, value)) *code = cli_fail("fit", "out of memory");

@@ -17,8 +17,14 @@ int cli_config_expand(int argc, char **argv, cli_config *out);
 void cli_config_free(cli_config *c);
 void cli_args_free(cli_args *a);
 
-/* fit_so.c: `xtrain fit ./model.so`: argv after the path. */
-int fit_shared_object(const char *path, int argc, char **argv);
+/* What is done with a model: the commands fit, validate, test, predict. */
+typedef enum fit_stage { STAGE_FIT, STAGE_VALIDATE, STAGE_TEST, STAGE_PREDICT } fit_stage;
+extern const char *const fit_stage_names[];
+/* fit_so.c: `xtrain fit ./model.so` and the other stages: argv after the path. */
+int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv);
+/* A pass that does not train, over `loader`; predictions go to `output` (NULL: predictions.npy). */
+int fit_pass(fit_stage stage, xt_trainer *t, const xt_task *task, xt_loader *loader, const char *output);
+void fit_print_pass_json(fit_stage stage, const char *model, xt_trainer *t);
 /* fit_report.c's neighbour: the contract's JSON line. */
 void fit_print_json(const char *model, const xt_fit_result *r, double accuracy);
 

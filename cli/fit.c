@@ -1,4 +1,4 @@
-/* xtrain fit: trains a built-in model. */
+/* xtrain fit, validate, test and predict with a built-in model. */
 #include "cli/fit.h"
 
 #include "cli/config.h"
@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *const fit_stage_names[] = {"fit", "validate", "test", "predict"};
+static fit_stage stage;
 static const model *chosen; /* what the task's functions train; one fit a process */
 static fit_options *opt;
 static cli_config config;
@@ -40,6 +42,18 @@ static void validation_step(xt_module *net, xt_batch b, void *user) {
     if (chosen->classifies) xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
 }
 
+static void test_step(xt_module *net, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(net, b.x);
+    xt_log("test/loss", chosen->loss(out, b.y), .sync_dist = XT_ON);
+    if (chosen->classifies) xt_log_metric("test/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON);
+}
+
+static xt_tensor predict_step(xt_module *net, xt_batch b, void *user) {
+    (void)user;
+    return xt_forward(net, b.x);
+}
+
 /* Samples are an extra: an error in them is said, and training goes on without them. */
 static void after_validation(xt_module *net, int64_t epoch, void *user) {
     (void)epoch;
@@ -60,10 +74,12 @@ static void schedule(xt_optimizer *o) {
     if (warmup > 0) xt_warmup_schedule(o, warmup, then, .interval = XT_EACH_STEP);
 }
 
+static xt_trainer *of; /* the process's one trainer */
+
 static xt_optimizer *configure(xt_module *net, void *user) {
     (void)user;
     xt_optimizer *o = chosen->optimizer(net, opt->lr);
-    if (o) schedule(o);
+    if (o && !xt_trainer_text(of, "scheduler.name", NULL)) schedule(o); /* --scheduler NAME takes its place */
     return o;
 }
 
@@ -119,30 +135,44 @@ static int train(int rank, void *arg) {
     all_steps = count_steps(o, &data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
                                    .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .strategy = o->strategy, .run_name = chosen->name,
-                                   .resume = o->resume, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
+                                   .resume = o->resume, .ckpt = stage == STAGE_FIT ? NULL : o->ckpt, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
+    of = t;
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
     note_settings(t, o);
-    if (o->ckpt) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
+    if (o->ckpt && stage == STAGE_FIT) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
     xt_trainer_add(t, xt_throughput_monitor(.window = 100, .items_per_sample = chosen->tokens ? o->of_model.seq : 0));
     xt_module *net = xt_module_new(chosen->net, &o->of_model);
     s = o->load ? gpt2_load(net, o->load) : NULL;
-    if (!s && data.words && o->ckpt && rank == 0) s = fit_save_text(o->ckpt, &o->of_model, data.words);
-    if (s) return cli_fail_status("fit", s);
+    if (!s && data.words && o->ckpt && rank == 0 && stage == STAGE_FIT) s = fit_save_text(o->ckpt, &o->of_model, data.words);
+    if (s) return cli_fail_status(fit_stage_names[stage], s);
     words = rank == 0 && xt_world_size() == 1 && !divided ? data.words : NULL;
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
-    xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .configure_optimizers = configure, .on_validation_epoch_end = after_validation};
-    int code = xt_fit(t, &task, data.train, data.test);
-    bool trained = xt_trainer_global_step(t) > 0; /* not after --print-config */
-    double accuracy = -1;
-    xt_fit_result r = xt_trainer_result(t);
-    if (!code && trained && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+    xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = configure, .on_validation_epoch_end = after_validation};
+    int code = 0;
+    if (stage == STAGE_FIT) {
+        code = xt_fit(t, &task, data.train, data.test);
+        bool trained = xt_trainer_global_step(t) > 0; /* not after --print-config */
+        double accuracy = -1;
+        xt_fit_result r = xt_trainer_result(t);
+        if (!code && trained && rank == 0 && data.pictures && !divided) accuracy = fit_report_digits(net, data.pictures, o->no_pictures ? NULL : xt_trainer_run_dir(t), o->json);
+        if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
+    } else {
+        code = fit_pass(stage, t, &task, data.test ? data.test : data.train, o->output);
+        if (!code && rank == 0 && o->json) fit_print_pass_json(stage, chosen->name, t);
+    }
     xt_dataset_free(data.pictures);
     generator_free(samples);
     tokenizer_free(data.words);
-    if (!code && trained && rank == 0 && o->json) fit_print_json(chosen->name, &r, accuracy);
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1); /* xt_fit has printed what it cost */
     return xt_finish() || code;
+}
+
+int fit_pass(fit_stage of_stage, xt_trainer *t, const xt_task *task, xt_loader *loader, const char *output) {
+    if (of_stage == STAGE_VALIDATE) return xt_validate(t, task, loader);
+    if (of_stage == STAGE_TEST) return xt_test(t, task, loader);
+    xt_trainer_add(t, xt_prediction_writer(.path = output ? output : "predictions.npy"));
+    return xt_predict(t, task, loader, NULL, NULL);
 }
 
 static const char usage[] =
@@ -154,6 +184,13 @@ static const char usage[] =
     "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n"
     "  xtrain fit ./mine.so --model.lr 0.1                     a model of your own (xtrain/train.h, xt_model)\n"
     "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all comes to, config.json beside the logs has it\n";
+static const char pass_usage[] =
+    "usage: xtrain validate|test|predict MODEL --ckpt PATH [options]\n\n"
+    "One pass over the held-out data with the weights of a checkpoint: a table of the loss and the metrics, or (predict) the network's outputs, a row a sample,\n"
+    "in a .npy file. PATH is a checkpoint, a folder with one, or 'last' or 'best' of the model's runs.\n\n"
+    "  xtrain test mnist --ckpt last                        the newest run's weights\n"
+    "  xtrain validate gpt2-mini --data shakespeare.txt --ckpt out\n"
+    "  xtrain predict ./mine.so --ckpt best --output p.npy  a model of your own\n";
 
 static bool is_shared_object(const char *arg) {
     size_t n = arg ? strlen(arg) : 0;
@@ -162,8 +199,9 @@ static bool is_shared_object(const char *arg) {
 
 static int fit_model(int argc, char **argv);
 
-static int run(int argc, char **argv) {
-    if (argc > 1 && is_shared_object(argv[1])) return fit_shared_object(argv[1], argc - 2, argv + 2);
+static int run_stage(fit_stage s, int argc, char **argv) {
+    stage = s;
+    if (argc > 1 && is_shared_object(argv[1])) return fit_shared_object(s, argv[1], argc - 2, argv + 2);
     int code = cli_config_expand(argc, argv, &config);
     if (code) {
         cli_config_free(&config);
@@ -173,10 +211,24 @@ static int run(int argc, char **argv) {
     const char *object = NULL;
     for (int i = 1; i < config.plain.argc && !object; i++)
         if (is_shared_object(config.plain.argv[i])) object = config.plain.argv[i];
-    if (object) code = fit_shared_object(object, argc - 1, argv + 1);
+    if (object) code = fit_shared_object(s, object, argc - 1, argv + 1);
     else code = fit_model(config.plain.argc, config.plain.argv);
     cli_config_free(&config);
     return code;
+}
+static int run(int argc, char **argv) { return run_stage(STAGE_FIT, argc, argv); }
+static int run_validate(int argc, char **argv) { return run_stage(STAGE_VALIDATE, argc, argv); }
+static int run_test(int argc, char **argv) { return run_stage(STAGE_TEST, argc, argv); }
+static int run_predict(int argc, char **argv) { return run_stage(STAGE_PREDICT, argc, argv); }
+
+/* What --ckpt names for a pass: words are the trainer's; a folder gives its newest checkpoint. */
+static int find_weights(fit_options *o) {
+    static char found[4096];
+    if (!o->ckpt) return cli_fail(fit_stage_names[stage], "--ckpt is needed: a checkpoint, a folder with one, 'last' or 'best'") + 1;
+    if (strcmp(o->ckpt, "last") == 0 || strcmp(o->ckpt, "best") == 0) return 0;
+    if (!gpt2_find_weights(o->ckpt, found, sizeof found)) return cli_fail(fit_stage_names[stage], "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
+    o->ckpt = found;
+    return 0;
 }
 
 static int fit_model(int argc, char **argv) {
@@ -203,7 +255,8 @@ static int fit_model(int argc, char **argv) {
         {"--log-every", CLI_COUNT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
         {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2: every 2 epochs, 200b: every 200 batches (every epoch)"},
         {"--limit-val", CLI_COUNT, &o.val_limit, "N", "batches of a validation (all)"},
-        {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation"},
+        {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation; of a pass: the weights"},
+        {"--output", CLI_STRING, &o.output, "FILE", "predict: where the outputs go (predictions.npy)"},
         {"--resume", CLI_STRING, &o.resume, "PATH", "checkpoint to go on from, or 'last'; give the other options again"},
         {"--load", CLI_STRING, &o.load, "FILE", "text: weights to begin with, our own or a model.safetensors of Hugging Face's"},
         {"--sample", CLI_INT, &o.sample, "N", "text: a line of N tokens made by the model after each validation (160; 0 = none)"},
@@ -216,7 +269,7 @@ static int fit_model(int argc, char **argv) {
         CLI_DIAG_ROWS(o.diag),
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
-    int code = cli_parse(argc, argv, usage, table, (int)(sizeof table / sizeof table[0]), NULL);
+    int code = cli_parse(argc, argv, stage == STAGE_FIT ? usage : pass_usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if ((code = cli_diag_apply("fit", &o.diag))) return code;
     chosen = o.model ? model_find(o.model) : NULL;
@@ -241,6 +294,7 @@ static int fit_model(int argc, char **argv) {
         fprintf(stderr, "xtrain fit: --load is for text models; --resume goes on from any checkpoint\n");
         return 2;
     }
+    if (stage != STAGE_FIT && (code = find_weights(&o))) return code;
     if (o.device) setenv("XT_DEVICE", o.device, 1);
     if (o.devices <= 1) return train(xt_rank(), NULL);
     char n[24];
@@ -249,4 +303,5 @@ static int fit_model(int argc, char **argv) {
     return xt_launch(train, NULL, .nprocs = (int)o.devices);
 }
 
-const cli_command cli_fit = {"fit", "train a model", run};
+const cli_command cli_fit = {"fit", "train a model", run}, cli_validate = {"validate", "loss and metrics of a checkpoint on held-out data", run_validate},
+                  cli_test = {"test", "the same with the model's test step", run_test}, cli_predict = {"predict", "a checkpoint's outputs, as a .npy file", run_predict};

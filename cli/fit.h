@@ -9,7 +9,7 @@
 #include <stdio.h>
 
 typedef struct fit_options {
-    const char *model, *data, *tokenizer, *device, *precision, *ckpt, *resume, *load, *val_every, *mesh, *schedule, *augment;
+    const char *model, *data, *tokenizer, *device, *precision, *ckpt, *resume, *load, *val_every, *mesh, *schedule, *augment, *output;
     int64_t epochs, steps, batch, devices, accumulate, log_every, seed, limit, val_limit, metrics, workers, warmup, sample;
     double lr, clip;
     bool json, no_pictures, fsdp;

@@ -32,3 +32,13 @@ void fit_print_json(const char *model, const xt_fit_result *r, double accuracy) 
     }
     printf("]}\n");
 }
+
+void fit_print_pass_json(fit_stage stage, const char *model, xt_trainer *t) {
+    static const char *const names[] = {"val/loss", "val/acc", "test/loss", "test/acc"};
+    printf("{\"model\": \"%s\", \"stage\": \"%s\"", model, fit_stage_names[stage]);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        double v = xt_trainer_metric(t, names[i], true);
+        if (!isnan(v)) number(names[i], v);
+    }
+    printf(", \"compiles\": %lld, \"executions\": %lld, \"host_reads\": %lld}\n", (long long)xt_counter("compiles"), (long long)xt_counter("executions"), (long long)xt_counter("host_reads"));
+}

@@ -1,4 +1,4 @@
-/* `xtrain fit ./model.so`: a model of the user's own, by the variable xt_model of its shared object (include/xtrain/train.h). All options are the trainer's,
+/* `xtrain fit ./model.so`, validate, test and predict: a model of the user's own, by the variable xt_model of its shared object (include/xtrain/train.h). All options are the trainer's,
  * and the model's own settings. */
 #include "cli/config.h"
 
@@ -33,23 +33,37 @@ static int check(const char *path, const xt_model_desc *m) {
     return 0;
 }
 
-static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, bool json) {
+typedef struct so_options {
+    fit_stage stage;
+    const char *output; /* of a prediction */
+    bool json;
+} so_options;
+
+static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, so_options o) {
     xt_trainer *t = xt_trainer_new(.run_name = m->name ? m->name : "model");
     xt_trainer_args(t, argc, argv);
     xt_trainer_text(t, "model.name", path); /* so that config.json names the model too */
     xt_task task = m->task(t);
     bool has_val = m->struct_size > offsetof(xt_model_desc, val) && m->val, has_test = m->struct_size > offsetof(xt_model_desc, test) && m->test;
-    xt_loader *train = m->train(t, task.user), *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
-    int code = xt_fit(t, &task, train, val);
-    xt_fit_result r = xt_trainer_result(t);
-    if (!code && test && r.steps) code = xt_test(t, &task, test);
-    if (!code && json && xt_rank() == 0) fit_print_json(m->name ? m->name : "model", &r, NAN);
+    xt_loader *train = o.stage == STAGE_FIT || (!has_val && !has_test) ? m->train(t, task.user) : NULL, *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
+    const char *name = m->name ? m->name : "model";
+    int code;
+    if (o.stage == STAGE_FIT) {
+        code = xt_fit(t, &task, train, val);
+        xt_fit_result r = xt_trainer_result(t);
+        if (!code && test && r.steps) code = xt_test(t, &task, test);
+        if (!code && o.json && xt_rank() == 0) fit_print_json(name, &r, NAN);
+    } else { /* what is there of the loader meant, the test's, the validation's, the training's */
+        xt_loader *over = o.stage == STAGE_VALIDATE && val ? val : test ? test : val ? val : train;
+        code = fit_pass(o.stage, t, &task, over, o.output);
+        if (!code && o.json && xt_rank() == 0) fit_print_pass_json(o.stage, name, t);
+    }
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1);
     return xt_finish() || code;
 }
 
-int fit_shared_object(const char *path, int argc, char **argv) {
+int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) {
     char here[4096];
     if (!strchr(path, '/') && access(path, R_OK) == 0) { /* dlopen looks for a bare name in the system's folders only */
         snprintf(here, sizeof here, "./%s", path);
@@ -61,18 +75,19 @@ int fit_shared_object(const char *path, int argc, char **argv) {
     int code = check(path, m), n = 0;
     if (code) return code;
     char **args = calloc((size_t)argc + 2, sizeof *args);
-    bool json = false;
+    so_options o = {.stage = stage};
     if (!args) return cli_fail("fit", "out of memory");
     args[n++] = strdup("xtrain fit");
     for (int i = 0; i < argc; i++) {
-        if (strcmp(argv[i], "--json") == 0) json = true;
+        if (strcmp(argv[i], "--json") == 0) o.json = true;
+        else if (stage == STAGE_PREDICT && strcmp(argv[i], "--output") == 0 && i + 1 < argc) o.output = argv[++i];
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) setenv("XT_DEVICE", argv[++i], 1);
         else args[n++] = translated(argv[i]);
         if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
         if (strcmp(argv[i], "--help") == 0 && m->help) printf("%s\n\n", m->help);
     }
     fflush(stdout);
-    code = fit(path, m, n, args, json);
+    code = fit(path, m, n, args, o);
     for (int i = 0; i < n; i++) free(args[i]);
     free(args);
     return code; /* the object stays loaded: threads may still be in it */

@@ -117,6 +117,9 @@ XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
 /* --max_epochs 5, --max-epochs=5, --trainer.max_epochs 5, --help; unknown names are errors with the nearest one, kept until fit, which prints them and
  * gives 1. After --help fit gives 0 without training. XT_TRAINER_MAX_EPOCHS=5 and the like set options too; --config FILE.json (may be given again) has
  * them under "trainer". A later argument wins over an earlier one, the command line over the environment, and both over the program's own values.
+ * --optimizer adamw --optimizer.lr 0.1 (sgd, adam, rmsprop, lion, ...; the numbers of its struct in optim.h) takes the place of the task's
+ * configure_optimizers; --scheduler cosine --scheduler.t_max 100 --scheduler.interval step adds a schedule (schedule.h), with .monitor and .mode for plateau
+ * and .milestones 30,80 for multistep; the file has them as sections "optimizer" and "scheduler" with a "name".
  * --model.NAME and --data.NAME, and the file's sections of these names, are the program's settings (below). --print-config prints what all of it comes to,
  * as such a file, instead of training. The same file is written beside the logs (config.json) and into checkpoints. */
 XT_API void xt_trainer_args(xt_trainer *t, int argc, char **argv);
@@ -126,6 +129,9 @@ XT_API double xt_trainer_number(xt_trainer *t, const char *name, double fallback
 XT_API const char *xt_trainer_text(xt_trainer *t, const char *name, const char *fallback); /* valid until the trainer is freed */
 /* The configuration as JSON text, written as snprintf would: returns the length it has. */
 XT_API size_t xt_trainer_config(const xt_trainer *t, char *buf, size_t n);
+
+/* What a configuration file says, in its order: take("trainer.max_epochs", "5", user), true and false as "on" and "off". An error of `take` ends it. */
+XT_API xt_status xt_config_read(const char *path, xt_status (*take)(const char *name, const char *value, void *user), void *user);
 
 /* A model of one's own for `xtrain fit ./model.so`: the shared object has this variable, named xt_model. The functions may use xt_trainer_number and
  * xt_trainer_text for their settings; `user` is what `task` put into the task.

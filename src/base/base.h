@@ -194,6 +194,13 @@ typedef struct option_row {
 } option_row;
 /* Fills defaults where the field is zero and checks ranges; the error names field, value and range. */
 xt_status options_check(const option_row *rows, size_t n, void *opts, const char *what);
+/* Values that this thread's next options_check sets before it looks: how a struct filled inside a public function is given names from a file. Borrowed;
+ * n < 0 after they were taken. */
+typedef struct options_by_name {
+    const char *const *names, *const *values;
+    int n;
+} options_by_name;
+void options_give(options_by_name *g); /* NULL: none after all */
 xt_status options_set(const option_row *rows, size_t n, void *opts, const char *name, const char *value); /* strings are interned */
 xt_status options_get(const option_row *rows, size_t n, const void *opts, const char *name, str *out);
 void options_help(const option_row *rows, size_t n, str *out); /* one "  --name VALUE   help (default X)" line per row */

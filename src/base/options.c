@@ -112,7 +112,23 @@ static bool in_range(const option_row *row, double v) {
     return v >= row->min && v <= row->max; /* false for NaN */
 }
 
+static __thread options_by_name *given;
+
+void options_give(options_by_name *g) {
+    given = g;
+}
+
+static xt_status take_given(const option_row *rows, size_t n, void *opts) {
+    options_by_name *g = given;
+    xt_status s = NULL;
+    given = NULL;
+    for (int i = 0; g && i < g->n && !s; i++) s = options_set(rows, n, opts, g->names[i], g->values[i]);
+    if (g) g->n = -1;
+    return s;
+}
+
 xt_status options_check(const option_row *rows, size_t n, void *opts, const char *what) {
+    if (given) XT_TRY(status_context(take_given(rows, n, opts), "%s", what));
     for (size_t i = 0; i < n; i++) {
         const option_row *row = &rows[i];
         if (row->kind == OPTION_STRING) continue;

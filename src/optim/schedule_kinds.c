@@ -172,7 +172,8 @@ static xt_status needed(xt_status e, const char *what, const char *field, bool g
 xt_scheduler *xt_step_schedule_opt(xt_optimizer *o, xt_step_schedule_opts p) {
     static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, 0, "period"),
                                       OPTIM_ROW(xt_step_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
-    xt_status e = needed(CHECK(rows, "xt_step_schedule"), "xt_step_schedule", "step_size", p.step_size > 0);
+    xt_status e = CHECK(rows, "xt_step_schedule");
+    e = needed(e, "xt_step_schedule", "step_size", p.step_size > 0);
     return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma}, p.interval, true);
 }
 
@@ -193,7 +194,8 @@ xt_scheduler *xt_multistep_schedule_opt(xt_optimizer *o, xt_multistep_schedule_o
 
 xt_scheduler *xt_exponential_schedule_opt(xt_optimizer *o, xt_exponential_schedule_opts p) {
     static const option_row rows[] = {OPTIM_ROW(xt_exponential_schedule_opts, gamma, 0, 1e-30, 1e30, "factor")};
-    xt_status e = needed(CHECK(rows, "xt_exponential_schedule"), "xt_exponential_schedule", "gamma", p.gamma > 0);
+    xt_status e = CHECK(rows, "xt_exponential_schedule");
+    e = needed(e, "xt_exponential_schedule", "gamma", p.gamma > 0);
     return schedule_new(&exponential, o, "xt_exponential_schedule", e, &(schedule_numbers){.gamma = p.gamma}, p.interval, true);
 }
 
@@ -226,7 +228,8 @@ xt_scheduler *xt_polynomial_schedule_opt(xt_optimizer *o, xt_polynomial_schedule
 xt_scheduler *xt_cosine_schedule_opt(xt_optimizer *o, xt_cosine_schedule_opts p) {
     static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, 0, "half a period"),
                                       OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate")};
-    xt_status e = needed(CHECK(rows, "xt_cosine_schedule"), "xt_cosine_schedule", "t_max", p.t_max > 0);
+    xt_status e = CHECK(rows, "xt_cosine_schedule");
+    e = needed(e, "xt_cosine_schedule", "t_max", p.t_max > 0);
     return schedule_new(&cosine, o, "xt_cosine_schedule", e, &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
 }
 
@@ -236,7 +239,8 @@ xt_scheduler *xt_warm_restarts_schedule_opt(xt_optimizer *o, xt_warm_restarts_sc
         COUNT(xt_warm_restarts_schedule_opts, t_mult, 1, "factor of the length"),
         OPTIM_ROW(xt_warm_restarts_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate"),
     };
-    xt_status e = needed(CHECK(rows, "xt_warm_restarts_schedule"), "xt_warm_restarts_schedule", "t_0", p.t_0 > 0);
+    xt_status e = CHECK(rows, "xt_warm_restarts_schedule");
+    e = needed(e, "xt_warm_restarts_schedule", "t_0", p.t_0 > 0);
     schedule_numbers n = {.length = p.t_0, .mult = p.t_mult, .eta_min = p.eta_min};
     return schedule_new(&restarts, o, "xt_warm_restarts_schedule", e, &n, p.interval, true);
 }
@@ -259,7 +263,8 @@ xt_scheduler *xt_one_cycle_schedule_opt(xt_optimizer *o, xt_one_cycle_schedule_o
         OPTIM_SWITCH(xt_one_cycle_schedule_opts, cycle_momentum, "moves the momentum"),
         OPTIM_SWITCH(xt_one_cycle_schedule_opts, three_phase, "falls as long as it rises, then to the last rate"),
     };
-    xt_status e = needed(CHECK(rows, "xt_one_cycle_schedule"), "xt_one_cycle_schedule", "max_lr", p.max_lr > 0);
+    xt_status e = CHECK(rows, "xt_one_cycle_schedule");
+    e = needed(e, "xt_one_cycle_schedule", "max_lr", p.max_lr > 0);
     e = needed(e, "xt_one_cycle_schedule", "total_steps", p.total_steps > 0);
     schedule_numbers n = {.length = p.total_steps,
                           .pct = p.pct_start,
@@ -285,7 +290,8 @@ xt_scheduler *xt_cyclic_schedule_opt(xt_optimizer *o, xt_cyclic_schedule_opts p)
         OPTIM_ROW(xt_cyclic_schedule_opts, max_momentum, 0.9, 0, 1, "highest momentum"),
         OPTIM_SWITCH(xt_cyclic_schedule_opts, cycle_momentum, "moves the momentum"),
     };
-    xt_status e = needed(CHECK(rows, "xt_cyclic_schedule"), "xt_cyclic_schedule", "base_lr", p.base_lr > 0);
+    xt_status e = CHECK(rows, "xt_cyclic_schedule");
+    e = needed(e, "xt_cyclic_schedule", "base_lr", p.base_lr > 0);
     e = needed(e, "xt_cyclic_schedule", "max_lr", p.max_lr > 0);
     if (!e && (unsigned)p.mode > XT_EXP_RANGE)
         e = status_new(XT_INVALID_ARGUMENT, NULL, "xt_cyclic_schedule.mode = %d: expected XT_TRIANGULAR, XT_TRIANGULAR2 or XT_EXP_RANGE",

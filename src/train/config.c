@@ -9,8 +9,14 @@ struct train_setting {
     bool given, asked;  /* by the user; by the program */
 };
 
+static const char *const sections[] = {"model", "data", "optimizer", "scheduler"}; /* of settings */
+
 bool config_is_setting(const char *name) {
-    return strncmp(name, "model.", 6) == 0 || strncmp(name, "data.", 5) == 0;
+    for (size_t i = 0; i < BASE_COUNT(sections); i++) {
+        size_t n = strlen(sections[i]);
+        if (strncmp(name, sections[i], n) == 0 && (name[n] == '.' || (i >= 2 && !name[n]))) return true;
+    }
+    return false;
 }
 
 static bool same_name(const char *a, const char *b) {
@@ -37,6 +43,7 @@ static struct train_setting *find_or_add(xt_trainer *t, const char *name) {
 }
 
 xt_status config_give(xt_trainer *t, const char *name, const char *value) {
+    if (!strchr(name, '.')) name = name[0] == 'o' ? "optimizer.name" : "scheduler.name"; /* --optimizer adamw */
     struct train_setting *s = find_or_add(t, name);
     char *copy = base_strdup(value);
     if (!s || !copy) {
@@ -77,7 +84,7 @@ static void refuse(xt_trainer *t, xt_status s) {
 
 const char *xt_trainer_text(xt_trainer *t, const char *name, const char *fallback) {
     if (!t || !name) return fallback;
-    if (!config_is_setting(name)) {
+    if (!config_is_setting(name) || !strchr(name, '.')) {
         refuse(t, status_new(XT_INVALID_ARGUMENT, NULL, "a setting is named model.NAME or data.NAME, not %s", name));
         return fallback;
     }
@@ -121,6 +128,20 @@ xt_status config_check(const xt_trainer *t) {
     return NULL;
 }
 
+void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values, int room) {
+    size_t n = strlen(section);
+    out->n = 0;
+    out->names = names;
+    out->values = values;
+    for (size_t i = 0; i < t->n_settings; i++) {
+        struct train_setting *s = &t->settings[i];
+        if (strncmp(s->name, section, n) != 0 || s->name[n] != '.' || !s->value || strcmp(s->name + n, ".name") == 0 || out->n == room) continue;
+        s->asked = true;
+        names[out->n] = s->name + n + 1;
+        values[out->n++] = s->value;
+    }
+}
+
 /* --- files ------------------------------------------------------------------------------------------------------------------------------------------ */
 /* Text as an option or setting would be given on the command line; NULL for what cannot be. */
 static char *plain_text(const cJSON *v) {
@@ -132,12 +153,14 @@ static char *plain_text(const cJSON *v) {
     return copy;
 }
 
-static xt_status take_section(xt_trainer *t, const cJSON *section) {
+typedef xt_status (*take_fn)(const char *name, const char *value, void *user);
+
+static xt_status take_section(const cJSON *section, take_fn take, void *user) {
     const cJSON *v;
-    bool trainer = strcmp(section->string, "trainer") == 0;
+    bool known = strcmp(section->string, "trainer") == 0;
     if (strcmp(section->string, "xtrain") == 0) return NULL; /* the version that wrote the file */
-    if (!trainer && strcmp(section->string, "model") != 0 && strcmp(section->string, "data") != 0)
-        return status_new(XT_NOT_FOUND, NULL, "there is no section \"%s\"; trainer, model and data are known", section->string);
+    for (size_t i = 0; i < BASE_COUNT(sections); i++) known = known || strcmp(section->string, sections[i]) == 0;
+    if (!known) return status_new(XT_NOT_FOUND, NULL, "there is no section \"%s\"; trainer, model, data, optimizer and scheduler are known", section->string);
     if (!cJSON_IsObject(section)) return status_new(XT_INVALID_ARGUMENT, NULL, "\"%s\" is no object of names and values", section->string);
     cJSON_ArrayForEach(v, section) {
         char *text = plain_text(v);
@@ -145,7 +168,7 @@ static xt_status take_section(xt_trainer *t, const cJSON *section) {
         if (!text) return status_new(XT_INVALID_ARGUMENT, NULL, "%s.%s is neither a number nor a text nor true or false", section->string, v->string);
         str name = STR_INIT;
         str_printf(&name, "%s.%s", section->string, v->string);
-        xt_status s = trainer ? (strcmp(text, "0") == 0 ? NULL : train_set_option(t, v->string, text)) : config_give(t, str_cstr(&name), text);
+        xt_status s = take(str_cstr(&name), text, user);
         str_free(&name);
         base_free(text);
         XT_TRY(s);
@@ -153,7 +176,7 @@ static xt_status take_section(xt_trainer *t, const cJSON *section) {
     return NULL;
 }
 
-xt_status config_read(xt_trainer *t, const char *path) {
+xt_status xt_config_read(const char *path, take_fn take, void *user) {
     char *text;
     size_t n;
     XT_TRY(file_read_all(path, &text, &n));
@@ -166,10 +189,20 @@ xt_status config_read(xt_trainer *t, const char *path) {
         s = status_new(XT_INVALID_ARGUMENT, NULL, "line %d is no JSON; expected {\"trainer\": {\"max_epochs\": 5}, \"model\": {...}, \"data\": {...}}", line);
     }
     const cJSON *section;
-    if (!s) cJSON_ArrayForEach(section, all) if (!s) s = take_section(t, section);
+    if (!s) cJSON_ArrayForEach(section, all) if (!s) s = take_section(section, take, user);
     cJSON_Delete(all);
     base_free(text);
     return status_context(s, "%s", path);
+}
+
+/* A zero among the trainer's options is "not given", as in C. */
+static xt_status take_value(const char *name, const char *value, void *user) {
+    if (config_is_setting(name)) return config_give(user, name, value);
+    return strcmp(value, "0") == 0 ? NULL : train_set_option(user, name + strlen("trainer."), value);
+}
+
+xt_status config_read(xt_trainer *t, const char *path) {
+    return xt_config_read(path, take_value, t);
 }
 
 static bool add_value(cJSON *o, const char *name, const char *text) {
@@ -198,11 +231,12 @@ char *config_text(const xt_trainer *t) {
     for (size_t i = 0; ok && i < t->n_settings; i++) {
         const struct train_setting *s = &t->settings[i];
         const char *dot = strchr(s->name, '.');
-        char section[16];
+        if (!s->value) continue;
+        char section[24];
         snprintf(section, sizeof section, "%.*s", (int)(dot - s->name), s->name);
         cJSON *o = cJSON_GetObjectItemCaseSensitive(all, section);
         if (!o) o = cJSON_AddObjectToObject(all, section);
-        if (s->value) ok = o && add_value(o, dot + 1, s->value);
+        ok = o && add_value(o, dot + 1, s->value);
     }
     char *printed = ok ? cJSON_Print(all) : NULL;
     cJSON_Delete(all);

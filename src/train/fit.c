@@ -384,12 +384,12 @@ int train_report(xt_status extra) {
     return failed ? 1 : 0;
 }
 
-static xt_status check_task(const xt_task *task) {
+static xt_status check_task(xt_trainer *t, const xt_task *task) {
     const char *missing = !task                         ? "the task is NULL"
                           : !task->net && !task->module ? "the task has no .net and no .module"
                           : !task->training_step        ? "the task has no .training_step"
                                                         : NULL;
-    if (!missing && !task->configure_optimizers && !task->configure_several) missing = "the task has no .configure_optimizers";
+    if (!missing && !task->configure_optimizers && !task->configure_several && !by_name_optimizer(t)) missing = "the task has no .configure_optimizers (or --optimizer NAME)";
     return missing ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_fit: %s", missing) : NULL;
 }
 
@@ -426,7 +426,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
 
 int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
     if (t && t->help) return 0;
-    xt_status s = t ? check_task(task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
+    xt_status s = t ? check_task(t, task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
     if (!s) s = train_settle(t);
     if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
     if (!s && t->prints_config) { /* by now the program has asked for its settings */

@@ -38,10 +38,10 @@ xt_status train_module(xt_trainer *t, const xt_task *task) {
     return train_precision_module(t);
 }
 
-static xt_status configure(xt_trainer *t) {
+/* The task's own optimizers. */
+static xt_status configure_own(xt_trainer *t) {
     const xt_task *task = t->task;
     int n = 1;
-    t->n_opts = 0;
     if (task->configure_several)
         n = task->configure_several(t->net, t->opts, TRAIN_MAX_OPTIMIZERS, task->user);
     else
@@ -53,9 +53,19 @@ static xt_status configure(xt_trainer *t) {
         if (!t->opts[i]) return status_new(XT_INVALID_ARGUMENT, NULL, "%s gave NULL%s; it must return an optimizer", task->configure_several ? "configure_several" : "configure_optimizers",
                                            n > 1 ? " among its optimizers" : "");
     t->n_opts = n;
+    return NULL;
+}
+
+static xt_status configure(xt_trainer *t) {
+    t->n_opts = 0;
+    if (!by_name_optimizer(t))
+        XT_TRY(configure_own(t));
+    else if (t->task->manual_optimization || t->task->configure_several)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "--optimizer: the task has optimizers that it knows one by one; they cannot be replaced by name");
+    XT_TRY(by_name_configure(t));
     t->opt = t->opts[0];
-    for (int i = 0; i < n && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
-    for (int i = 0; i < n && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas(t->opts[i], t->o.check_replicas_every_n_steps);
+    for (int i = 0; i < t->n_opts && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
+    for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas(t->opts[i], t->o.check_replicas_every_n_steps);
     return xt_error() ? status_clone(xt_error()) : NULL;
 }
 

@@ -121,6 +121,8 @@ bool config_is_setting(const char *name); /* model.X, data.X */
 xt_status config_give(xt_trainer *t, const char *name, const char *value); /* a setting */
 xt_status config_read(xt_trainer *t, const char *path);
 xt_status config_check(const xt_trainer *t); /* settings that nobody asked for */
+/* The settings of a section but its "name", up to `room`; they count as asked for. */
+void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values, int room);
 char *config_text(const xt_trainer *t); /* pretty JSON; base_free; NULL without memory */
 xt_status config_save(const xt_trainer *t, const char *dir); /* DIR/config.json */
 void config_free(xt_trainer *t);
@@ -155,6 +157,11 @@ void hooks_end(xt_trainer *t, train_pass pass);
 void hooks_batch_begin(xt_trainer *t, train_pass pass, const xt_batch *b);
 void hooks_batch_end(xt_trainer *t, train_pass pass, const xt_batch *b, xt_tensor out); /* out: of a prediction */
 void hooks_batch(const xt_trainer *t, const xt_src *src, xt_batch *b); /* what a step gets: the task's transform, then the precision's */
+
+/* by_name.c: --optimizer adamw --optimizer.lr 0.1 --scheduler cosine --scheduler.t_max 100. */
+xt_status by_name_settle(xt_trainer *t); /* names and combinations that cannot be */
+bool by_name_optimizer(xt_trainer *t); /* the user asks for one */
+xt_status by_name_configure(xt_trainer *t); /* makes what is asked for */
 
 /* start.c */
 xt_status train_begin(xt_trainer *t, const xt_src *src); /* module, optimizer, run folder, header, resume */

@@ -150,6 +150,8 @@ static void print_help(const char *program) {
     options_help(train_option_rows, train_option_count, &text);
     str_append(&text, "  --config FILE.json          options under \"trainer\", settings under \"model\" and \"data\"; may be given again\n"
                       "  --print-config              prints what all of it comes to, as such a file\n"
+                      "  --optimizer NAME            takes the place of the program's: sgd, adam, adamw, lion, ...; --optimizer.lr X and the like\n"
+                      "  --scheduler NAME            adds a schedule: cosine, step, one_cycle, ...; --scheduler.t_max N, --scheduler.interval step\n"
                       "  --model.NAME, --data.NAME   settings of this program\n"
                       "Each can also come from the environment: XT_TRAINER_MAX_EPOCHS=5. Dashes and underscores are the same.\n");
     log_raw(XT_SEV_INFO, str_cstr(&text), text.len);
@@ -277,6 +279,7 @@ xt_status train_settle(xt_trainer *t) {
     const char *clip = t->o.gradient_clip_algorithm;
     if (clip && strcmp(clip, "norm") != 0 && strcmp(clip, "value") != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "gradient_clip_algorithm = %s: norm and value are known", clip);
+    XT_TRY(by_name_settle(t));
     XT_TRY(config_check(t));
     XT_TRY(settle_validation(t));
     XT_TRY(stopping_settle(t));

@@ -34,7 +34,35 @@ echo '{"trainer": {"max_epochs": }}' >"$tmp/bad.json"
 refused 'line 1 is no JSON' mnist --config "$tmp/bad.json"
 echo '{"trainr": {}}' >"$tmp/bad.json"
 refused 'no section "trainr"' mnist --config "$tmp/bad.json"
-refused 'cannot be read' mnist --config "$tmp/none.json"
+refused 'cannot open' mnist --config "$tmp/none.json"
+
+# --- optimizers and schedules by name
+"$XTRAIN" fit --config "$tmp/run.json" --optimizer adamw --optimizer.lr 0.003 --optimizer.weight_decay=0.1 --scheduler cosine --scheduler.t_max 12 --scheduler.interval step --trainer.run_name named --no-pictures --json >"$tmp/named" 2>"$tmp/out"
+check "an optimizer and a schedule by name" [ $? = 0 ]
+check "another loss than SGD's" [ "$(json "$tmp/named" loss_last)" != "$(json "$tmp/one" loss_last)" ]
+check "they are in the run's file" grep -q '"t_max":.*12' "$tmp/runs/named/version_0/config.json"
+"$XTRAIN" fit --config "$tmp/runs/named/version_0/config.json" --no-pictures --json >"$tmp/again" 2>"$tmp/out"
+check "which repeats the run" [ "$(json "$tmp/named" loss_last)" = "$(json "$tmp/again" loss_last)" ]
+refused 'did you mean adamw?' mnist --optimizer adanw
+refused 'there is no option lrr; did you mean lr?' mnist --limit-batches 2 --optimizer sgd --optimizer.lrr 3
+refused 'without --optimizer NAME' mnist --optimizer.lr 3
+refused 't_max is needed' mnist --limit-batches 2 --scheduler cosine
+
+# --- passes over a checkpoint
+"$XTRAIN" test mnist --ckpt last --no-pictures --json >"$tmp/tested" 2>"$tmp/out"
+check "xtrain test" [ $? = 0 ]
+check "with the run's weights" grep -q 'weights of .*runs/mnist/version_.*last.ckpt' "$tmp/out"
+check "says the loss" grep -qE 'test/loss +[0-9.]+' "$tmp/out"
+check "and in JSON" grep -qE '"stage": "test", "test/loss": [0-9.]+, "test/acc": [0-9.]+' "$tmp/tested"
+"$XTRAIN" validate mnist --ckpt "$tmp/runs/mnist/version_0/checkpoints" --trainer.limit_val_batches 2 --json >"$tmp/validated" 2>"$tmp/out"
+check "xtrain validate, a folder's weights: the run's own value" [ "$(json "$tmp/validated" val/loss)" = "$(json "$tmp/one" val_loss)" ]
+"$XTRAIN" predict mnist --ckpt last --trainer.limit_predict_batches 1 --output "$tmp/p.npy" >"$tmp/out" 2>&1
+check "xtrain predict" [ $? = 0 ]
+check "writes a row a sample" grep -aq "'shape': (500, 10)" "$tmp/p.npy"
+"$XTRAIN" test mnist >"$tmp/out" 2>&1
+check "no weights" grep -q 'xtrain test: --ckpt is needed' "$tmp/out"
+"$XTRAIN" test mnist --ckpt "$tmp/none" >"$tmp/out" 2>&1
+check "no such weights" grep -q 'is no checkpoint' "$tmp/out"
 
 # --- a model of one's own
 cat >"$tmp/mine.c" <<'C'
@@ -85,6 +113,14 @@ check "24 steps" [ "$(json "$tmp/so" steps)" = 24 ]
 check "its settings are kept" grep -q '"width":.*8' "$tmp/runs/mine/version_0/config.json"
 check "it was tested" grep -q 'test:' "$tmp/out"
 check "its loss falls" awk -v a="$(json "$tmp/so" loss_first)" -v b="$(json "$tmp/so" loss_last)" 'BEGIN {exit !(b < a)}'
+"$XTRAIN" validate "$tmp/mine.so" --ckpt last >"$tmp/out" 2>&1
+check "xtrain validate ./mine.so" grep -qE 'val/loss +[0-9.]+' "$tmp/out"
+"$XTRAIN" test "$tmp/mine.so" --ckpt "$tmp/runs/mine/version_0/checkpoints/last.ckpt" --json >"$tmp/out" 2>&1
+check "xtrain test ./mine.so" grep -q '"stage": "test"' "$tmp/out"
+"$XTRAIN" predict "$tmp/mine.so" --ckpt last >"$tmp/out" 2>&1
+check "a model without predict_step" grep -q 'the task has no .predict_step' "$tmp/out"
+"$XTRAIN" fit "$tmp/mine.so" --max_epochs 1 --optimizer rmsprop --optimizer.alpha 0.9 --json >"$tmp/out" 2>&1
+check "its optimizer by name" [ $? = 0 ]
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
 refused 'cannot open' "$tmp/none.so"
 echo 'int x;' >"$tmp/empty.c" && "${CC:-cc}" -shared -fPIC "$tmp/empty.c" -o "$tmp/empty.so"
