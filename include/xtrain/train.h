@@ -111,6 +111,9 @@ typedef struct xt_trainer_opts {
      * mesh with one axis "data" (mesh.h): make loaders and modules after the trainer. With a mesh of one's own leave it unset. */
     const char *strategy;
     int64_t check_replicas_every_n_steps; /* "ddp": compares the ranks' parameters so often (xt_optimizer_check_replicas); 0 = never */
+    xt_switch sync_batchnorm;        /* batch norms of a fit over several ranks take the whole batch's statistics, as their own .sync would; default off */
+    xt_switch detect_anomaly;        /* every step is looked through for NaN, and the first is an error with its line (as XT_DEBUG=nan; slow); default off */
+    xt_switch barebones;             /* to measure the loop alone: no logs, checkpoints, bar, summary or sanity batches; xt_log does nothing; default off */
 } xt_trainer_opts;
 #define xt_trainer_new(...) xt_trainer_opt(XT_HERE, XT_OPTS(xt_trainer_opts, __VA_ARGS__))
 XT_API xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o);
@@ -161,6 +164,10 @@ XT_API int xt_test_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
 typedef void (*xt_prediction_fn)(const xt_batch *b, xt_tensor out, void *user);
 #define xt_predict(t, task, loader, fn, user) xt_predict_at(XT_HERE, t, task, loader, fn, user)
 XT_API int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user);
+/* One more validation loader of the coming fits (up to 7; xt_finish frees it). Each validation passes over the fit's own loader and then over these, in order;
+ * values are named NAME/dataloader_idx_K then, a row a loader. xt_trainer_val_index: K, in validation_step and its hooks. */
+XT_API void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l);
+XT_API int xt_trainer_val_index(const xt_trainer *t);
 XT_API void xt_trainer_free(xt_trainer *t);                          /* xt_fit leaves t usable; xt_finish frees what is left */
 XT_API void xt_trainer_stop(xt_trainer *t);                          /* after this batch; from any callback */
 XT_API xt_module *xt_trainer_module(xt_trainer *t);

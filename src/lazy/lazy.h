@@ -104,6 +104,8 @@ xt_tensor lazy_rng_key(const xt_src *src);
  * run draws what the unbroken one drew. */
 void lazy_set_draw_step(int64_t step);
 
+void lazy_check_nan(bool on);                  /* from the next step of this thread on, as XT_DEBUG=nan */
+
 /* --- module path ---------------------------------------------------------------------------------------------------------------------------- */
 void lazy_path_push(const char *name);         /* "h.3", "attn": joined with dots */
 void lazy_path_pop(void);

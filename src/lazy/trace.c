@@ -5,6 +5,12 @@
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
+static __thread bool check_nan;
+
+void lazy_check_nan(bool on) {
+    check_nan = on;
+}
+
 xt_status lazy_new_trace(lazy_ctx *c) {
     ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new(); /* a thread that has a trace will have one, memory or not */
     c->b.m = NULL;
@@ -18,7 +24,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     c->b = ir_at_end(m, ir_func_block(f));
     c->n_recorded = 0;
     bool debug = getenv("XT_DEBUG") != NULL;
-    c->nan = debug && lazy_debug_word("nan");
+    c->nan = check_nan || (debug && lazy_debug_word("nan"));
     c->eager = debug && lazy_debug_word("eager");
     c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode};
     c->step_began_ns = lazy_take_now(c);

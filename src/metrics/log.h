@@ -59,6 +59,9 @@ void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 void log_set_manual(bool on);
 /* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images are read in no other. */
 void log_row_next(bool due, int64_t step);
+void log_set_mute(bool on); /* log calls do nothing, which the first of them says */
+/* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1: there is one. */
+void log_set_loader(int k);
 void log_window_begin(void); /* the current stage's next step begins a new window (plain loops: every optimizer step) */
 void log_epoch_begin(log_stage s); /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */

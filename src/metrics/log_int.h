@@ -34,6 +34,8 @@ typedef struct log_engine { /* of a thread */
     log_stage stage;
     bool manual, row_next; /* row_next, next_step: see log_row_next */
     int64_t next_step;
+    bool mute, mute_said;
+    int loader_plus_1; /* 0: there is one */
     int64_t every, seen_steps;
 } log_engine;
 

@@ -47,6 +47,16 @@ void log_set_manual(bool on) {
     e->seen_steps = counter_get(COUNTER_optimizer_steps); /* of a plain loop that follows: only its own steps make rows */
 }
 
+void log_set_mute(bool on) {
+    log_engine *e = log_engine_get();
+    if (e) e->mute = on, e->mute_said = false;
+}
+
+void log_set_loader(int k) {
+    log_engine *e = log_engine_get();
+    if (e) e->loader_plus_1 = k + 1;
+}
+
 void log_window_begin(void) {
     log_engine *e = log_engine_get();
     if (e) e->sets[e->stage].window_begins = true;
@@ -132,6 +142,15 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (!e) return;
     if (!name || !*name) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty"));
+        return;
+    }
+    if (e->mute) {
+        if (!e->mute_said && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "xt_log \"%s\": the trainer is barebones, nothing is logged", name);
+        e->mute_said = true;
+        return;
+    }
+    if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
         return;
     }
     settle_options(e, &o);

@@ -408,6 +408,7 @@ void log_emit(log_stage s, bool epoch_level, int64_t step) {
     log_set *set = e ? &e->sets[s] : NULL;
     bool all_meet = world_get()->size > 1 && e && e->manual && !lazy_spmd(), any = false;
     take_failure();
+    if (e && e->mute) return;
     if (set && set->n && set->rows && set->fresh)
         for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
     if (!any && all_meet) emit_nothing(s, epoch_level, step);
@@ -425,8 +426,9 @@ void log_emit(log_stage s, bool epoch_level, int64_t step) {
     for (size_t i = 0; i < set->n; i++) {
         const log_metric *m = &set->metrics[i];
         bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
-        char name[512];
-        snprintf(name, sizeof name, "%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "");
+        char name[512], loader[40] = "";
+        if (e->loader_plus_1) snprintf(loader, sizeof loader, "/dataloader_idx_%d", e->loader_plus_1 - 1);
+        snprintf(name, sizeof name, "%s%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "", loader);
         j->metrics[i] = (row_metric){.name = base_strdup(name),
                                      .reduce = m->o.reduce,
                                      .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,

@@ -98,6 +98,12 @@ static xt_tensor constant_vector(const xt_src *src, double v, xt_dtype d, int64_
     return lazy_wrap(ir_splat(lazy_begin(src), ir_tensor(d, 1, &n), v), "xt_batch_norm");
 }
 
+static __thread bool sync_all;
+
+void nn_sync_batch_norms(bool on) {
+    sync_all = on;
+}
+
 xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {
     const ir_type *t = lazy_type(x);
     if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype)) return nn_bad_input(src, "xt_batch_norm", name, x, "floats [N,C,...] are needed");
@@ -105,7 +111,7 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_batch_norm %s: eps is %g and momentum %g; eps must be positive and momentum in [0,1]", name,
                           o.eps, o.momentum);
     bool track = o.track != XT_OFF, batch = xt_is_training(m) || !track, move = xt_is_training(m) && nn_tracks(m);
-    int ranks = o.sync == XT_ON && xt_is_training(m) && !lazy_spmd() ? world_get()->size : 1; /* a mesh's statistics are of the whole batch already */
+    int ranks = (o.sync == XT_ON || (sync_all && o.sync != XT_OFF)) && xt_is_training(m) && !lazy_spmd() ? world_get()->size : 1; /* a mesh's statistics are of the whole batch already */
     if (batch && ranks == 1 && t->dims[1] && t->count / t->dims[1] < 2)
         return nn_bad_input(src, "xt_batch_norm", name, x,
                             "more than one value per channel is needed in training mode (call xt_eval, or use a larger batch)");

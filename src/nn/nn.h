@@ -106,4 +106,7 @@ bool nn_tracks(const xt_module *m); /* statistics may move: false while xt_modul
 void nn_shard_entry(nn_root *r, const nn_entry *e);
 void nn_shard_rules_free(nn_root *r);
 
+/* On: batch norms of this thread that do not say .sync take the statistics of all ranks. */
+void nn_sync_batch_norms(bool on);
+
 #endif

@@ -42,10 +42,28 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
     return !xt_error();
 }
 
+bool train_evaluate_all(xt_trainer *t, const xt_src *src, train_pass pass, int64_t most) {
+    bool ok = true;
+    for (size_t i = 0; ok && i <= t->n_vals; i++) {
+        int64_t limit = i ? t->val_limits[i - 1] : t->val_limit;
+        t->val_index = (int)i;
+        if (t->n_vals) log_set_loader((int)i);
+        ok = train_evaluate(t, src, pass, i ? t->vals[i - 1] : t->val, most < 1 || (limit && limit < most) ? limit : most);
+    }
+    t->val_index = 0;
+    log_set_loader(-1);
+    return ok;
+}
+
+void train_rewind_validation(xt_trainer *t) {
+    if (t->val) xt_loader_set_epoch(t->val, 0, 0);
+    for (size_t i = 0; i < t->n_vals; i++) xt_loader_set_epoch(t->vals[i], 0, 0);
+}
+
 bool train_validate(xt_trainer *t, const xt_src *src) {
     t->validating = true;
     hooks_begin(t, PASS_VALIDATE);
-    bool ok = train_evaluate(t, src, PASS_VALIDATE, t->val, t->val_limit);
+    bool ok = train_evaluate_all(t, src, PASS_VALIDATE, 0);
     t->validating = false;
     t->validated_ns = clock_ns();
     if (!ok) return false;

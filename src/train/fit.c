@@ -4,6 +4,7 @@
 #include "data/data.h"
 #include "diag/diag.h"
 #include "lazy/mesh.h"
+#include "nn/nn.h"
 #include "train/train_int.h"
 
 typedef struct loop {
@@ -290,6 +291,7 @@ static xt_status fit_limits(xt_trainer *t) {
     if (t->o.fast_dev_run) train = val = (double)t->o.fast_dev_run;
     XT_TRY(limit_batches("limit_train_batches", train, xt_loader_batches(t->train), &t->train_limit));
     if (t->val) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->val), &t->val_limit));
+    for (size_t i = 0; t->val && i < t->n_vals; i++) XT_TRY(limit_batches("limit_val_batches", val, xt_loader_batches(t->vals[i]), &t->val_limits[i]));
     return check_periods(t, t->train_limit);
 }
 
@@ -297,7 +299,7 @@ static xt_status fit_limits(xt_trainer *t) {
 static bool sanity(xt_trainer *t, const xt_src *src) {
     if (!t->val || !t->o.num_sanity_val_steps || t->global_step > 0 || t->o.fast_dev_run) return true;
     hooks_begin(t, PASS_SANITY);
-    bool ok = train_evaluate(t, src, PASS_SANITY, t->val, t->o.num_sanity_val_steps < 0 ? t->val_limit : t->o.num_sanity_val_steps);
+    bool ok = train_evaluate_all(t, src, PASS_SANITY, t->o.num_sanity_val_steps);
     hooks_end(t, PASS_SANITY);
     return ok;
 }
@@ -356,9 +358,12 @@ static void end_fit(xt_trainer *t, bool ok) {
         base_free(path);
     }
     xt_loader_set_epoch(t->train, t->position.epoch, 0); /* ends the workers */
-    if (t->val) xt_loader_set_epoch(t->val, 0, 0);
+    train_rewind_validation(t);
     t->train = t->val = NULL;
     log_set_manual(false);
+    log_set_mute(false);
+    nn_sync_batch_norms(false);
+    lazy_check_nan(false);
     log_set_stage(LOG_TRAIN);
     lazy_set_draw_step(-1);
 }
@@ -406,6 +411,9 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     t->loss_begins = t->fitting = true;
     stopping_begin(t);
     log_set_manual(true);
+    log_set_mute(t->o.barebones == XT_ON);
+    nn_sync_batch_norms(t->o.sync_batchnorm == XT_ON);
+    lazy_check_nan(t->o.detect_anomaly == XT_ON);
     result_begin(t);
     s = train_begin(t, src);
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;

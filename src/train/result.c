@@ -62,6 +62,7 @@ void result_end(xt_trainer *t) {
     }
     r->val_loss = train_metric_of("val/loss");
     if (isnan(r->val_loss)) r->val_loss = train_metric_of("val_loss");
+    if (isnan(r->val_loss)) r->val_loss = train_metric_of("val/loss/dataloader_idx_0");
     r->executions = counter_get(COUNTER_executions) - t->at.executions;
     r->host_reads = counter_get(COUNTER_host_reads) - t->at.host_reads;
     r->peak_rss_mib = (double)ru.ru_maxrss / 1024;

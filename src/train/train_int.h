@@ -86,6 +86,10 @@ struct xt_trainer {
     train_interval val_interval;
     int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */
     int64_t train_limit, val_limit; /* batches of this fit's epochs and validations */
+    xt_loader *vals[7]; /* xt_trainer_add_val_loader's */
+    int64_t val_limits[7];
+    size_t n_vals;
+    int val_index; /* of the loader validated on: 0 = `val` */
     int64_t validated_ns; /* when the last validation ended */
     xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
     bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
@@ -195,6 +199,9 @@ void schedules_epoch(xt_trainer *t);
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */
 /* One pass over a loader: its values accumulate on the device; the row is on its way when it returns. False with a pending error. */
 bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit);
+/* A pass over each validation loader; most < 1: as many batches as the fit's limits say. */
+bool train_evaluate_all(xt_trainer *t, const xt_src *src, train_pass pass, int64_t most);
+void train_rewind_validation(xt_trainer *t); /* all loaders to their begin */
 int train_report(xt_status extra); /* prints the pending error (and extra), clears it: 1, or 0 when there is none */
 
 /* A fit after its options are settled; what xt_fit does around it is reporting. Its error may also be the pending one. */

@@ -45,6 +45,9 @@ const option_row train_option_rows[] = {
     ROW(model_summary, OPTION_SWITCH, 0, 0, 0, "table of layers at the start (default on)"),
     ROW(offload_optimizer, OPTION_SWITCH, 0, 0, 0, "optimizer state in host memory, on the device a group at a time (default off)"),
     ROW(reinitialize_every_n_steps, OPTION_I64, 0, 0, 1e15, "save a checkpoint and give back everything on the device every so many optimizer steps; 0 = never"),
+    ROW(sync_batchnorm, OPTION_SWITCH, 0, 0, 0, "batch norms take the statistics of all ranks (default off)"),
+    ROW(detect_anomaly, OPTION_SWITCH, 0, 0, 0, "the first NaN of a step is an error with its line; slow (default off)"),
+    ROW(barebones, OPTION_SWITCH, 0, 0, 0, "nothing but the loop, to measure it: no logs, checkpoints, bar, summary (default off)"),
     ROW(resume, OPTION_STRING, 0, 0, 0, "checkpoint to continue from; \"last\" = newest of the run, \"best\" = its best"),
     ROW(ckpt, OPTION_STRING, 0, 0, 0, "weights to validate, test and predict with: best, last or a path"),
     ROW(seed, OPTION_I64, 0, 0, 9e15, "seed of the run; 0 = leave it"),
@@ -265,9 +268,26 @@ static void settle_smoke_run(xt_trainer *t) {
         log_msg(XT_SEV_INFO, "fast_dev_run: %lld batch%s of training and validation, no logs, no checkpoints", (long long)t->o.fast_dev_run, t->o.fast_dev_run == 1 ? "" : "es");
 }
 
+/* What costs is off; what was asked for expressly is a contradiction. */
+static xt_status settle_barebones(xt_trainer *t) {
+    const struct {
+        const char *name;
+        bool asked;
+    } costs[] = {{"logger", t->o.logger == XT_ON},        {"loggers", t->o.loggers != NULL},           {"checkpointing", t->o.checkpointing == XT_ON}, {"progress_bar", t->o.progress_bar == XT_ON},
+                 {"model_summary", t->o.model_summary == XT_ON}, {"num_sanity_val_steps", t->o.num_sanity_val_steps != 0}, {"fast_dev_run", t->o.fast_dev_run != 0},
+                 {"detect_anomaly", t->o.detect_anomaly == XT_ON}, {"log_every_n_steps", t->o.log_every_n_steps != 0}, {"log_every_n_batches", t->o.log_every_n_batches != 0},
+                 {"reinitialize_every_n_steps", t->o.reinitialize_every_n_steps != 0}};
+    if (t->o.barebones != XT_ON) return NULL;
+    for (size_t i = 0; i < BASE_COUNT(costs); i++)
+        if (costs[i].asked) return status_new(XT_INVALID_ARGUMENT, NULL, "barebones switches off what costs time, but %s is asked for; give one of them", costs[i].name);
+    t->o.logger = t->o.checkpointing = t->o.progress_bar = t->o.model_summary = XT_OFF;
+    return NULL;
+}
+
 xt_status train_settle(xt_trainer *t) {
     if (t->problem) return status_clone(t->problem);
     t->o = t->given;
+    XT_TRY(settle_barebones(t));
     bool steps_given = t->o.log_every_n_steps != 0;
     XT_TRY(options_check(train_option_rows, train_option_count, &t->o, "xt_trainer_new"));
     if (steps_given && t->o.log_every_n_batches)
@@ -349,6 +369,17 @@ double train_metric_of(const char *name) {
 double xt_trainer_metric(xt_trainer *t, const char *name, bool wait) {
     if (t && wait) log_drain();
     return train_metric_of(name);
+}
+
+void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l) {
+    if (!t || !l) return; /* its own error is pending */
+    if (t->n_vals == BASE_COUNT(t->vals))
+        lazy_fail(status_new(XT_OUT_OF_RANGE, NULL, "xt_trainer_add_val_loader: %zu further loaders at most", BASE_COUNT(t->vals)));
+    else
+        t->vals[t->n_vals++] = l;
+}
+int xt_trainer_val_index(const xt_trainer *t) {
+    return t ? t->val_index : 0;
 }
 
 void xt_trainer_log_host(xt_trainer *t, int n, const char *const *names, const double *values) {

@@ -1,0 +1,128 @@
+/* Options of the trainer that turn a whole subject on or off, several validation loaders, and optimizers by name. */
+#include "train_test.h"
+
+static int seen[3];
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_square(xt_forward(m, b.x)));
+    xt_log("train/loss", loss);
+    return loss;
+}
+static xt_trainer *running;
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    seen[xt_trainer_val_index(running)]++;
+    xt_log(user ? "val/loss/dataloader_idx_0" : "val/loss", xt_mean(xt_forward(m, b.x)));
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.1);
+}
+static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+
+static xt_loader *data(int64_t batches, float value) {
+    static float rows[8][64]; /* borrowed by the datasets: one for each value */
+    float *x = rows[(int)value + 1];
+    for (int i = 0; i < 64; i++) x[i] = value;
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2 * batches), .batch = 2);
+}
+
+/* One program for all of them, one read each; the values are those of each loader. */
+static void several_validation_loaders(void **state) {
+    (void)state;
+    xt_trainer *t = running = TEST_TRAINER(.max_epochs = 2, .num_sanity_val_steps = 1);
+    xt_trainer_add_val_loader(t, data(3, 2));
+    xt_trainer_add_val_loader(t, data(1, 5));
+    memset(seen, 0, sizeof seen);
+    assert_int_equal(xt_fit(t, &task, data(4, 0), data(2, 1)), 0);
+    assert_int_equal(seen[0], 1 + 2 * 2);
+    assert_int_equal(seen[1], 1 + 2 * 3);
+    assert_int_equal(seen[2], 1 + 2 * 1);
+    assert_float_equal(xt_trainer_metric(t, "val/loss/dataloader_idx_0", true), 1, 1e-6);
+    assert_float_equal(xt_trainer_metric(t, "val/loss/dataloader_idx_1", true), 2, 1e-6);
+    assert_float_equal(xt_trainer_metric(t, "val/loss/dataloader_idx_2", true), 5, 1e-6);
+    assert_true(isnan(xt_trainer_metric(t, "val/loss", true)));
+    xt_fit_result r = xt_trainer_result(t);
+    assert_float_equal(r.val_loss, 1, 1e-6);
+    assert_int_equal(r.compiles, 2);
+    assert_int_equal(r.executions, 2 * 4 + 3 + 2 * 6);
+    xt_task odd = task;
+    odd.user = &seen;
+    assert_int_equal(xt_fit(t, &odd, data(4, 0), data(2, 1)), 0); /* two epochs are over: nothing is left to do */
+    t = running = TEST_TRAINER(.max_epochs = 1);
+    xt_trainer_add_val_loader(t, data(3, 2));
+    assert_int_equal(xt_fit(t, &odd, data(4, 0), data(2, 1)), 1);
+    says("names end with /dataloader_idx_K by themselves");
+}
+
+static void barebones_is_the_loop(void **state) {
+    (void)state;
+    xt_trainer *t = running = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON);
+    assert_int_equal(xt_fit(t, &task, data(4, 1), data(2, 1)), 0);
+    assert_null(xt_trainer_run_dir(t));
+    assert_true(isnan(xt_trainer_metric(t, "val/loss", true)));
+    assert_int_equal(xt_trainer_result(t).host_reads, 1); /* the losses of the result */
+    says("the trainer is barebones, nothing is logged");
+    assert_null(strstr(str_cstr(&said), "parameters ("));
+    t = xt_trainer_new(.runs_dir = dir, .max_epochs = 1, .barebones = XT_ON, .log_every_n_steps = 5);
+    assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 1);
+    says("barebones switches off what costs time, but log_every_n_steps is asked for");
+    t = running = TEST_TRAINER(.max_epochs = 1); /* it ends with its fit */
+    assert_int_equal(xt_fit(t, &task, data(4, 1), data(2, 3)), 0);
+    assert_false(isnan(xt_trainer_metric(t, "val/loss", true)));
+}
+
+static xt_tensor root_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_sqrt(xt_forward(m, b.x)));
+}
+static void anomalies_are_errors(void **state) {
+    (void)state;
+    xt_task bad = task;
+    bad.training_step = root_step;
+    xt_trainer *t = running = TEST_TRAINER(.max_epochs = 1);
+    assert_int_equal(xt_fit(t, &bad, data(4, -1), NULL), 0); /* nobody looks */
+    t = running = TEST_TRAINER(.max_epochs = 1, .detect_anomaly = XT_ON);
+    assert_int_equal(xt_fit(t, &bad, data(4, -1), NULL), 1);
+    says("test_train_options.c");
+    says("NaN");
+}
+
+static void optimizers_by_name(void **state) {
+    (void)state;
+    xt_task without = task;
+    without.configure_optimizers = NULL;
+    xt_trainer *t = running = TEST_TRAINER(.max_epochs = 1);
+    assert_int_equal(xt_fit(t, &without, data(4, 1), NULL), 1);
+    says("no .configure_optimizers (or --optimizer NAME)");
+    t = running = TEST_TRAINER(.max_epochs = 1);
+    xt_trainer_args(t, 9, (char *[]){"prog", "--optimizer", "adamw", "--optimizer.lr", "0.25", "--scheduler", "step", "--scheduler.step-size=2", "--scheduler.interval=step"});
+    assert_int_equal(xt_fit(t, &without, data(4, 1), NULL), 0);
+    assert_float_equal(xt_optimizer_lr(xt_trainer_optimizer(t)), 0.0025, 1e-12); /* 0.25 times 0.1 twice: after steps 2 and 4 */
+    t = running = TEST_TRAINER(.max_epochs = 1);
+    xt_trainer_args(t, 5, (char *[]){"prog", "--scheduler", "multistep", "--scheduler.milestones", "1,3"});
+    assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 0); /* the task's own optimizer, epochs */
+    assert_float_equal(xt_optimizer_lr(xt_trainer_optimizer(t)), 0.01, 1e-12);
+    t = running = TEST_TRAINER(.max_epochs = 1);
+    xt_trainer_args(t, 5, (char *[]){"prog", "--scheduler", "cosine", "--scheduler.interval", "week"});
+    assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 1);
+    says("--scheduler.interval week: step or epoch is expected");
+    t = running = TEST_TRAINER(.max_epochs = 1);
+    xt_trainer_args(t, 5, (char *[]){"prog", "--optimizer", "adamw", "--optimizer.betta1", "0.5"});
+    assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 1);
+    says("there is no option betta1; did you mean beta1?");
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(several_validation_loaders, begin, end),
+        cmocka_unit_test_setup_teardown(barebones_is_the_loop, begin, end),
+        cmocka_unit_test_setup_teardown(anomalies_are_errors, begin, end),
+        cmocka_unit_test_setup_teardown(optimizers_by_name, begin, end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
