@@ -111,13 +111,17 @@ static const option_row rows[] = {
     {"skip_last", "points left out at the end", OPTION_I64, offsetof(xt_lr_find_opts, skip_last), 1, 0, 1e6, NULL},
 };
 
-static xt_status draw(const test *m, double suggestion) {
+static xt_status draw(const test *m, int64_t suggested) {
     double *log_rates = base_malloc((size_t)m->read * sizeof *log_rates);
-    char title[96];
+    char mark[64];
     if (!log_rates) return status_oom(64, "the plot");
     for (int64_t i = 0; i < m->read; i++) log_rates[i] = log10(m->rates[i]);
-    snprintf(title, sizeof title, "loss over log10 of the learning rate; suggestion %.3g", suggestion);
-    xt_status s = xt_plot_lines(m->o.plot, title, "log10(learning rate)", &(xt_plot_series){"smoothed loss", log_rates, m->smooth, m->read}, 1);
+    xt_plot_series series[2] = {{"smoothed loss", log_rates, m->smooth, m->read}};
+    if (suggested >= 0) {
+        snprintf(mark, sizeof mark, "suggested: %.3g", m->rates[suggested]);
+        series[1] = (xt_plot_series){mark, log_rates + suggested, m->smooth + suggested, 1};
+    }
+    xt_status s = xt_plot_lines(m->o.plot, "learning rate range test", "log10(learning rate)", series, suggested >= 0 ? 2 : 1);
     base_free(log_rates);
     return s;
 }
@@ -139,7 +143,7 @@ double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, 
     if (!s) {
         int64_t at = lr_suggestion(m.smooth, m.read, o.skip_first, o.skip_last);
         if (at >= 0) lr = m.rates[at];
-        if (o.plot && m.read > 1) s = draw(&m, lr);
+        if (o.plot && m.read > 1) s = draw(&m, at);
         if (!s && at < 0)
             s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_lr_find: %lld losses, which is too few for a suggestion after leaving out %lld and %lld; more .steps, or a smaller .max_lr", (long long)m.read,
                            (long long)o.skip_first, (long long)o.skip_last);

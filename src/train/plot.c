@@ -138,7 +138,8 @@ static void draw_series(canvas *c, const axis *ax, const axis *ay, const xt_plot
         }
         int x = place(ax, s->x[i], LEFT, CHART_WIDTH - RIGHT), y = place(ay, s->y[i], CHART_HEIGHT - BOTTOM, TOP);
         if (have) line(c, px, py, x, y, 2, color);
-        if (s->n <= 40) box(c, x - 2, y - 2, 6, 6, color);
+        int half = s->n == 1 ? 4 : 2; /* one point: a mark on the other curves */
+        if (s->n <= 40) box(c, x - half, y - half, 2 * half + 2, 2 * half + 2, color);
         px = x;
         py = y;
         have = true;
@@ -152,7 +153,7 @@ xt_status xt_plot_lines(const char *path, const char *title, const char *x_label
     XT_TRY(canvas_new(&c, CHART_WIDTH, CHART_HEIGHT, path));
     axis ax = axis_of(series, n, false), ay = axis_of(series, n, true);
     draw_axes(&c, &ax, &ay);
-    if (title) write_text(&c, LEFT, 12, title, 2, INK);
+    if (title) write_text(&c, LEFT, 12, title, LEFT + text_width(title, 2) > CHART_WIDTH ? 1 : 2, INK);
     if (x_label) write_text(&c, (CHART_WIDTH + LEFT - RIGHT - text_width(x_label, 1)) / 2, CHART_HEIGHT - 20, x_label, 1, INK);
     for (int s = 0; s < n; s++) {
         draw_series(&c, &ax, &ay, &series[s], colors[s]);
