@@ -25,7 +25,7 @@
 
 enum {
     GRACE_MS = 1000, /* from SIGTERM to SIGKILL after a failure: all have ended within two seconds */
-    SIGNAL_GRACE_MS = 5000, /* after a signal from outside: time for a last checkpoint */
+    SIGNAL_GRACE_MS = 5000, /* after a signal to all or one of them: time for a last checkpoint */
     POLL_MS = 500,
     FOLD_MS = 300, /* so long a report waits for the other ranks to make it too */
     POLL_BLIND_MS = 20, /* without pidfds, ended ranks are looked for this often */
@@ -272,6 +272,11 @@ static void end_all(launcher *l, int sig, int grace_ms) {
     l->kill_at = now_ms() + grace_ms;
 }
 
+/* A trainer that was told to stop saves and ends with 128 + the signal; its ranks have agreed on that, so the others are about to end by themselves. */
+static bool stopped_in_order(int status) {
+    return WIFEXITED(status) && WEXITSTATUS(status) > 128 && WEXITSTATUS(status) < 128 + 32;
+}
+
 static void report_first(launcher *l, int rank) {
     rank_process *p = &l->ranks[rank];
     char note[256];
@@ -283,7 +288,7 @@ static void report_first(launcher *l, int rank) {
     if (WIFSIGNALED(p->status) && coll_last_note(l->rendezvous, rank, note, sizeof note)) str_printf(&text, "; last seen at %s", note);
     char folder[600];
     if (WIFSIGNALED(p->status) && salvage_rank(p->pid, true, folder, sizeof folder)) str_printf(&text, "; its last state: xtrain postmortem %s", folder);
-    if (l->live) str_printf(&text, "; ending the other %d", l->live);
+    if (l->live) str_printf(&text, stopped_in_order(p->status) ? "; the other %d will end too" : "; ending the other %d", l->live);
     log_msg(XT_SEV_ERROR, "%s", str_cstr(&text));
     str_free(&text);
 }
@@ -292,7 +297,8 @@ static void fail_first(launcher *l, int rank) {
     l->first = rank;
     if (l->forwarded) return; /* they end because they were told to */
     report_first(l, rank);
-    end_all(l, SIGTERM, GRACE_MS);
+    if (stopped_in_order(l->ranks[rank].status)) l->kill_at = now_ms() + SIGNAL_GRACE_MS;
+    else end_all(l, SIGTERM, GRACE_MS);
     kill(-l->ranks[rank].pid, SIGTERM); /* what the failed rank itself has started */
 }
 

@@ -350,6 +350,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     save_last(t, ok);
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
+    if (t->stop_signal && ok && !xt_error() && world_get()->size > 1) xt_barrier(0); /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
         xt_status s = path ? history_draw(t->history, path) : NULL;

@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "coll/coll.h"
 #include "train/train_int.h"
 
 enum { RING = 64 };
@@ -67,15 +68,38 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
 }
 
 /* --- on the host ------------------------------------------------------------------------------------------------------------------------------------ */
-static void write_list(const xt_trainer *t, const detector *d) {
+/* `lists`: "12, 345" of each rank; one rank's is a list, those of several an object. */
+static void write_list(const xt_trainer *t, const char *const *lists, int n) {
     char *path = path_join(t->run_dir ? t->run_dir : ".", "skip_batches.json");
     str text = STR_INIT;
-    str_printf(&text, "[%s]\n", str_cstr(&d->batches));
+    if (n == 1) str_printf(&text, "[%s]\n", lists[0]);
+    for (int r = 0; r < n && n > 1; r++) str_printf(&text, "%s\"rank %d\": [%s]%s", r ? ", " : "{", r, lists[r], r + 1 == n ? "}\n" : "");
     xt_status s = path && !text.failed ? file_write_all(path, str_cstr(&text), text.len) : status_oom(64, "skip_batches.json");
     if (s) log_msg(XT_SEV_WARNING, "the list of spikes was not written: %s", xt_status_message(s));
     xt_status_free(s);
     str_free(&text);
     base_free(path);
+}
+
+/* Each rank judges its own batches; at the end of the fit rank 0 writes down all. */
+static void write_all_ranks(const xt_trainer *t, const detector *d) {
+    enum { ROOM = 1024 };
+    int n = world_get()->size;
+    char mine[ROOM] = "", *all = base_calloc((size_t)n, ROOM);
+    const char **lists = base_calloc((size_t)n, sizeof *lists);
+    coll_group *g;
+    bool any = false;
+    snprintf(mine, sizeof mine, "%s", d->batches.len ? str_cstr(&d->batches) : "");
+    xt_status s = all && lists ? coll_run_group(&g) : status_oom((size_t)n * ROOM, "spikes");
+    if (!s) s = coll_all_gather(g, mine, ROOM, all);
+    for (int r = 0; r < n && !s; r++) {
+        lists[r] = all + r * ROOM;
+        any = any || *lists[r];
+    }
+    if (any && world_get()->rank == 0) write_list(t, lists, n);
+    if (s) lazy_fail(status_context(s, "gathering the ranks' spikes"));
+    base_free(all);
+    base_free(lists);
 }
 
 static void report(xt_trainer *t, detector *d, int64_t count) {
@@ -92,10 +116,8 @@ static void report(xt_trainer *t, detector *d, int64_t count) {
         str_printf(&now, "%s%.0f", now.len ? ", " : "", (double)ring[i]);
         str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
     }
-    if (world_get()->rank == 0) {
-        log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far)", fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s");
-        write_list(t, d);
-    }
+    log_msg(XT_SEV_WARNING, "the loss spiked in micro-batch%s %s (counted over the run; %lld spike%s so far)", fresh == 1 ? "" : "es", str_cstr(&now), (long long)count, count == 1 ? "" : "s");
+    if (world_get()->size == 1) write_list(t, (const char *[]){str_cstr(&d->batches)}, 1);
     str_free(&now);
     if (d->o.stop == XT_ON) xt_trainer_stop(t);
 }
@@ -117,6 +139,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     xt_status s = lazy_state_read(d->counts, counts, sizeof counts);
     if (!s && (int64_t)counts[1] > d->seen) report(t, d, (int64_t)counts[1]);
     xt_status_free(s);
+    if (world_get()->size > 1) write_all_ranks(t, d);
 }
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "spike_detection", .batch_end = batch_end, .step_end = step_end, .fit_end = fit_end, .free_user = free_detector};

@@ -1,0 +1,70 @@
+#!/bin/bash
+# A Trainer on two ranks: checkpoints (rank 0 writes, both wait, resumed by one and by two), averages of the weights, stop decisions of one rank, signals
+# that only one rank gets, spikes that only one rank sees, and values merged over ranks.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off XT_TIMEOUT=20 XT_CACHE=on XT_CACHE_DIR=$tmp/cache
+# shellcheck disable=SC2086
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -std=c11 -D_GNU_SOURCE -I"$root/include" "$root/tests/examples/ranks_train.c" -o "$tmp/ranks" -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1
+check "the program builds" [ $? = 0 ]
+ranks() { CPU_NUM_DEVICES=$1 timeout 60 "$tmp/ranks" "${@:2}" >"$tmp/out" 2>&1 </dev/null; }
+line() { grep -oE "rank $1 of .*" "$tmp/out" | tail -n 1; }
+weights() { line "$1" | grep -oE 'weights [0-9a-f]+'; }
+value() { awk -F, -v n="$2" -v l="$3" '!/^step,/ && $8 == n && $7 == l {v = $9} END {print v}' "$1"; }
+newest() { ls -d "$tmp/runs/$1"/version_* | sort -t_ -k2 -n | tail -n 1; }
+
+# --- checkpoints and averages
+ranks 2 averages --run_name whole
+check "two ranks train with an average" [ $? = 0 ]
+check "and end with the same weights" [ -n "$(weights 0)" -a "$(weights 0)" = "$(weights 1)" ]
+want=$(weights 0)
+check "rank 0 alone writes" [ "$(ls -d "$tmp/runs/whole"/version_* | wc -l)" = 1 ]
+KEEP=$tmp/kept ranks 2 averages --run_name half --max_steps 9
+check "a run of 9 steps of 12" [ $? = 0 -a -f "$tmp/kept/last.ckpt" ]
+ranks 2 averages --run_name half --resume "$tmp/kept/last.ckpt"
+check "resumed by both: the whole run's bits" [ "$(weights 0)" = "$want" -a "$(weights 1)" = "$want" ]
+ranks 1 averages --run_name half --resume "$tmp/kept/last.ckpt"
+check "resumed by one" [ $? = 0 ]
+check "with a warning that the batch is another one" grep -qi 'effective batch' "$tmp/out"
+check "it goes on from step 9" grep -q 'epoch 1, batch 3, step 9' "$tmp/out"
+BATCH=8 ranks 1 averages --run_name one --max_steps 9 && BATCH=8 KEEP=$tmp/kept1 ranks 1 averages --run_name one --max_steps 9
+ranks 2 averages --run_name two --resume "$tmp/kept1/last.ckpt"
+check "one rank's checkpoint goes on with two" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
+ranks 2 swa
+check "the plain mean of the last epochs" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
+ranks 2 order
+check "shuffled" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
+
+# --- stopping
+ranks 2 early
+check "a value that is bad on one rank stops both" [ $? = 0 ]
+check "at the same epoch, before the last" [ "$(line 0 | grep -oE 'step [0-9]+, epoch [0-8],')" = "$(line 1 | grep -oE 'step [0-9]+, epoch [0-8],')" -a -n "$(line 0 | grep -oE 'epoch [0-8],')" ]
+ranks 2 signal
+check "SIGTERM on rank 1 ends with 143" [ $? = 143 ]
+check "both at the same step" [ -n "$(line 0)" -a "$(line 0 | grep -oE 'code 143, step [0-9]+')" = "$(line 1 | grep -oE 'code 143, step [0-9]+')" ]
+check "with a checkpoint" [ -f "$(newest default)/checkpoints/last.ckpt" ]
+
+# --- what is logged
+ranks 2 spike --max_epochs 1 --run_name spike
+check "a spike of rank 1" [ $? = 0 ]
+check "is reported" grep -qiE 'spike.*(batch )?12' "$tmp/out"
+ranks 2 merge --run_name merge --max_epochs 1 --limit_train_batches 3
+check "values of two ranks" [ $? = 0 ]
+csv=$(newest merge)/metrics.csv
+for row in 'sum_step step 3' 'sum_epoch epoch 9' 'mean_step step 1.5' 'mean_epoch epoch 1.5' 'two epoch 12' 'at_step step 2.5' 'at_epoch epoch 1.5' 'max epoch 3' 'min epoch 0'; do
+    set -- $row
+    check "$1 is $3" [ "$(value "$csv" "$1" "$2")" = "$3" ]
+done
+
+# --- batch norm over ranks: the whole batch's statistics, so two ranks train as one does with both halves
+ranks 2 norm --sync_batchnorm on --max_epochs 1
+two=$(line 0 | grep -oE 'loss [0-9.]+')
+ranks 2 norm --max_epochs 1
+apart=$(line 0 | grep -oE 'loss [0-9.]+')
+BATCH=8 ranks 1 norm --max_epochs 1
+one=$(line 0 | grep -oE 'loss [0-9.]+')
+check "sync_batchnorm: one rank's loss ($two, $one)" awk -v a="${two#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 < 1e-10 * a * a)}'
+check "which it is not without ($apart)" awk -v a="${apart#loss }" -v b="${one#loss }" 'BEGIN {exit !(a > 0 && (a - b) ^ 2 > 1e-10 * a * a)}'
+check "no shared memory is left" [ -z "$(ls /dev/shm | grep '^xtrain-' | grep -v test-word)" ]
+finish
