@@ -27,14 +27,17 @@ typedef struct job {
     log_value *values;
     void (*work)(void *user); /* instead of a row */
     void *work_user;
+    int64_t number; /* of the row, from 1 */
+    bool lost;      /* its values never came */
     struct job *next;
 } job;
 
 static struct {
     pthread_mutex_t lock;
     pthread_cond_t changed;
-    job *head, *tail;
+    job *head;
     int under_way; /* asked for, not written */
+    int64_t issued, served; /* rows: ranks meet at each, so all write them in the order they were asked for, whichever values come first */
     bool running;
     log_sink sinks[16];
     size_t n_sinks;
@@ -266,14 +269,14 @@ static void *serve(void *unused) {
     (void)unused;
     pthread_mutex_lock(&lg.lock);
     for (;;) {
-        while (!lg.head) pthread_cond_wait(&lg.changed, &lg.lock);
+        while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1)) pthread_cond_wait(&lg.changed, &lg.lock);
         job *j = lg.head;
+        if (j->number) lg.served = j->number;
         lg.head = j->next;
-        if (!lg.head) lg.tail = NULL;
         pthread_mutex_unlock(&lg.lock);
         if (j->work)
             j->work(j->work_user);
-        else
+        else if (!j->lost)
             write_row(j);
         job_free(j);
         pthread_mutex_lock(&lg.lock);
@@ -291,13 +294,13 @@ static void enqueue(job *j) {
         lg.running = true;
     }
     if (lg.running) {
-        if (lg.tail)
-            lg.tail->next = j;
-        else
-            lg.head = j;
-        lg.tail = j;
+        job **at = &lg.head;
+        while (*at && !(j->number && (*at)->number > j->number)) at = &(*at)->next;
+        j->next = *at;
+        *at = j;
     } else {
         lg.under_way--;
+        if (j->number) lg.served = j->number;
         job_free(j);
     }
     pthread_cond_broadcast(&lg.changed);
@@ -341,8 +344,9 @@ void log_give_artifact(const log_artifact *a) {
 }
 
 static void dropped(void *user) {
-    job_free(user);
-    log_work_lost();
+    job *j = user;
+    j->lost = true;
+    enqueue(j);
 }
 
 static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
@@ -373,6 +377,9 @@ static void begin_row(job *j, log_stage s, bool epoch_level, int64_t step) {
                        .samples = p->samples * world_get()->size,
                        .wall = now()};
     log_work_begin();
+    pthread_mutex_lock(&lg.lock);
+    j->number = ++lg.issued;
+    pthread_mutex_unlock(&lg.lock);
 }
 
 static _Atomic(int64_t) epoch_rows[LOG_STAGE_COUNT];
