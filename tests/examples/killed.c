@@ -1,6 +1,9 @@
-/* A run for tests/examples/killed.sh: every optimizer step leaves a checkpoint, so it can be killed anywhere and go on. Prints a hash of the final state. */
+/* A run for tests/examples/killed.sh: every optimizer step leaves a checkpoint, so it can be killed anywhere and go on. Prints a hash of the final state.
+ * KILLED_MODE=all: windows of three micro-batches, two optimizers (one for each layer), an average of the weights and spike detection. KILLED_RANKS=N: on N
+ * ranks. */
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <xtrain/xtrain.h>
 
@@ -26,6 +29,16 @@ static xt_optimizer *configure(xt_module *m, void *user) {
     xt_step_schedule(o, .step_size = 7, .gamma = 0.9);
     return o;
 }
+/* Each trains one layer and leaves the other alone. */
+static int configure_two(xt_module *m, xt_optimizer **out, int max, void *user) {
+    if (max < 2) return 0;
+    out[0] = configure(m, user);
+    out[1] = xt_sgd(m, .lr = 0.05, .momentum = 0.9);
+    xt_optimizer_group(out[0], "fc2.*", .frozen = XT_ON);
+    xt_optimizer_group(out[1], "fc1.*", .frozen = XT_ON);
+    xt_optimizer_group(out[1], "bn.*", .frozen = XT_ON);
+    return 2;
+}
 static xt_loader *data(int64_t samples, xt_switch shuffle) {
     static float x[192][6];
     static int64_t y[192];
@@ -36,10 +49,20 @@ static xt_loader *data(int64_t samples, xt_switch shuffle) {
     return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {6}}, y, (xt_spec){XT_I64, {0}}, samples), .batch = 8, .shuffle = shuffle);
 }
 
-int main(int argc, char **argv) {
-    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = configure};
-    xt_trainer *t = xt_trainer_new(.max_epochs = 25, .accumulate_grad_batches = 2, .log_every_n_steps = 1, .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
-    xt_trainer_args(t, argc, argv);
+static int n_args;
+static char **args;
+
+static int train(int rank, void *arg) {
+    const char *mode = getenv("KILLED_MODE");
+    bool all = mode && strcmp(mode, "all") == 0;
+    (void)arg;
+    xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step};
+    if (all) task.configure_several = configure_two;
+    else task.configure_optimizers = configure;
+    xt_trainer *t = xt_trainer_new(.max_epochs = 25, .accumulate_grad_batches = all ? 3 : 2, .log_every_n_steps = 1, .val_every = "9steps", .loggers = "csv", .progress_bar = XT_OFF, .seed = 11);
+    xt_trainer_args(t, n_args, args);
+    if (all) xt_trainer_add(t, xt_weight_averaging(.decay = 0.95));
+    if (all) xt_trainer_add(t, xt_spike_detection(.window = 8));
     xt_trainer_add(t, xt_model_checkpoint(.dirpath = getenv("KILLED_DIR"), .every_n_steps = 1));
     int code = xt_fit(t, &task, data(192, XT_ON), data(64, XT_OFF));
     if (code) return code;
@@ -51,6 +74,13 @@ int main(int argc, char **argv) {
         if (n > sizeof bytes || !xt_read(xt_module_tensor(m, i), bytes, n)) return 1;
         for (size_t k = 0; k < n; k++) sum = (sum ^ bytes[k]) * 1099511628211ull;
     }
-    printf("weights %016llx\n", sum);
+    if (rank == 0) printf("weights %016llx\n", sum);
+    fflush(stdout);
     return xt_finish();
+}
+
+int main(int argc, char **argv) {
+    n_args = argc;
+    args = argv;
+    return getenv("KILLED_RANKS") ? xt_launch(train, NULL) : train(0, NULL);
 }
