@@ -31,12 +31,14 @@ static xt_optimizer *configure(xt_module *m, void *user) {
 }
 /* Each trains one layer and leaves the other alone. */
 static int configure_two(xt_module *m, xt_optimizer **out, int max, void *user) {
+    (void)user;
     if (max < 2) return 0;
-    out[0] = configure(m, user);
+    out[0] = xt_adam(m, .lr = 0.01);
     out[1] = xt_sgd(m, .lr = 0.05, .momentum = 0.9);
     xt_optimizer_group(out[0], "fc2.*", .frozen = XT_ON);
     xt_optimizer_group(out[1], "fc1.*", .frozen = XT_ON);
     xt_optimizer_group(out[1], "bn.*", .frozen = XT_ON);
+    xt_step_schedule(out[0], .step_size = 7, .gamma = 0.9);
     return 2;
 }
 static xt_loader *data(int64_t samples, xt_switch shuffle) {
