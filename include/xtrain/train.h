@@ -24,7 +24,8 @@ typedef struct xt_task {
     void (*test_step)(xt_module *net, xt_batch b, void *user);
     xt_tensor (*predict_step)(xt_module *net, xt_batch b, void *user);
     xt_optimizer *(*configure_optimizers)(xt_module *net, void *user);    /* with its schedules, which the trainer steps: see schedule.h */
-    /* Instead of configure_optimizers: up to `max` optimizers, the number given back. All step after each window, unless optimization is manual. */
+    /* Instead of configure_optimizers: up to `max` optimizers, the number given back. All step after each window, unless optimization is manual; each
+     * freezes the parameters that are another one's (xt_optimizer_group(o, "fc2.*", .frozen = XT_ON)). */
     int (*configure_several)(xt_module *net, xt_optimizer **out, int max, void *user);
     /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may return none. A micro-batch that stepped
      * any optimizer counts as one optimizer step; accumulation and clipping are then the task's own, and refused as options. */

@@ -99,6 +99,7 @@ struct xt_optimizer {
     map *loaded; /* state name -> value read before the state exists */
     map *loaded_counter; /* parameter name -> number of its counter + 1 */
     struct xt_loss_scaler *scaler; /* borrowed; its state is saved with the optimizer's */
+    bool leaves_frozen; /* another optimizer of the module steps after it: gradients of parameters that are frozen here are for that one */
     struct xt_scheduler **schedulers; /* owned: those that are no part of another one */
     size_t n_schedulers, cap_schedulers;
     struct optim_offload *offload; /* state lives in host memory: offload.c; or NULL */

@@ -117,12 +117,42 @@ static void optimizers_by_name(void **state) {
     says("there is no option betta1; did you mean beta1?");
 }
 
+/* Two optimizers of one network, each with the other's parameters frozen: both step after every window, and each does what it would do alone. */
+static xt_tensor pair(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_add(xt_mul(x, xt_param(m, "a", "ones", 0, XT_F32, 1)), xt_param(m, "b", "zeros", 0, XT_F32, 1));
+}
+static int configure_two(xt_module *m, xt_optimizer **out, int max, void *user) {
+    (void)user;
+    assert_true(max >= 2);
+    out[0] = xt_sgd(m, .lr = 0.5);
+    out[1] = xt_sgd(m, .lr = 0.25);
+    xt_optimizer_group(out[0], "b", .frozen = XT_ON);
+    xt_optimizer_group(out[1], "a", .frozen = XT_ON);
+    return 2;
+}
+static xt_tensor sum_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_forward(m, b.x)); /* gradients: mean(x) and 1 */
+}
+static void two_optimizers_of_one_network(void **state) {
+    (void)state;
+    xt_task both = {.net = pair, .training_step = sum_step, .configure_several = configure_two};
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2);
+    assert_int_equal(xt_fit(t, &both, data(4, 2), NULL), 0);
+    float a, b;
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "a"), &a, sizeof a) && xt_read(xt_module_find(xt_trainer_module(t), "b"), &b, sizeof b));
+    assert_float_equal(a, 1 - 2 * 0.5 * 2, 1e-6);
+    assert_float_equal(b, 0 - 2 * 0.25 * 1, 1e-6);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(several_validation_loaders, begin, end),
         cmocka_unit_test_setup_teardown(barebones_is_the_loop, begin, end),
         cmocka_unit_test_setup_teardown(anomalies_are_errors, begin, end),
         cmocka_unit_test_setup_teardown(optimizers_by_name, begin, end),
+        cmocka_unit_test_setup_teardown(two_optimizers_of_one_network, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
