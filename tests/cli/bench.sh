@@ -16,6 +16,7 @@ keys() {
 keys "$tmp/plain" model batch precision device loader ms_median ms_p99 ms_min samples_per_s tokens_per_s start_to_first_step_ms compile_ms compiles peak_rss_mib device_peak_mib temp_mib loss_first loss_last
 "$xtrain" bench gpt2-tiny --layers 1 --width 32 --heads 2 --batch 2 --seq 16 --steps 5 --hottest 3 --json >"$tmp/hot" 2>&1
 keys "$tmp/hot" roofline f32_gflops bf16_gflops triad thunks_ms thunks us share gflops gbs roofline_percent kernel op result
+expect context-as-vocabulary 0 '"loss_last": [0-9.]+' "$xtrain" bench gpt2-tiny --layers 1 --width 16 --heads 2 --batch 1 --context 256 --seq 256 --steps 1 --json
 expect three 0 '^3$' grep -o '"roofline_percent"' -c <(grep -o '"roofline_percent"' "$tmp/hot")
 expect loader 0 '"loader": true' "$xtrain" bench mnist --batch 8 --steps 5 --loader --json
 expect table 0 'GB/s over .* MiB$' "$xtrain" bench mnist --batch 8 --steps 2 --roofline
