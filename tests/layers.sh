@@ -24,7 +24,8 @@ for dir in src/*/; do
     done < <(grep -rnE '^#include "' "$dir" --include=*.c --include=*.h --include=*.def)
     if [ -n "$bad" ]; then failed=$((failed + 1)); printf '%s' "$bad"; else passed=$((passed + 1)); fi
 done
-bad=$(grep -rnE '^#include "(base|ir|format|pass|grad|cpu|pjrt|coll|device|lazy|nn|optim|data|metrics|dist|train|diag|plan)/' cli models examples include 2>/dev/null)
+# (A device plugin is the other side: the skeleton of one is made of the readers and the interpreter.)
+bad=$(grep -rnE --exclude-dir=device '^#include "(base|ir|format|pass|grad|cpu|pjrt|coll|device|lazy|nn|optim|data|metrics|dist|train|diag|plan)/' cli models examples include 2>/dev/null)
 if [ -n "$bad" ]; then failed=$((failed + 1)); echo "$bad"; else passed=$((passed + 1)); fi
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]
