@@ -44,14 +44,14 @@ static void other_done(void *user, int64_t step, int64_t finished_ns) {
 static xt_status fit_start(xt_trainer *t, void *user) {
     static bool listening;
     monitor *m = user;
-    size_t cap = (size_t)m->o.window * (size_t)t->o.accumulate_grad_batches;
     if (m->ready) thr_deinit(&m->w);
     m->ready = false;
     base_free(m->tickets);
-    m->tickets = base_calloc(cap + 8, sizeof *m->tickets);
-    if (!m->tickets) return status_oom(cap * sizeof *m->tickets, "the throughput window");
-    XT_TRY(thr_init(&m->w, cap + 8)); /* a few more places than the window: batches under way are in the ring too */
+    m->tickets = NULL;
+    XT_TRY(thr_init(&m->w, (size_t)m->o.window * (size_t)t->o.accumulate_grad_batches));
     m->ready = true;
+    m->tickets = base_calloc(m->w.cap, sizeof *m->tickets);
+    if (!m->tickets) return status_oom(m->w.cap * sizeof *m->tickets, "the throughput window");
     if (!listening) lazy_on_event(on_event, NULL);
     listening = true;
     const char *source = "given";
@@ -102,28 +102,10 @@ static void row(xt_trainer *t, void *user) {
     monitor *m = user;
     thr_stats s;
     if (!thr_get(&m->w, &s)) return;
-    double ranks = world_get()->size;
-    const char *names[16];
-    double values[16];
-    int n = 0;
-#define VALUE(name, v) (names[n] = "throughput/" name, values[n++] = (v))
-    VALUE("batch_ms_mean", 1e3 * s.mean_s);
-    VALUE("batch_ms_p50", 1e3 * s.p50_s);
-    VALUE("batch_ms_p95", 1e3 * s.p95_s);
-    VALUE("batches_per_sec", ranks * s.batches_per_s);
-    VALUE("samples_per_sec", ranks * s.samples_per_s);
-    VALUE("device/batches_per_sec", s.batches_per_s);
-    VALUE("device/samples_per_sec", s.samples_per_s);
-    if (m->o.items_per_sample) {
-        VALUE("items_per_sec", ranks * s.samples_per_s * (double)m->o.items_per_sample);
-        VALUE("device/items_per_sec", s.samples_per_s * (double)m->o.items_per_sample);
-    }
-    if (s.flops_per_s > 0) {
-        VALUE("flops_per_sec", ranks * s.flops_per_s);
-        VALUE("device/flops_per_sec", s.flops_per_s);
-    }
-    if (s.flops_per_s > 0 && m->peak > 0) VALUE("mfu", t->mfu = s.flops_per_s / m->peak);
-#undef VALUE
+    const char *names[THR_VALUES];
+    double values[THR_VALUES], mfu = thr_mfu(&s, m->peak);
+    if (mfu > 0) t->mfu = mfu;
+    int n = thr_values(&s, world_get()->size, m->peak, (double)m->o.items_per_sample, names, values);
     xt_trainer_log_host(t, n, names, values);
 }
 
@@ -132,7 +114,8 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     thr_stats s;
     expecting = NULL;
     if (!m->ready || !thr_get(&m->w, &s)) return;
-    if (s.flops_per_s > 0 && m->peak > 0) t->result.mfu = t->mfu = s.flops_per_s / m->peak;
+    double mfu = thr_mfu(&s, m->peak);
+    if (mfu > 0) t->result.mfu = t->mfu = mfu;
     if (ok && world_get()->rank == 0)
         log_msg(XT_SEV_INFO, "throughput of the last %zu batches: %.3f ms each (p50 %.3f, p95 %.3f), %.1f samples/s%s", s.n, 1e3 * s.mean_s,
                 1e3 * s.p50_s, 1e3 * s.p95_s, (double)world_get()->size * s.samples_per_s, world_get()->size > 1 ? " over all ranks" : "");

@@ -4,8 +4,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-xt_status thr_init(thr_window *w, size_t cap) {
-    *w = (thr_window){.cap = cap, .clock_ns = -1};
+enum { UNDER_WAY = 8 };
+
+xt_status thr_init(thr_window *w, size_t window) {
+    size_t cap = window + UNDER_WAY;
+    *w = (thr_window){.window = window, .cap = cap, .clock_ns = -1};
     w->ring = base_calloc(cap, sizeof *w->ring);
     if (!w->ring) return status_oom(cap * sizeof *w->ring, "the throughput window");
     for (size_t i = 0; i < cap; i++) w->ring[i] = (thr_batch){.seq = -1, .took_ns = -1};
@@ -70,13 +73,13 @@ static double percentile(const double *sorted, size_t n, double p) {
 
 bool thr_get(thr_window *w, thr_stats *out) {
     *out = (thr_stats){0};
-    double *times = base_malloc(w->cap * sizeof *times), total = 0, flops = 0;
+    double *times = base_malloc(w->window * sizeof *times), total = 0, flops = 0;
     int64_t samples = 0;
     if (!times) return false;
     pthread_mutex_lock(&w->lock);
-    for (size_t i = 0; i < w->cap; i++) {
-        const thr_batch *b = &w->ring[i];
-        if (b->seq < 0 || b->took_ns < 0) continue;
+    for (int64_t seq = w->next_seq - 1; seq >= 0 && seq >= w->next_seq - (int64_t)w->cap && out->n < w->window; seq--) {
+        const thr_batch *b = batch_of(w, seq);
+        if (!b || b->took_ns < 0) continue;
         times[out->n++] = (double)b->took_ns * 1e-9;
         total += (double)b->took_ns * 1e-9;
         samples += b->samples;
@@ -94,4 +97,31 @@ bool thr_get(thr_window *w, thr_stats *out) {
     }
     base_free(times);
     return out->n > 0 && total > 0;
+}
+
+double thr_mfu(const thr_stats *s, double peak) {
+    return s->flops_per_s > 0 && peak > 0 ? s->flops_per_s / peak : 0;
+}
+
+int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES], double values[THR_VALUES]) {
+    int n = 0;
+#define VALUE(name, v) (names[n] = "throughput/" name, values[n++] = (v))
+    VALUE("batch_ms_mean", 1e3 * s->mean_s);
+    VALUE("batch_ms_p50", 1e3 * s->p50_s);
+    VALUE("batch_ms_p95", 1e3 * s->p95_s);
+    VALUE("batches_per_sec", devices * s->batches_per_s);
+    VALUE("samples_per_sec", devices * s->samples_per_s);
+    VALUE("device/batches_per_sec", s->batches_per_s);
+    VALUE("device/samples_per_sec", s->samples_per_s);
+    if (items > 0) {
+        VALUE("items_per_sec", devices * s->samples_per_s * items);
+        VALUE("device/items_per_sec", s->samples_per_s * items);
+    }
+    if (s->flops_per_s > 0) {
+        VALUE("flops_per_sec", devices * s->flops_per_s);
+        VALUE("device/flops_per_sec", s->flops_per_s);
+    }
+    if (thr_mfu(s, peak) > 0) VALUE("mfu", thr_mfu(s, peak));
+#undef VALUE
+    return n;
 }

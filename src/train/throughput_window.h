@@ -17,7 +17,7 @@ typedef struct thr_batch {
 typedef struct thr_window {
     pthread_mutex_t lock;
     thr_batch *ring;
-    size_t cap;
+    size_t window, cap; /* the ring has a few more places than the window, for batches under way */
     int64_t next_seq;
     int64_t clock_ns; /* when the device became free for training; < 0 before the first completion */
     int64_t batches, samples; /* completed since the start */
@@ -28,12 +28,18 @@ typedef struct thr_stats {
     double batches_per_s, samples_per_s, flops_per_s; /* of this device */
 } thr_stats;
 
-xt_status thr_init(thr_window *w, size_t cap);
+xt_status thr_init(thr_window *w, size_t window);
 void thr_deinit(thr_window *w);
 int64_t thr_begin(thr_window *w, int64_t samples); /* a batch is on its way; gives its number */
 void thr_flops(thr_window *w, int64_t seq, double flops);
 void thr_done(thr_window *w, int64_t seq, int64_t finished_ns);
 void thr_resume(thr_window *w, int64_t now_ns); /* training goes on; also: other work of the device was done at now_ns */
-bool thr_get(thr_window *w, thr_stats *out); /* false while no batch has a time */
+bool thr_get(thr_window *w, thr_stats *out); /* of the newest `window` batches with a time; false while none has one */
+
+/* What a row holds: the times, the rates of this device ("throughput/device/...") and of all `devices` together ("throughput/..."). items: of a sample, 0 = they
+ * are not counted; peak: FLOP/s of one device, 0 = unknown, and then there is no MFU. Gives how many. */
+enum { THR_VALUES = 16 };
+int thr_values(const thr_stats *s, double devices, double peak, double items, const char *names[THR_VALUES], double values[THR_VALUES]);
+double thr_mfu(const thr_stats *s, double peak); /* 0 when it is unknown */
 
 #endif

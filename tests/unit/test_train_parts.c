@@ -133,6 +133,38 @@ static void a_clock_of_ones_own(void **state) {
     thr_deinit(&w);
 }
 
+/* The names and numbers of a row: peak 50 and 10 FLOPs a second are an MFU of 0.2, whatever the number of ranks; rates of all ranks are theirs together. */
+static void rows_have_rates_of_one_and_of_all(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double value;
+    } want[] = {{"throughput/batch_ms_mean", 500},        {"throughput/batch_ms_p50", 500},           {"throughput/batch_ms_p95", 500},
+                {"throughput/batches_per_sec", 8},        {"throughput/samples_per_sec", 16},         {"throughput/device/batches_per_sec", 2},
+                {"throughput/device/samples_per_sec", 4}, {"throughput/items_per_sec", 32},           {"throughput/device/items_per_sec", 8},
+                {"throughput/flops_per_sec", 40},         {"throughput/device/flops_per_sec", 10},    {"throughput/mfu", 0.2}};
+    const char *names[THR_VALUES];
+    double values[THR_VALUES];
+    thr_window w;
+    thr_stats s;
+    assert_null(thr_init(&w, 2));
+    for (int i = 0; i < 3; i++) { /* 2 samples of 2 items and 5 FLOPs at 2, 2.5 and 3 s */
+        int64_t seq = thr_begin(&w, 2);
+        thr_flops(&w, seq, 5);
+        thr_done(&w, seq, 2 * SECOND + i * SECOND / 2);
+    }
+    assert_true(thr_get(&w, &s));
+    assert_int_equal(thr_values(&s, 4, 50, 2, names, values), BASE_COUNT(want));
+    for (size_t i = 0; i < BASE_COUNT(want); i++) {
+        assert_string_equal(names[i], want[i].name);
+        assert_float_equal(values[i], want[i].value, 1e-9);
+    }
+    assert_int_equal(thr_values(&s, 1, 0, 2, names, values), BASE_COUNT(want) - 1); /* no peak: no MFU */
+    assert_int_equal(thr_values(&s, 1, 100, 0, names, values), BASE_COUNT(want) - 2);
+    assert_float_equal(values[BASE_COUNT(want) - 3], 0.1, 1e-9); /* a peak twice as high, as for sparse models */
+    thr_deinit(&w);
+}
+
 static void windows_forget(void **state) {
     (void)state;
     thr_window w;
@@ -145,6 +177,10 @@ static void windows_forget(void **state) {
     assert_float_equal(s.mean_s, 1, 1e-6);
     assert_int_equal(w.batches, 10);
     assert_int_equal(w.samples, 80);
+    for (int i = 0; i < 3; i++) thr_begin(&w, 8); /* under way: the window is still of three that have finished */
+    assert_true(thr_get(&w, &s));
+    assert_int_equal(s.n, 3);
+    assert_float_equal(s.mean_s, 1, 1e-6);
     thr_deinit(&w);
 }
 
@@ -288,6 +324,7 @@ int main(void) {
         cmocka_unit_test(short_windows_know_their_size),
         cmocka_unit_test(rates_come_from_completions),
         cmocka_unit_test(a_clock_of_ones_own),
+        cmocka_unit_test(rows_have_rates_of_one_and_of_all),
         cmocka_unit_test(windows_forget),
         cmocka_unit_test(events_read_back),
         cmocka_unit_test_setup_teardown(loggers_write_rows, make_dir, remove_dir),
