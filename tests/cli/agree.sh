@@ -81,7 +81,7 @@ check "the run goes on after the sleep" [ $? = 0 ]
 check "a waiting rank tells" grep -qE '^\[rank 0\] the step after step [0-9]+ takes [0-9.]+ s by now, longer than its limit of 1\.0 s.*[0-9]+ programs in flight' "$tmp/out"
 check "the sleeping one too" grep -qE '^\[rank 1\] the step after step 29 takes' "$tmp/out"
 for r in 0 1 2; do
-    check "rank $r: line, step, last collective, queue" grep -qE "rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+\), program [0-9a-f]+, last all_reduce at .*sleeper.c:$collective, [0-9]+ in flight" "$tmp/out"
+    check "rank $r: line, step, last collective, queue" grep -qE "rank $r: .*sleeper.c:$boundary \(collectives, step [0-9]+, meeting [0-9]+, program [0-9a-f]+, last all_reduce at .*sleeper.c:$collective, [0-9]+ in flight" "$tmp/out"
 done
 check "the code" grep -q '\[XT301\]' "$tmp/out"
 
@@ -120,7 +120,7 @@ check "the jump is an event" grep -q '"event": "jump"' "$tmp/jump.jsonl"
 check "every event is a JSON object" python3 -c 'import json, sys
 kinds = {json.loads(line)["event"] for line in open(sys.argv[1])}
 sys.exit(not {"compile", "execution", "totals"} <= kinds)' "$tmp/jump.jsonl"
-check "every line of the metrics is Prometheus text" bash -c "! grep -vE '^# (HELP|TYPE) xtrain_[a-z0-9_]+ .+$|^xtrain_[a-z0-9_]+\{rank=\"0\"(,quantile=\"[0-9.]+\")?\} [-+0-9.e]+$' '$tmp/metrics.prom'"
+check "every line of the metrics is Prometheus text" bash -c "! grep -vE '^# (HELP|TYPE) xtrain_[a-z0-9_]+ .+$|^xtrain_[a-z0-9_]+\{rank=\"0\"(,(quantile|phase)=\"[a-zA-Z0-9.]+\")?\} [-+0-9.e]+$' '$tmp/metrics.prom'"
 check "with the steps" grep -q '^xtrain_steps_total{rank="0"} 30[0-9]$' "$tmp/metrics.prom"
 check "idle time has reasons" grep -qE 'idle +the device had nothing to do for [0-9.]+ s = [0-9]+ %: .*(recording|compiling|own work) [0-9.]+ s' "$tmp/out"
 finish

@@ -47,7 +47,8 @@ line=$(grep -n 'the boundary' "$tmp/eater.c" | cut -d: -f1)
 
 # --- kill -9 while reporting: whatever the moment, what is left can be read, and the next start says so
 for ms in 0 3 8 15 25 40 60 90; do
-    rm -rf "$tmp/crash" "$tmp/status" "$tmp/events"
+    rm -rf "$tmp/crash" "$tmp/status" "$tmp/events" "$tmp/run" # of the time before: "survived" must be this one's
+    : >"$tmp/run"
     (cd "$tmp" && XT_MEMORY_LIMIT=64M XT_EVENTS=$tmp/events XT_DEBUG=compile,exec exec ./reporter) >"$tmp/run" 2>&1 &
     pid=$!
     for _ in $(seq 200); do

@@ -98,6 +98,8 @@ int train(int rank, void *arg) {
     xt_status st = xt_barrier(20);
     if (st) return 3;
     printf("%d of %d: %s\n", rank, xt_world_size(), arg ? (char *)arg : "none");
+    fflush(stdout);
+    if (xt_barrier(20)) return 3; /* the failure of rank 1 ends rank 0, which has told by then */
     return arg && rank == 1 ? atoi(arg) : 0;
 }
 static __attribute__((used)) int local(int rank, void *arg) { return rank + (arg != 0); }

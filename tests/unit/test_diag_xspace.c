@@ -29,7 +29,7 @@ static proto_field plane_named(const str *space, const char *name) {
     return (proto_field){0};
 }
 
-static bool has(proto_field f, const char *text) { return f.size && memmem(f.data, f.size, text, strlen(text)); }
+static bool has(proto_field f, const char *text) { return f.data && f.size && memmem(f.data, f.size, text, strlen(text)); }
 
 static void planes(void **state) {
     (void)state;
