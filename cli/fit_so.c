@@ -26,6 +26,14 @@ static char *translated(const char *arg) {
     return strdup(arg);
 }
 
+/* What the trainer's own help, which follows, does not know of. */
+static void print_help(const char *about) {
+    if (about) printf("%s\n\n", about);
+    printf("usage: xtrain fit|validate|test|predict MODEL.so [options]\n  --json                      one line of JSON with the results at the end\n"
+           "  --device D                  CPU, TPU, CUDA or the path of a PJRT plugin\n  --output FILE               predict: where the rows go (predictions.npy)\n");
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) printf("  %-27s %s\n", words[i][0], words[i][1]);
+}
+
 static int check(const char *path, const xt_model_desc *m) {
     if (!m) return cli_fail("fit", "%s has no variable xt_model; a model for `xtrain fit` defines `const xt_model_desc xt_model = {...}` (xtrain/train.h)", path);
     if (m->struct_size < sizeof(size_t) * 4 || m->struct_size > 4096) return cli_fail("fit", "%s: xt_model.struct_size is %zu; it must be sizeof(xt_model_desc)", path, m->struct_size);
@@ -84,7 +92,7 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) setenv("XT_DEVICE", argv[++i], 1);
         else args[n++] = translated(argv[i]);
         if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
-        if (strcmp(argv[i], "--help") == 0 && m->help) printf("%s\n\n", m->help);
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) print_help(m->help);
     }
     fflush(stdout);
     code = fit(path, m, n, args, o);

@@ -28,13 +28,11 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A file, a folder with metrics.csv, or a run's folder, whose newest version counts. */
+/* A folder with metrics.csv, a run's folder, whose newest version counts, or a file: last, for a program may have the name of its runs. */
 static bool find_csv(const char *run, char *out, size_t n) {
     const char *runs = getenv("XT_RUNS_DIR");
     char folder[2048];
     long newest = -1;
-    snprintf(out, n, "%s", run);
-    if (is_file(out)) return true;
     snprintf(out, n, "%s/metrics.csv", run);
     if (is_file(out)) return true;
     for (int pass = 0; pass < 2; pass++) {
@@ -50,7 +48,8 @@ static bool find_csv(const char *run, char *out, size_t n) {
         snprintf(out, n, "%s/version_%ld/metrics.csv", folder, newest);
         return true;
     }
-    return false;
+    snprintf(out, n, "%s", run);
+    return is_file(out);
 }
 
 static bool add_point(curve *c, double x, double y) {
@@ -92,10 +91,14 @@ static void note_name(chart *c, const char *name) {
 }
 
 /* step,epoch,batch,samples,wall,stage,level,name,value; a name may stand in quotes. */
-static bool read_csv(chart *c, const char *run, const char *path, const cli_list *names) {
+static int read_csv(chart *c, const char *run, const char *path, const cli_list *names) {
     FILE *f = fopen(path, "r");
     char line[4096], name[1024];
-    if (!f) return false;
+    if (!f) return cli_fail("plot", "%s cannot be read", path);
+    if (!fgets(line, sizeof line, f) || strncmp(line, "step,", 5) != 0) {
+        fclose(f);
+        return cli_fail("plot", "%s is no metrics.csv: its first line is not 'step,epoch,...'; give a run, its folder or its metrics.csv", path);
+    }
     while (fgets(line, sizeof line, f)) {
         const char *p = line;
         double step = strtod(p, NULL);
@@ -111,7 +114,7 @@ static bool read_csv(chart *c, const char *run, const char *path, const cli_list
         if (to && !add_point(to, step, strtod(value + 1, NULL))) break;
     }
     fclose(f);
-    return true;
+    return 0;
 }
 
 /* --- in the terminal: braille cells of 2 x 4 dots ------------------------------------------------------------------------------------------------ */
@@ -249,7 +252,7 @@ static int run(int argc, char **argv) {
     for (int i = 0; i < runs.n && !code; i++) {
         char path[4096];
         if (!find_csv(runs.items[i], path, sizeof path)) code = no_such_run(runs.items[i]);
-        else if (!read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names)) code = cli_fail("plot", "%s cannot be read", path);
+        else code = read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names);
     }
     if (!code) drop_twins(&c, &names);
     if (!code) code = draw(&c, output, &runs);

@@ -185,15 +185,17 @@ static xt_status offer_another(xt_status damage, const char *path) {
 }
 
 /* --- which file ----------------------------------------------------------------------------------------------------------------------------- */
-/* The best file of the list that a model checkpoint left in the run's newest checkpoint. */
+/* The best file that a model checkpoint left word of in the run's newest checkpoint: of its list, or of the run that it resumed. */
 static xt_status best_listed(const char *last, char **out) {
     st_file *f = NULL;
     XT_TRY(st_open(last, &f));
     const char *text = st_get_meta(f, "callbacks");
     cJSON *all = text ? cJSON_Parse(text) : NULL;
-    const cJSON *file, *best = NULL;
+    const cJSON *state = cJSON_GetObjectItemCaseSensitive(all, "model_checkpoint"), *file, *best = NULL;
     double least = 0;
-    cJSON_ArrayForEach(file, cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "model_checkpoint"), "files")) {
+    cJSON *list = cJSON_GetObjectItemCaseSensitive(state, "files"), *also = cJSON_GetObjectItemCaseSensitive(state, "best");
+    if (list && also) cJSON_AddItemReferenceToArray(list, also);
+    cJSON_ArrayForEach(file, list) {
         const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score"), *path = cJSON_GetObjectItemCaseSensitive(file, "path");
         double v = cJSON_IsNumber(score) ? score->valuedouble : HUGE_VAL;
         if (!cJSON_IsString(path) || !file_exists(path->valuestring) || (best && v >= least)) continue;

@@ -399,6 +399,14 @@ static xt_status check_task(xt_trainer *t, const xt_task *task) {
     return missing ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_fit: %s", missing) : NULL;
 }
 
+/* The run's newest checkpoint will be this fit's own, which then lists no best: known before the training, not after it. */
+static xt_status check_best(const xt_trainer *t) {
+    if (!t->o.ckpt || strcmp(t->o.ckpt, "best") != 0) return NULL;
+    for (size_t i = 0; i < t->n_callbacks; i++)
+        if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, NULL, "xt_fit: ckpt = best, but the trainer has no xt_model_checkpoint, so this fit will keep no best; add one, or give ckpt = last or a path");
+}
+
 xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
     t->task = task;
     t->train = train;
@@ -445,6 +453,7 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
         return 0;
     }
     if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
+    if (!s) s = check_best(t);
     if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();
     if (s || xt_error()) return train_report(status_at(s, src));

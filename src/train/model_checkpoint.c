@@ -1,5 +1,6 @@
 /* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. The new file is written before an older one is deleted; only files
- * this callback wrote are ever deleted. The list of kept files travels in the checkpoints themselves. */
+ * this callback wrote are ever deleted. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows it
+ * until it is beaten, though the file is another run's. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <unistd.h>
@@ -17,6 +18,7 @@ typedef struct saver {
     char *dir;
     kept *files;
     size_t n, cap;
+    kept prior; /* the best of the run that was resumed, in a folder that is not ours; .path NULL = none */
     int64_t saved_step; /* of the newest save; -1 */
     bool due; /* the epoch's validation is over: save when the epoch is */
     int64_t every_ns, saved_ns; /* 0 = not by time; when the newest save was */
@@ -26,6 +28,7 @@ static void free_saver(void *user) {
     saver *m = user;
     for (size_t i = 0; i < m->n; i++) base_free(m->files[i].path);
     base_free(m->files);
+    base_free(m->prior.path);
     base_free(m->dir);
     base_free(m);
 }
@@ -71,7 +74,7 @@ static bool drop(saver *m, size_t i, checkpoint_job *job, size_t *cap) {
 }
 
 static const kept *best_of(const saver *m) {
-    const kept *best = NULL;
+    const kept *best = m->prior.path ? &m->prior : NULL;
     for (size_t i = 0; i < m->n; i++)
         if (!best || m->files[i].score < best->score) best = &m->files[i];
     return best;
@@ -217,6 +220,12 @@ static size_t save_state(char *buf, size_t n, void *user) {
         if (isfinite(m->files[i].score)) cJSON_AddNumberToObject(f, "score", m->files[i].score);
         cJSON_AddItemToArray(files, f);
     }
+    const kept *best = m->o.monitor ? best_of(m) : NULL;
+    if (o && best && isfinite(best->score)) {
+        cJSON *b = cJSON_AddObjectToObject(o, "best");
+        cJSON_AddStringToObject(b, "path", best->path);
+        cJSON_AddNumberToObject(b, "score", best->score);
+    }
     char *text = cJSON_PrintUnformatted(o);
     size_t len = (size_t)snprintf(buf, n, "%s", text ? text : "{}");
     cJSON_free(text);
@@ -224,7 +233,21 @@ static size_t save_state(char *buf, size_t n, void *user) {
     return len;
 }
 
-/* Files of another folder stay untouched: they belong to the run that was resumed from. */
+/* Keeps `file` in mind when it is better than all that is known. Scores of another value are no measure. */
+static void remember(saver *m, const cJSON *state, const cJSON *file) {
+    const char *monitor = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(state, "monitor"));
+    const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "path"));
+    const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score");
+    const kept *best = best_of(m);
+    if (!m->o.monitor || !monitor || strcmp(monitor, m->o.monitor) != 0 || !path || !cJSON_IsNumber(score) || !file_exists(path)) return;
+    if (best && best->score <= score->valuedouble) return;
+    char *copy = base_strdup(path);
+    if (!copy) return;
+    base_free(m->prior.path);
+    m->prior = (kept){copy, score->valuedouble};
+}
+
+/* Files of another folder stay untouched: they belong to the run that was resumed from. The best of them is remembered. */
 static xt_status load_state(const char *json, void *user) {
     saver *m = user;
     cJSON *o = cJSON_Parse(json);
@@ -237,6 +260,8 @@ static xt_status load_state(const char *json, void *user) {
         kept entry = {base_strdup(path), cJSON_IsNumber(score) ? score->valuedouble : INFINITY};
         if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
     }
+    remember(m, o, cJSON_GetObjectItemCaseSensitive(o, "best"));
+    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) remember(m, o, f);
     cJSON_Delete(o);
     return NULL;
 }

@@ -174,6 +174,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     for (size_t i = 0; i < t->n_callbacks; i++) t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
     if (world_get()->rank == 0 && !t->quiet) say_header(t);
+    if (!t->quiet && t->val && !t->val_limit) train_tell_left_out(t->val, "validation");
     train_rewind_validation(t);
     return NULL;
 }

@@ -121,6 +121,9 @@ check "xtrain test ./mine.so" grep -q '"stage": "test"' "$tmp/out"
 check "a model without predict_step" grep -q 'the task has no .predict_step' "$tmp/out"
 "$XTRAIN" fit "$tmp/mine.so" --max_epochs 1 --optimizer rmsprop --optimizer.alpha 0.9 --json >"$tmp/out" 2>&1
 check "its optimizer by name" [ $? = 0 ]
+"$XTRAIN" fit "$tmp/mine.so" --help >"$tmp/out" 2>&1
+check "the short words of the command" [ "$(grep -cE '^  --(epochs|batch|json) ' "$tmp/out")" = 3 ]
+refused 'no xt_model_checkpoint' "$tmp/mine.so" --ckpt best --max_epochs 1
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
 refused 'cannot open' "$tmp/none.so"
 echo 'int x;' >"$tmp/empty.c" && "${CC:-cc}" -shared -fPIC "$tmp/empty.c" -o "$tmp/empty.so"
@@ -146,6 +149,11 @@ check "the runs there are" grep -q 'there are:.* mine' "$tmp/out"
 check "the nearest run" grep -q 'did you mean mnist?' "$tmp/out"
 "$XTRAIN" plot mnist >"$tmp/out" 2>&1
 check "one loss is drawn once" [ "$(grep -c '^loss:' "$tmp/out")" = 0 ]
+
+(cd "$tmp" && cp mine.so mine && "$XTRAIN" plot mine --name val/loss) >"$tmp/out" 2>&1
+check "a run comes before a program of its name" grep -q 'val/loss: ' "$tmp/out"
+"$XTRAIN" plot "$tmp/mine.c" >"$tmp/out" 2>&1
+check "a file that is none is named" grep -q 'mine.c is no metrics.csv' "$tmp/out"
 
 # --- slips of the fingers
 refused 'mnits is no model; did you mean mnist?' mnits

@@ -189,6 +189,36 @@ static void best_and_last(void **state) {
     str_free(&order);
 }
 
+/* A resumed run writes to a folder of its own, with a worse file; the best is the first run's until it is beaten. */
+static void best_of_a_resumed_run(void **state) {
+    (void)state;
+    static const double v[] = {0.5, 0.2, 0.9, 0.4, 0.1};
+    static const struct {
+        int epochs;
+        double want;
+    } rows[] = {{2, 0.2}, {3, 0.2}, {4, 0.2}, {5, 0.1}};
+    scores = v;
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_trainer *t = TEST_TRAINER(.max_epochs = rows[i].epochs, .run_name = "again", .resume = i ? "last" : NULL);
+        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .test_step = test_step, .configure_optimizers = sgd, .user = &t};
+        xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .mode = XT_MIN));
+        assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
+        double score;
+        const char *best = xt_trainer_best_checkpoint(t, &score);
+        assert_non_null(best);
+        assert_non_null(strstr(best, rows[i].want > 0.15 ? "version_0" : "version_3"));
+        assert_float_equal(score, rows[i].want, 1e-7);
+        xt_finish();
+    }
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .run_name = "again", .ckpt = "best");
+    xt_task task = {.net = net, .training_step = train_step, .configure_optimizers = sgd};
+    assert_int_equal(xt_fit(t, &task, data(1)), 1); /* said before the training */
+    assert_int_equal(xt_trainer_global_step(t), 0);
+    says("no xt_model_checkpoint");
+    xt_finish();
+    str_free(&order);
+}
+
 /* A folder of the program's own is looked into first. */
 static void last_of_a_folder(void **state) {
     (void)state;
@@ -258,6 +288,6 @@ static void a_value_that_is_late(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(hooks_come_in_order), T(passes_leave_the_fit_alone), T(best_and_last), T(last_of_a_folder), T(early_stopping_rows), T(a_value_that_is_late)};
+    const struct CMUnitTest tests[] = {T(hooks_come_in_order), T(passes_leave_the_fit_alone), T(best_and_last), T(best_of_a_resumed_run), T(last_of_a_folder), T(early_stopping_rows), T(a_value_that_is_late)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
