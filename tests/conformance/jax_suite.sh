@@ -2,11 +2,11 @@
 # JAX's own tests on the plugin. usage: tests/conformance/jax_suite.sh CHECKOUT [FILE[:FILTER] ...]
 # CHECKOUT: JAX's sources at the version installed for $PYTHON (default python3; JAX 0.10.2 is what the lists are for). FILE: lax_test, ...; FILTER: as absl's --test_targets, a regular expression.
 # $PLUGIN: another plugin to run them on (XLA's, for comparison); else the wheel of $BUILD is unpacked and used. NUM_DEVICES=N: devices of the plugin.
-# Prints per file: passed, failed, skipped, seconds. Lists: jax_never.txt, jax_not_yet.txt, a line per test: FILE CLASS.TEST REASON (a trailing * matches more).
+# Prints per file: passed, failed, skipped, seconds. Lists: jax_never.txt, jax_not_yet.txt, a line per test: FILE CLASS.TEST REASON (a * matches anything).
 # $LIMIT: seconds for each file; what was not reached by then counts as nothing.
 # Exit 1: a test failed that is on no list; a listed test passed, or no test of a listed pattern (*) failed in a file that ran whole (a stale entry).
 set -u
-checkout=${1:?usage: jax_suite.sh CHECKOUT [FILE[:FILTER] ...]}
+checkout=$(cd "${1:?usage: jax_suite.sh CHECKOUT [FILE[:FILTER] ...]}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd) python=${PYTHON:-python3} build=${BUILD:-build}
 shift
 [ $# -gt 0 ] || set -- lax_test lax_control_flow_test lax_autodiff_test lax_vmap_test lax_scipy_test nn_test random_test lax_numpy_test lax_numpy_indexing_test api_test
@@ -35,21 +35,23 @@ for item; do
     start=$(date +%s)
     (cd "$checkout" && timeout "${LIMIT:-3000}" "$python" "tests/$file.py" ${filter:+--test_targets="$filter"} >"$tmp/out" 2>&1)
     rc=$?
-    sed -nE 's/^\[ +(OK|FAILED|SKIPPED) \] ([A-Za-z0-9_]+\.[^ ]+).*/\1 \2/p' "$tmp/out" | sort -u >"$tmp/results"
+    sed -nE 's/^\[ +(OK|FAILED|SKIPPED) +\] ([A-Za-z0-9_]+\.[^ ]+).*/\1 \2/p' "$tmp/out" | sort -u >"$tmp/results"
     count() { grep -c "^$1 " "$tmp/results"; }
     echo "$file: $(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped, $(($(date +%s) - start)) s"
     [ -n "${LOG:-}" ] && cp "$tmp/out" "$LOG/$file.log"
-    whole=$([ -z "$filter" ] && [ $rc -le 1 ] && echo yes)
+    whole=
+    [ -n "$filter" ] || [ $rc -gt 1 ] || [ ! -s "$tmp/results" ] || whole=yes
     if [ $rc = 124 ]; then
         echo "  stopped by the time limit in $(grep -E '^\[ RUN' "$tmp/out" | tail -1)"
     elif [ $rc -gt 1 ]; then
         echo "  ended with $rc in $(grep -E '^\[ RUN' "$tmp/out" | tail -1)"
         bad=1
+    elif [ $rc = 1 ] && [ "$(count FAILED)" = 0 ]; then
+        echo "  ended with 1: $(grep -E 'Error' "$tmp/out" | tail -1)"
+        bad=1
     fi
     while read -r result test; do
-        case $result in
-        FAILED) listed "$file" "$test" || { echo "  FAILED $test"; bad=1; } ;;
-        esac
+        [ "$result" != FAILED ] || listed "$file" "$test" || { echo "  FAILED $test"; bad=1; }
     done <"$tmp/results"
     while read -r f t reason; do
         [ "$f" = "$file" ] || continue

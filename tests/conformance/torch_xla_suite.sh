@@ -6,7 +6,7 @@
 # Prints per file: passed, failed, skipped, seconds. Lists: torch_xla_never.txt, torch_xla_not_yet.txt, a line per test: FILE CLASS.TEST REASON.
 # Exit 1: a test failed that is on no list, or a listed test has passed (a stale entry). $LIMIT: seconds for each file.
 set -u
-checkout=${1:?usage: torch_xla_suite.sh CHECKOUT [FILE[:FILTER] ...]}
+checkout=$(cd "${1:?usage: torch_xla_suite.sh CHECKOUT [FILE[:FILTER] ...]}" && pwd) || exit 2
 here=$(cd "$(dirname "$0")" && pwd) python=${PYTHON:-python3} build=${BUILD:-build}
 shift
 [ $# -gt 0 ] || set -- pjrt/test_dtypes test_core_aten_ops test_operations test_input_output_aliases test_while_loop scan/test_scan test_grad_checkpoint
