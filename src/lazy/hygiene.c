@@ -112,10 +112,56 @@ static void describe_value(str *t, const lazy_ctx *c, const ir_value *v) {
         return;
     }
     const lazy_buf *b = v->index < c->n_leaves ? c->leaves[v->index].buf : NULL;
-    str_printf(t, "%s ", b ? lazy_role_name(b->info.role) : "number of the step");
-    if (b && b->info.path) str_printf(t, "%s ", intern_text(b->info.path));
+    const char *role = b ? lazy_role_name(b->info.role) : "number of the step", *name = b && b->info.path ? intern_text(b->info.path) : "";
+    if (strncmp(name, role, strlen(role)) != 0) str_printf(t, "%s ", role); /* "log accumulators" says what it is */
+    if (*name) str_printf(t, "%s ", name);
     ir_type_print(v->type, t);
     if (b) str_printf(t, " at %s", src_text(b->info.src, at, sizeof at));
+}
+
+/* The compare `labels >= C` in the condition of a select, that a loss over C classes has for labels that name none of them. */
+static ir_op *class_check(ir_value *v, int depth) {
+    ir_op *op = v->def, *found = NULL;
+    if (!op || depth == 0) return NULL;
+    if (op->code == OP_compare && ir_get_int(op, IR_A_comparison_direction, IR_EQ) == IR_GE && ir_dtype_is_int(op->in[0]->type->dtype) && op->in[1]->def &&
+        op->in[1]->def->code == OP_constant)
+        return op;
+    for (uint32_t i = 0; (op->code == OP_or || op->code == OP_and) && i < op->n_in && !found; i++) found = class_check(op->in[i], depth - 1);
+    return found;
+}
+
+static xt_status read_value(const lazy_ctx *c, const ir_value *v, device_buffer *computed, void **out, int64_t *out_count) {
+    device_buffer *b = v->def ? computed : v->index < c->n_leaves && c->leaves[v->index].buf ? c->leaves[v->index].buf->dev : NULL;
+    size_t n = b ? device_buffer_bytes(b) : 0;
+    *out_count = (int64_t)(n / xt_dtype_size(v->type->dtype));
+    *out = n ? base_malloc(n) : NULL;
+    return *out ? device_read(b, *out, n) : NULL;
+}
+
+/* ": label 5 (element 2) is outside 0..1" when that is what the select says with NaN; else nothing. */
+static xt_status describe_label(lazy_ctx *c, const ir_op *op, const xt_src *src, str *t) {
+    ir_op *check = op->code == OP_select ? class_check(op->in[0], 3) : NULL;
+    if (!check || !op->in[0]->def || op->in[0]->type->count != check->in[0]->type->count) return NULL;
+    ir_value *values[3] = {op->in[0], check->in[1], check->in[0]};
+    device_buffer *bufs[3] = {0};
+    void *wrong = NULL, *classes = NULL, *labels = NULL;
+    int64_t n, n_classes, n_labels;
+    xt_dtype type = check->in[0]->type->dtype;
+    xt_status s = run_values(c, check->in[0]->def ? 3 : 2, values, src, bufs);
+    if (!s) s = read_value(c, values[0], bufs[0], &wrong, &n);
+    if (!s) s = read_value(c, values[1], bufs[1], &classes, &n_classes);
+    if (!s) s = read_value(c, values[2], bufs[2], &labels, &n_labels);
+    for (int64_t i = 0; !s && wrong && classes && labels && i < n && i < n_labels; i++)
+        if (((const unsigned char *)wrong)[i]) {
+            str_printf(t, ": label %.0f (element %lld) is outside 0..%.0f", lazy_as_double((const char *)labels + (size_t)i * xt_dtype_size(type), type), (long long)i,
+                       lazy_as_double(classes, type) - 1);
+            break;
+        }
+    for (size_t i = 0; i < 3; i++) device_buffer_release(bufs[i]);
+    base_free(wrong);
+    base_free(classes);
+    base_free(labels);
+    return s;
 }
 
 /* The op and the ranges of what went in and came out. */
@@ -131,6 +177,7 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src) {
     range r;
     describe_value(&t, c, &op->out[0]);
     str_printf(&t, " makes the first NaN or Inf of step %lld", (long long)c->step);
+    if (!s) s = describe_label(c, op, src, &t);
     if (!s) s = range_of_buffer(bufs[0], values[0]->type, &r);
     if (!s) {
         str_printf(&t, ": %lld of %lld elements (", (long long)(r.nan + r.inf), (long long)r.count);
@@ -157,12 +204,18 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src) {
     return s;
 }
 
+/* The library's own accumulators may hold Inf: a smallest value starts with it. */
+static const lazy_buf *own_accumulator(const lazy_ctx *c, const ir_value *v) {
+    const lazy_buf *b = v && !v->def && v->index < c->n_leaves ? c->leaves[v->index].buf : NULL;
+    return b && b->info.role == LAZY_LOG ? b : NULL;
+}
+
 /* NULL when no input of the step has NaN or Inf. */
 static xt_status bad_input(lazy_ctx *c) {
     for (size_t i = 0; i < c->n_leaves; i++) {
         const lazy_buf *b = c->leaves[i].buf;
         range r;
-        if (!b || !b->info.type || !ir_dtype_is_float(b->info.type->dtype) || !c->b.block->args[i]->mark || device_buffer_deleted(b->dev)) continue;
+        if (!b || !b->info.type || b->info.role == LAZY_LOG || !ir_dtype_is_float(b->info.type->dtype) || !c->b.block->args[i]->mark || device_buffer_deleted(b->dev)) continue;
         XT_TRY(range_of_buffer(b->dev, b->info.type, &r));
         if (!r.nan && !r.inf) continue;
         str t = STR_INIT;
@@ -182,17 +235,34 @@ static bool only_moves(const ir_op *op) {
     return cls == IR_CLASS_SHAPE || cls == IR_CLASS_CONSTANT || op->code == OP_select || op->code == OP_gather || op->code == OP_dynamic_slice;
 }
 
-/* NaN from inputs without NaN, or Inf from inputs that are all finite. */
-static bool guilty(const suspect *all, size_t k) {
+/* NaN that a select takes from a constant: how an op says in its result that it was given something wrong, a label that is no class. */
+static bool puts_nan_in(const suspect *all, size_t k) {
+    const ir_op *op = all[k].op;
+    bool from_constant = false;
+    if (op->code != OP_select || all[k].n_nan == 0) return false;
+    for (size_t j = 0; j < k; j++)
+        if (all[j].n_nan > 0 && (op->in[1]->def == all[j].op || op->in[2]->def == all[j].op)) {
+            if (all[j].op->code != OP_constant) return false;
+            from_constant = true;
+        }
+    return from_constant;
+}
+
+/* NaN from inputs without NaN (of constants, those that a select puts in), or Inf from inputs that are all finite. */
+static bool guilty(const lazy_ctx *c, const suspect *all, size_t k) {
     const ir_op *op = all[k].op;
     float nan = 0, bad = 0;
-    if (all[k].n_bad == 0 || only_moves(op)) return false;
-    for (uint32_t i = 0; i < op->n_in; i++)
+    if (all[k].n_bad == 0) return false;
+    if (puts_nan_in(all, k)) return true;
+    if (only_moves(op)) return false;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (own_accumulator(c, op->in[i])) return false;
         for (size_t j = 0; j < k; j++)
             if (op->in[i]->def == all[j].op && op->in[i]->def->code != OP_constant) {
                 nan += all[j].n_nan;
                 bad += all[j].n_bad;
             }
+    }
     return all[k].n_nan > 0 ? nan == 0 : bad == 0;
 }
 
@@ -213,7 +283,7 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
     for (size_t i = 0; !s && i < n && !culprit; i++) {
         s = device_read(bufs[2 * i], &all[i].n_nan, sizeof all[i].n_nan);
         if (!s) s = device_read(bufs[2 * i + 1], &all[i].n_bad, sizeof all[i].n_bad);
-        if (!s && guilty(all, i)) culprit = all[i].op;
+        if (!s && guilty(c, all, i)) culprit = all[i].op;
     }
     for (size_t i = 0; bufs && i < 2 * n; i++) device_buffer_release(bufs[i]);
     base_free(values);
@@ -223,15 +293,33 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
     return s;
 }
 
+/* The slot of the library's accumulator that becomes v with this step. */
+static const lazy_slot *accumulator_of(const lazy_ctx *c, const ir_value *v) {
+    for (size_t k = 0; k < c->n_persistent; k++) {
+        const lazy_slot *s = &c->slots[c->persistent[k]];
+        if (s->role == LAZY_LOG && s->value == v) return s;
+    }
+    return NULL;
+}
+
+/* NaN or Inf in a result; of an accumulator, more of them than it had: a logged loss is looked at, the Inf that a smallest value starts with is not. */
+static xt_status is_bad(const lazy_ctx *c, const ir_value *v, device_buffer *result, bool *out) {
+    range now, before = {0};
+    *out = false;
+    if (!ir_dtype_is_float(v->type->dtype) || own_accumulator(c, v)) return NULL;
+    XT_TRY(range_of_buffer(result, v->type, &now));
+    if (!now.nan && !now.inf) return NULL;
+    const lazy_slot *s = accumulator_of(c, v);
+    const lazy_buf *old = s && s->leaf ? own_accumulator(c, s->leaf) : NULL;
+    if (old && !device_buffer_deleted(old->dev)) XT_TRY(range_of_buffer(old->dev, v->type, &before));
+    *out = now.nan > before.nan || now.inf > before.inf;
+    return NULL;
+}
+
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src) {
     if (c->looking) return NULL;
     bool bad = false;
-    for (size_t i = 0; i < r->n && !bad; i++) {
-        range x;
-        if (!ir_dtype_is_float(r->values[i]->type->dtype)) continue;
-        XT_TRY(range_of_buffer(out[i], r->values[i]->type, &x));
-        bad = x.nan || x.inf;
-    }
+    for (size_t i = 0; i < r->n && !bad; i++) XT_TRY(is_bad(c, r->values[i], out[i], &bad));
     if (!bad) return NULL;
     c->looking = true;
     xt_status s = locate(c, src);

@@ -102,6 +102,46 @@ static void a_bad_batch(void **state) {
     xt_clear_error();
 }
 
+/* A log's smallest value starts with Inf, which is no mistake; what is logged is looked at all the same, and so is what user code does with Inf. */
+static void logs_are_no_suspects(void **state) {
+    (void)state;
+    begin("nan");
+    int line = 0;
+    for (int i = 0; i < 4; i++) {
+        xt_tensor x = xt_from_array(((float[2]){1, i == 3 ? -1.f : 2.f}), XT_F32, 2);
+        line = __LINE__ + 1;
+        xt_tensor y = xt_sum(xt_sqrt(x));
+        xt_log("plain", y);
+        if (i > 0) xt_log("least", y, .reduce = XT_MIN, .on_epoch = XT_ON); /* the state keeps smallest and largest values */
+        bool ok = xt_mark_step();
+        if (!ok != (i == 3)) fail_msg("step %d: %s", i, xt_error() ? xt_status_message(xt_error()) : "no error");
+    }
+    char here[64];
+    snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
+    expect(xt_status_message(xt_error()), here);
+    expect(xt_status_message(xt_error()), "sqrt tensor<2xf32>");
+    xt_clear_error();
+}
+
+/* The loss answers a label that is no class with NaN of its own making. */
+static void a_label_that_is_no_class(void **state) {
+    (void)state;
+    begin("nan");
+    for (int i = 0; i < 3; i++) {
+        xt_tensor scores = xt_from_array(((float[6]){1, 2, 3, 4, 5, 6}), XT_F32, 3, 2);
+        xt_tensor labels = xt_from_array(((int64_t[3]){0, 1, i == 0 ? 1 : i == 1 ? 5 : -3}), XT_I64, 3);
+        int line = __LINE__ + 1;
+        xt_when_ready(xt_cross_entropy(scores, labels), NULL, NULL);
+        assert_true(xt_mark_step() == (i == 0));
+        if (i == 0) continue;
+        char here[64];
+        snprintf(here, sizeof here, "test_diag_hygiene.c:%d", line);
+        expect(xt_status_message(xt_error()), here);
+        expect(xt_status_message(xt_error()), i == 1 ? "label 5 (element 2) is outside 0..1" : "label -3 (element 2) is outside 0..1");
+        xt_clear_error();
+    }
+}
+
 static void op_by_op(void **state) {
     (void)state;
     begin("eager");
@@ -208,6 +248,7 @@ static void a_profile(void **state) {
 int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
-    const struct CMUnitTest tests[] = {CASE(the_first_nan), CASE(masks_are_no_suspects), CASE(a_bad_batch), CASE(op_by_op), CASE(op_by_op_in_a_long_step), CASE(a_profile)};
+    const struct CMUnitTest tests[] = {CASE(the_first_nan), CASE(masks_are_no_suspects), CASE(a_bad_batch), CASE(logs_are_no_suspects),
+                                       CASE(a_label_that_is_no_class), CASE(op_by_op), CASE(op_by_op_in_a_long_step), CASE(a_profile)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
