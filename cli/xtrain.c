@@ -14,7 +14,21 @@ static int help(FILE *f) {
     return f == stdout ? 0 : 2;
 }
 
+/* Neither the command's own lines nor those of the built-in models or of the C library, which calls main, are the user's. */
+static void hide_own_lines(void) {
+    static char cli[sizeof __FILE__] = __FILE__, models[sizeof __FILE__ + 8];
+    char *name = strstr(cli, "cli/xtrain.c");
+    if (!name) return;
+    snprintf(models, sizeof models, "%.*smodels/", (int)(name - cli), cli);
+    name[strlen("cli/")] = 0;
+    xt_hide_source(cli);
+    xt_hide_source(models);
+    xt_hide_source("../sysdeps/");
+    xt_hide_source("../csu/");
+}
+
 int main(int argc, char **argv) {
+    hide_own_lines();
     if (argc < 2) return help(stderr);
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) return help(stdout);

@@ -98,6 +98,9 @@ XT_API xt_code xt_status_code(xt_status s);                 /* XT_OK for NULL */
 XT_API const char *xt_code_name(xt_code c);                 /* "INVALID_ARGUMENT", ... */
 XT_API const char *xt_status_message(xt_status s);          /* whole text with "file:line: " in front when known; "" for NULL */
 XT_API void xt_status_free(xt_status s);
+/* Errors name no line of files whose names begin so, as the compiler wrote them: for a program that runs other people's models, as the xtrain command does,
+ * its own lines say nothing. Called at the start, before other threads; `prefix` is kept as it is. More than 8 are not heeded. */
+XT_API void xt_hide_source(const char *prefix);
 /* For functions of one's own that return a status (a dataset's get): a status with this code and message, printf's way. Never NULL for a code but XT_OK. */
 #if defined(__GNUC__) || defined(__clang__)
 __attribute__((format(printf, 2, 3)))

@@ -92,6 +92,20 @@ src_id src_intern(const xt_src *where) {
     return id;
 }
 
+/* --- Lines that are no user's ------------------------------------------------------------------------------------------------ */
+static const char *hidden[8]; /* written at the program's start */
+static size_t hidden_count;
+
+XT_API void xt_hide_source(const char *prefix) {
+    if (prefix && *prefix && hidden_count < BASE_COUNT(hidden)) hidden[hidden_count++] = prefix;
+}
+
+bool src_hidden(src_id id) {
+    for (size_t i = 0; id && i < hidden_count; i++)
+        if (strncmp(src_get(id)->file, hidden[i], strlen(hidden[i])) == 0) return true;
+    return false;
+}
+
 /* --- Return addresses ------------------------------------------------------------------------------------------------------ */
 typedef struct frame {
     src_id id;

@@ -60,6 +60,7 @@ static xt_status static_status(xt_code code) {
 static bool compose(xt_status s, src_id where, const char *text) {
     str whole = STR_INIT;
     char position[512];
+    if (src_hidden(where)) where = 0;
     if (where) str_printf(&whole, "%s: ", src_text(where, position, sizeof position));
     size_t prefix = whole.len;
     str_append(&whole, text);

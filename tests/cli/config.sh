@@ -123,6 +123,15 @@ check "a model without predict_step" grep -q 'the task has no .predict_step' "$t
 check "its optimizer by name" [ $? = 0 ]
 "$XTRAIN" fit "$tmp/mine.so" --help >"$tmp/out" 2>&1
 check "the short words of the command" [ "$(grep -cE '^  --(epochs|batch|json) ' "$tmp/out")" = 3 ]
+no_line() {
+    check "and no line of ours" [ "$(grep -cE '[.][ch]:[0-9]+:|libxtrain' "$tmp/out")" = 0 ]
+}
+refused '3x' "$tmp/mine.so" --val-every 3x
+no_line
+refused 'model.lrx' "$tmp/mine.so" --model.lrx 2
+no_line
+refused 'batch' mnist --batch 100000
+no_line
 refused 'no xt_model_checkpoint' "$tmp/mine.so" --ckpt best --max_epochs 1
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
 refused 'cannot open' "$tmp/none.so"

@@ -11,6 +11,17 @@
 
 #include "base/base.h"
 
+static void hides_lines(void **state) {
+    (void)state;
+    const xt_src ours = {"../hidden/a.c", 3, "f"}, theirs = {"../shown/a.c", 4, "g"};
+    xt_hide_source("../hidden/");
+    xt_status s = status_new(XT_UNKNOWN, &ours, "no");
+    assert_string_equal(xt_status_message(s), "no");
+    s = status_at(s, &theirs); /* the next line that is known is the user's */
+    assert_string_equal(xt_status_message(s), "../shown/a.c:4: no");
+    xt_status_free(s);
+}
+
 static void assert_text(src_id id, const char *expected) {
     char buf[256];
     assert_string_equal(src_text(id, buf, sizeof buf), expected);
@@ -243,7 +254,7 @@ static void clang_programs(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(positions_have_ids), cmocka_unit_test(threads_agree),     cmocka_unit_test(without_memory_it_is_unknown),
+        cmocka_unit_test(hides_lines), cmocka_unit_test(positions_have_ids), cmocka_unit_test(threads_agree),     cmocka_unit_test(without_memory_it_is_unknown),
         cmocka_unit_test(a_hit_is_fast),      cmocka_unit_test(linked_statically), cmocka_unit_test(gcc_programs),
         cmocka_unit_test(clang_programs),
     };
