@@ -88,6 +88,22 @@ static void report_foreign(void) {
         log_msg(XT_SEV_WARNING, "PT_XLA_DEBUG=%s is PyTorch/XLA's switch; set XT_DEBUG=compile,exec to see why xtrain compiles and executes", value);
 }
 
+/* A misspelt word of XT_DEBUG would look like a run in which nothing is wrong. */
+static void report_debug_words(void) {
+    static const char *const words[] = {"compile", "exec", "read", "nan", "eager", "plugin", "passes"};
+    const char *p = env_get("XT_DEBUG");
+    for (size_t len; p && (p += strspn(p, ", \t"), (len = strcspn(p, ", \t")) > 0); p += len) {
+        char *word = base_strndup(p, len);
+        bool known = !word;
+        for (size_t i = 0; i < BASE_COUNT(words) && !known; i++) known = strcasecmp(word, words[i]) == 0;
+        const char *near = known ? NULL : text_nearest(word, words, BASE_COUNT(words));
+        if (near) log_msg(XT_SEV_WARNING, "XT_DEBUG has no word \"%s\", it does nothing; did you mean %s?", word, near);
+        else if (!known)
+            log_msg(XT_SEV_WARNING, "XT_DEBUG has no word \"%s\", it does nothing; there are compile, exec, read, nan, eager, plugin, passes", word);
+        base_free(word);
+    }
+}
+
 void env_report_unknown(void) {
     static bool reported;
     if (__atomic_exchange_n(&reported, true, __ATOMIC_RELAXED)) return;
@@ -98,5 +114,6 @@ void env_report_unknown(void) {
         if (name) report_unknown(name);
         base_free(name);
     }
+    report_debug_words();
     report_foreign();
 }

@@ -152,6 +152,8 @@ check "an unknown code" [ $? = 1 ]
 # the command's own options
 "$BUILD/xtrain" bench mnist --steps 2 --batch 8 --explain >"$tmp/out" 2>&1
 check "--explain" grep -qE '^compile 1: program 1 .*expected: first program' "$tmp/out"
+"$BUILD/xtrain" bench mnist --steps 2 --batch 8 --debug compil,nan >"$tmp/out" 2>&1
+check "a misspelt word of --debug" grep -q 'no word "compil", it does nothing; did you mean compile?' "$tmp/out"
 "$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --max-compiles 1 --no-pictures >"$tmp/out" 2>&1
 check "--max-compiles" [ $? = 1 ]
 check "says why" grep -q 'XT_MAX_COMPILES=1 programs are compiled already and this step needs another: ' "$tmp/out"
