@@ -163,6 +163,7 @@ static int run(int argc, char **argv) {
         return 2;
     }
     setenv("XT_SUMMARY", "off", 0);
+    if (f.row) setenv("XT_POSTMORTEM", "off", 1); /* a worker of another plan, which may end it */
     return choose(&c, &f);
 }
 

@@ -118,6 +118,12 @@ bool src_hidden(src_id id); /* of a file that xt_hide_source named */
 const xt_src *src_get(src_id id);                    /* never NULL: {"?", 0, "?"} for 0; lives for the whole process */
 const char *src_text(src_id id, char *buf, size_t n); /* "train.c:41"; gives buf back */
 
+/* --- rehearsal.c: on the dry device the functions of file.c report success and write nothing. ------------------------------ */
+bool rehearsal_is(const char *spec); /* "dry", "dry:N" */
+void rehearsal_device(int by);       /* +1: a dry device was opened, -1: closed */
+bool rehearsal_on(void);             /* XT_DEVICE names the dry device, or one is open */
+bool rehearsal_skips(void);          /* as rehearsal_on, said once to the user: for whoever leaves a file unwritten */
+
 /* --- file.c ---------------------------------------------------------------------------------------------------------------- */
 xt_status file_read_all(const char *path, char **out_data, size_t *out_size);     /* NUL after the data; base_free */
 /* A file that appears whole or not at all: temporary name, fsync, rename, fsync of the folder. */
@@ -128,6 +134,7 @@ xt_status file_writer_commit(file_writer *w);  /* frees w, also on failure (then
 void file_writer_abandon(file_writer *w);
 xt_status file_write_all(const char *path, const void *p, size_t n); /* the three together */
 xt_status file_make_dirs(const char *path, unsigned mode);
+xt_status file_dump(const char *dir, const char *name, const void *p, size_t n); /* dir/name, dir made; also in a rehearsal */
 bool file_exists(const char *path);
 char *path_join(const char *a, const char *b); /* base_free */
 

@@ -238,7 +238,7 @@ blackbox *blackbox_get(void) {
         if (box) munmap(box, sizeof *box);
         box = NULL;
         memset(place_of, 0, sizeof place_of);
-        if (env_flag("XT_POSTMORTEM", true)) {
+        if (env_flag("XT_POSTMORTEM", true) && !rehearsal_on()) {
             report_lost();
             box = make();
         }

@@ -9,6 +9,7 @@ void device_client_retain(device_client *c) {
 }
 
 static void client_free(device_client *c) {
+    rehearsal_device(-(int)c->dry);
     if (c->pjrt) {
         PJRT_Client_Destroy_Args d = PJRT_INIT(Client_Destroy, .client = c->pjrt);
         xt_status s = DEVICE_CALL(c->api, Client_Destroy, &d, "closing the device");
@@ -207,7 +208,7 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %d processes needs a key-value store and a node id from 0 to %d; node id is %d",
                           o->n_nodes, o->n_nodes - 1, o->node_id);
     const char *spec = device_spec(o->spec);
-    bool dry = device_is_rehearsal(spec);
+    bool dry = rehearsal_is(spec);
     char *path = NULL;
     const device_plugin *plugin = NULL;
     xt_status s = dry ? NULL : device_find_plugin(o->spec, &path);
@@ -223,6 +224,7 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     c->plugin = plugin;
     c->api = plugin ? plugin->api : NULL;
     c->dry = dry;
+    rehearsal_device(dry);
     c->node_id = o->node_id;
     c->n_nodes = o->n_nodes > 1 ? o->n_nodes : 1;
     if (o->kv) c->kv = *o->kv;

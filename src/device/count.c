@@ -165,7 +165,7 @@ xt_status device_count(const char *spec, int *out_count, const char **out_source
     *out_count = 1;
     *out_source = source;
     spec = device_spec(spec);
-    if (device_is_rehearsal(spec)) { /* one process, which pretends to have the devices */
+    if (rehearsal_is(spec)) { /* one process, which pretends to have the devices */
         *out_source = "a rehearsal";
         return NULL;
     }

@@ -99,7 +99,6 @@ void device_option_bool(str *options, const char *name, bool value);
 void device_option_text(str *options, const char *name, const char *value);
 
 /* dry.c: what the files of the real objects call for a dry client. */
-bool device_is_rehearsal(const char *spec); /* "dry", "dry:N" */
 xt_status device_dry_open(const char *spec, device_client *c);
 xt_status device_dry_execute(device_exec *e, size_t n_in, device_buffer *const *in, const bool *keep, device_buffer **out);
 void device_buffer_mark_gone(device_buffer *b);

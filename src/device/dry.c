@@ -2,8 +2,6 @@
  * object; what an execution does to buffers (results appear, donated inputs go) happens as on a real device. */
 #include "device/device_int.h"
 
-bool device_is_rehearsal(const char *spec) { return strncmp(spec, "dry", 3) == 0 && (!spec[3] || spec[3] == ':'); }
-
 bool device_is_dry(const device_client *c) { return c->dry; }
 
 xt_status device_dry_open(const char *spec, device_client *c) {

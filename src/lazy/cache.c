@@ -196,12 +196,9 @@ static void dump(const str *text, int64_t number) {
     if (!dir) return;
     char name[64];
     snprintf(name, sizeof name, "program_%03lld.mlir", (long long)number);
-    xt_status s = file_make_dirs(dir, 0755);
-    char *path = path_join(dir, name);
-    if (!s && path) s = file_write_all(path, text->data, text->len);
+    xt_status s = file_dump(dir, name, text->data, text->len);
     if (s) log_msg(XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
     xt_status_free(s);
-    base_free(path);
 }
 
 static xt_status disk_key(device_client *client, const str *text, const device_compile_opts *o, hash128 *out) {

@@ -44,12 +44,9 @@ static void dump(const lazy_rehearsed *r, size_t number, bool text) {
         for (size_t i = 0; i < r->n_others; i++) append_live(&rows, "other", &r->others[i]);
     }
     snprintf(name, sizeof name, "program_%03zu.%s", number, text ? "mlir" : "inputs");
-    char *path = path_join(dir, name);
-    xt_status s = rows.failed || !path ? status_oom(rows.len, "a dump") : file_make_dirs(dir, 0755);
-    if (!s) s = text ? file_write_all(path, r->text, r->text_size) : file_write_all(path, str_cstr(&rows), rows.len);
+    xt_status s = rows.failed ? status_oom(rows.len, "a dump") : text ? file_dump(dir, name, r->text, r->text_size) : file_dump(dir, name, str_cstr(&rows), rows.len);
     if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
     xt_status_free(s);
-    base_free(path);
     str_free(&rows);
 }
 

@@ -231,6 +231,7 @@ xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *p
     if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
     st_file *f;
+    if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
     XT_TRY(st_open(path, &f));
     const char *text = st_get_meta(f, "optimizer_state");
     xt_status s = text ? optim_state_load(o, text) : status_new(XT_DATA_LOSS, NULL, "it holds no optimizer's state");

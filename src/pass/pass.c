@@ -96,15 +96,14 @@ bool pass_dump_wanted(void) {
 void pass_dump(pass_ctx *c, const char *name, const char *stage, const char *extension, const str *text) {
     static _Atomic(int) programs;
     const char *folder = env_get("XT_DUMP");
-    str path = STR_INIT;
+    str file = STR_INIT;
     if (!folder) return;
     if (!c->program) c->program = 1 + atomic_fetch_add(&programs, 1);
-    str_printf(&path, "%s/%s.%04d.%02d.%s.%s", folder, name ? name : "module", c->program, c->stage, stage, extension);
-    xt_status s = file_make_dirs(folder, 0777);
-    if (!s) s = file_write_all(str_cstr(&path), str_cstr(text), text->len);
+    str_printf(&file, "%s.%04d.%02d.%s.%s", name ? name : "module", c->program, c->stage, stage, extension);
+    xt_status s = file_dump(folder, str_cstr(&file), str_cstr(text), text->len);
     if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
     xt_status_free(s);
-    str_free(&path);
+    str_free(&file);
 }
 
 static void dump(pass_ctx *c, const char *stage, const ir_module *m) {

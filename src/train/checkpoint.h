@@ -14,6 +14,9 @@ typedef struct checkpoint_fact { /* compared at resume: a difference is a warnin
 enum { FACT_XTRAIN, FACT_PLUGIN, FACT_PJRT, FACT_STABLEHLO, FACT_EFFECTIVE, FACT_OPTIMIZER, FACT_BATCHES, FACT_COUNT };
 void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
 
+/* Written by a rehearsal (an earlier version did): its tensors are zeros, and nothing may go on from it. False also when it cannot be read. */
+bool checkpoint_rehearsed(const char *path);
+
 void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n); /* the name of optimizer k's tensor in the file */
 
 /* Everything a checkpoint holds, in host memory: training may go on while it is written. */

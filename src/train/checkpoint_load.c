@@ -152,6 +152,11 @@ static void warn_differences(const xt_trainer *t, const st_file *f, const char *
     }
 }
 
+static bool is_rehearsed(const st_file *f) {
+    const char *plugin = st_get_meta(f, "plugin");
+    return plugin && strncmp(plugin, "dry ", 4) == 0;
+}
+
 /* A damaged file is refused by name; the newest other one beside it that is whole is offered. */
 static xt_status offer_another(xt_status damage, const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL, *best = NULL;
@@ -166,7 +171,7 @@ static xt_status offer_another(xt_status damage, const char *path) {
                      (!best || st.st_mtim.tv_sec > newest.tv_sec || (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
         st_file *f = NULL;
         xt_status s = newer ? st_open(other, &f) : NULL;
-        if (newer && !s) s = check_sum(f, other);
+        if (newer && !s) s = is_rehearsed(f) ? status_new(XT_DATA_LOSS, NULL, "zeros") : check_sum(f, other);
         st_close(f);
         if (newer && !s) {
             base_free(best);
@@ -248,28 +253,57 @@ static xt_status find_file(xt_trainer *t, const char *given, char **out) {
     return (*out = base_strdup(given)) ? NULL : status_oom(strlen(given), given);
 }
 
+bool checkpoint_rehearsed(const char *path) {
+    st_file *f = NULL;
+    xt_status s = st_open(path, &f);
+    bool is = !s && is_rehearsed(f);
+    xt_status_free(s);
+    st_close(f);
+    return is;
+}
+
+static xt_status refuse_rehearsed(const st_file *f, const char *path) {
+    if (rehearsal_on() || !is_rehearsed(f)) return NULL;
+    return status_new(XT_DATA_LOSS, NULL, "%s was written by a rehearsal (xtrain plan, XT_DEVICE=dry): its values are zeros; remove it, and give another checkpoint", path);
+}
+
+/* What a rehearsal saved before was not written, so it goes on with the zeros it has. */
+static bool left_out(const char *path) { return rehearsal_on() && (!path || !file_exists(path)); }
+
 /* --- what it holds --------------------------------------------------------------------------------------------------------------------------- */
 xt_status checkpoint_for_pass(xt_trainer *t) {
     if (!t->o.ckpt) return t->o.resume && !t->opt ? checkpoint_load(t, t->o.resume) : NULL;
     char *path = NULL;
     st_file *f = NULL;
-    XT_TRY(find_file(t, t->o.ckpt, &path));
-    xt_status s = st_open(path, &f);
+    xt_status s = find_file(t, t->o.ckpt, &path);
+    if (left_out(path)) {
+        xt_status_free(s);
+        base_free(path);
+        return NULL;
+    }
+    if (!s) s = st_open(path, &f);
+    if (!s) s = refuse_rehearsed(f, path);
     if (!s && st_find(f, CHECKPOINT_CHECKSUM)) s = check_sum(f, path); /* a file of weights alone has none */
     st_close(f);
     if (!s) s = xt_load(t->net, path);
     if (!s && world_get()->rank == 0) log_msg(XT_SEV_INFO, "weights of %s", path);
-    if (s && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
+    if (s && path && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     base_free(path);
     return s;
 }
 
 xt_status checkpoint_load(xt_trainer *t, const char *given) {
     char *path = NULL;
-    XT_TRY(find_file(t, given, &path));
     st_file *f = NULL;
     restored r = {0};
-    xt_status s = st_open(path, &f);
+    xt_status s = find_file(t, given, &path);
+    if (left_out(path)) {
+        xt_status_free(s);
+        base_free(path);
+        return NULL;
+    }
+    if (!s) s = st_open(path, &f);
+    if (!s) s = refuse_rehearsed(f, path);
     if (!s) s = read_meta(f, path, &r);
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
@@ -298,7 +332,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
                     (long long)r.position.batch, (long long)r.global_step);
     }
     st_close(f);
-    if (s && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
+    if (s && path && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     base_free(path);
     return s;
 }

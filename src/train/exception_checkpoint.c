@@ -29,7 +29,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 static void exception(xt_trainer *t, xt_status error, void *user) {
     keeper *k = user;
     (void)error;
-    if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run) return;
+    if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run || rehearsal_skips()) return;
     xt_status s = checkpoint_save(t, k->path);
     if (s)
         log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", xt_status_message(s));
@@ -43,7 +43,7 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     keeper *k = user;
     (void)t;
-    if (ok && k->path && world_get()->rank == 0) unlink(k->path);
+    if (ok && k->path && world_get()->rank == 0 && !rehearsal_on()) unlink(k->path);
 }
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "exception_checkpoint", .fit_start = fit_start, .exception = exception, .fit_end = fit_end, .free_user = free_keeper};

@@ -7,7 +7,7 @@ static void open_loggers(void) {
     char *dir = NULL;
     log_sink sinks[8];
     size_t n = 0;
-    if (world_get()->rank != 0) return;
+    if (world_get()->rank != 0 || rehearsal_skips()) return;
     xt_status s = run_dir_make(runs ? runs : "runs", "default", &dir);
     if (!s) s = loggers_open("csv,tensorboard", dir, (logger_settings){0}, sinks, BASE_COUNT(sinks), &n);
     if (s) log_msg(XT_SEV_WARNING, "xt_log: the rows are not written: %s", xt_status_message(s));

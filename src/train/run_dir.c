@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "train/checkpoint.h"
 #include "train/train_int.h"
 
 static int64_t version_of(const char *entry) {
@@ -54,7 +55,7 @@ static void consider(newest *n, const char *folder) {
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
         char *path = path_join(folder, names[i]);
         struct stat st;
-        bool newer = path && stat(path, &st) == 0 && (!n->path || st.st_mtim.tv_sec > n->at.tv_sec || (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec > n->at.tv_nsec));
+        bool newer = path && stat(path, &st) == 0 && !checkpoint_rehearsed(path) && (!n->path || st.st_mtim.tv_sec > n->at.tv_sec || (st.st_mtim.tv_sec == n->at.tv_sec && st.st_mtim.tv_nsec > n->at.tv_nsec));
         if (newer) {
             base_free(n->path);
             n->path = path;

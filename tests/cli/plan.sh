@@ -40,6 +40,37 @@ check "a rehearsal leaves programs" [ -s "$tmp/dump/program_001.mlir" ]
 "$x" plan "$tmp/dump/program_001.mlir" >"$out" 2>"$tmp/err"
 check "which can be planned, by line" grep -qE 'parameters +mnist_single.c:[0-9]+ +conv1.weight|parameters +mnist_single.c:[0-9]+ ' "$out"
 check "a user's program" "$x" plan --json -- "$BUILD/mnist_single"
+# A rehearsal computes zeros: nothing that the program saves may be replaced by them.
+cat >"$tmp/saves.c" <<'C'
+#include <xtrain/xtrain.h>
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_linear(m, "fc", x, 1); }
+int main(void) {
+    static const float x[4] = {1, 2, 3, 4};
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.1);
+    xt_backward(xt_mean(xt_square(xt_forward(m, xt_from_array(x, XT_F32, 2, 2)))));
+    xt_optimizer_step(sgd);
+    xt_mark_step();
+    xt_status s = xt_save(m, "saved.safetensors");
+    if (!s) s = xt_load(m, "saved.safetensors");
+    return s ? 3 : xt_finish();
+}
+C
+root=$(cd "$(dirname "$0")/../.." && pwd) asan=
+nm "$BUILD/libxtrain.so" | grep -q __asan_init && asan=-fsanitize=address,undefined
+mkdir "$tmp/work"
+cc -g $asan -I"$root/include" "$tmp/saves.c" -o "$tmp/work/saves" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+(cd "$tmp/work" && "$x" plan --json -- ./saves) >"$out" 2>&1
+check "a rehearsal that saves and loads" [ $? = 0 ]
+check "leaves no file" [ "$(ls "$tmp/work")" = saves ]
+(cd "$tmp/work" && ./saves) >"$out" 2>&1
+sum=$(md5sum <"$tmp/work/saved.safetensors")
+(cd "$tmp/work" && "$x" plan --json --html page.html -- ./saves) >"$out" 2>&1
+check "and replaces none" [ "$sum" = "$(md5sum <"$tmp/work/saved.safetensors")" ]
+check "while plan's own page is written" [ -s "$tmp/work/page.html" ]
+(cd "$tmp/work" && XT_RUNS_DIR=runs "$x" plan --json -- "$BUILD/log_metrics" --max_epochs 1 --limit_train_batches 3) >"$out" 2>&1
+check "a Trainer's rehearsal" [ $? = 0 ]
+check "makes no run" [ ! -e "$tmp/work/runs" ]
 says() { # WORDS CODE COMMAND...
     local words=$1 code=$2
     shift 2
