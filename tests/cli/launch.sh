@@ -60,6 +60,7 @@ check "the variables of a chip" grep -qx '\[rank 2\] 2 2 2,2,1 2 8478' "$out"
 # running TEXT counts the processes with it in an argument; pgrep is not on every machine. The pattern's backslash keeps grep from finding itself.
 running() { grep -lzs "${1/./\\.}" /proc/[0-9]*/cmdline | wc -l; }
 mark=xtrain-orphan-$$
+: >"$out"
 "$XTRAIN" launch -n 2 -- sh -c "sleep 300.$$ & echo ready; wait; : $mark" >"$out" 2>"$err" </dev/null &
 launcher=$!
 for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
@@ -68,6 +69,7 @@ kill -9 $launcher
 wait $launcher 2>/dev/null
 for _ in $(seq 40); do [ "$(running 300.$$)" = 0 ] && break; sleep 0.05; done
 check "no orphan" [ "$(running 300.$$)" = 0 ]
+: >"$out" # or the lines of the launch before are taken for this one's, and the signal comes before there is a launcher to hear it
 "$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 301.$$" >"$out" 2>"$err" </dev/null &
 launcher=$!
 for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
@@ -75,6 +77,7 @@ kill -TERM $launcher
 wait $launcher
 check "SIGTERM ends all" [ $? = 143 ]
 check "and says so" grep -q 'Terminated, passed on to the ranks' "$err"
+: >"$out"
 "$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 302.$$" >"$out" 2>"$err" </dev/null & # a script's shell lets it ignore SIGINT
 launcher=$!
 for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
