@@ -135,23 +135,6 @@ static void conv_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-typedef struct convert_run {
-    xt_dtype from, to;
-    const char *src;
-    char *dst;
-} convert_run;
-static void convert_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
-    (void)thread;
-    const convert_run *r = ctx;
-    convert_elems(end - begin, r->from, r->src + begin * (int64_t)xt_dtype_size(r->from), r->to, r->dst + begin * (int64_t)xt_dtype_size(r->to));
-}
-static const char *converted(const cpu_team *team, xt_dtype from, const char *src, xt_dtype to, char *dst, int64_t n) {
-    if (from == to) return src;
-    convert_run r = {from, to, src, dst};
-    team_for(team, n, 8192, convert_chunk, &r);
-    return dst;
-}
-
 static xt_status conv_run_op(const cpu_call *c) {
     const conv_state *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
@@ -163,7 +146,7 @@ static xt_status conv_run_op(const cpu_call *c) {
             cpu_move_run(team, &s->moves[i], scratch + s->moved_at[i], side[i]);
             side[i] = scratch + s->moved_at[i];
         }
-        side[i] = converted(team, s->type, side[i], s->compute, scratch + s->wide_at[i], c->thunk->op->in[i]->type->count);
+        side[i] = cpu_converted(team, s->type, side[i], s->compute, scratch + s->wide_at[i], c->thunk->op->in[i]->type->count);
     }
     bool direct = !s->move[2] && s->result == s->compute;
     conv_run r = {s, side[0], side[1], direct ? c->out[0] : scratch + s->sums_at, scratch + s->block_at};
@@ -171,7 +154,7 @@ static xt_status conv_run_op(const cpu_call *c) {
     team_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
     if (direct) return NULL;
     int64_t count = c->thunk->op->out[0].type->count;
-    const char *narrow = converted(team, s->compute, r.sums, s->result, s->move[2] ? scratch + s->narrow_at : c->out[0], count);
+    const char *narrow = cpu_converted(team, s->compute, r.sums, s->result, s->move[2] ? scratch + s->narrow_at : c->out[0], count);
     if (s->move[2]) cpu_move_run(team, &s->moves[2], c->out[0], narrow);
     return NULL;
 }

@@ -1,6 +1,7 @@
 /* Moving elements: transpose, pad, concatenate, dynamic slices. All are copies between two strided windows of the same dims. */
 #include "cpu/kernel_copy.h"
 #include "cpu/cpu_int.h"
+#include "ir/interp_int.h"
 
 /* --- one strided copy ------------------------------------------------------------------------------------------------------------ */
 /* A tile whose source is contiguous along the other dim than the destination: 32x32 elements are read and written within a few lines. */
@@ -138,6 +139,23 @@ static void copy_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes) {
     copy_run r = {dst, src};
     team_for(team, (int64_t)bytes, 1 << 18, copy_chunk, &r);
+}
+
+typedef struct convert_run {
+    xt_dtype from, to;
+    const char *src;
+    char *dst;
+} convert_run;
+static void convert_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const convert_run *r = ctx;
+    convert_elems(end - begin, r->from, r->src + begin * (int64_t)xt_dtype_size(r->from), r->to, r->dst + begin * (int64_t)xt_dtype_size(r->to));
+}
+const char *cpu_converted(const cpu_team *team, xt_dtype from, const char *src, xt_dtype to, char *dst, int64_t n) {
+    if (from == to) return src;
+    convert_run r = {from, to, src, dst};
+    team_for(team, n, 8192, convert_chunk, &r);
+    return dst;
 }
 
 bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out) {

@@ -103,27 +103,13 @@ static void gemm_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-typedef struct convert_run {
-    xt_dtype from, to;
-    const char *src;
-    char *dst;
-} convert_run;
-static void convert_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
-    (void)thread;
-    const convert_run *r = ctx;
-    convert_elems(end - begin, r->from, r->src + begin * (int64_t)xt_dtype_size(r->from), r->to, r->dst + begin * (int64_t)xt_dtype_size(r->to));
-}
-
 static const char *bring(const cpu_call *c, const gemm_state *s, const side *x, const char *src) {
     char *scratch = c->scratch;
     if (x->pack) {
         cpu_move_run(&c->device->team, &x->move, scratch + x->packed_at, src);
         src = scratch + x->packed_at;
     }
-    if (s->type == s->compute) return src;
-    convert_run r = {s->type, s->compute, src, scratch + x->wide_at};
-    team_for(&c->device->team, x->pack ? x->count : x->span, 8192, convert_chunk, &r);
-    return scratch + x->wide_at;
+    return cpu_converted(&c->device->team, s->type, src, s->compute, scratch + x->wide_at, x->pack ? x->count : x->span);
 }
 
 static xt_status gemm_run_op(const cpu_call *c) {
@@ -146,9 +132,7 @@ static xt_status gemm_run_op(const cpu_call *c) {
         r.rows = 16;
         team_for(team, s->batch * ((s->m + 15) / 16), 1, gemm_chunk, &r);
     }
-    if (direct) return NULL;
-    convert_run back = {s->compute, s->out, (char *)c->scratch + s->result_at, c->out[0]};
-    team_for(team, t->count, 8192, convert_chunk, &back);
+    if (!direct) cpu_converted(team, s->compute, (char *)c->scratch + s->result_at, s->out, c->out[0], t->count);
     return NULL;
 }
 static const cpu_kernel gemm_kernel = {"gemm", gemm_run_op, NULL, false};
