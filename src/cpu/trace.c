@@ -1,12 +1,10 @@
-/* Recording thunks and writing them as an XSpace message. Field numbers are those of tsl/profiler/protobuf/xplane.proto:
- * XSpace {1 planes}; XPlane {1 id, 2 name, 3 lines, 4 event_metadata map, 5 stat_metadata map}; XLine {1 id, 2 name, 3 timestamp_ns, 4 events};
- * XEvent {1 metadata_id, 2 offset_ps, 3 duration_ps, 4 stats}; XStat {1 metadata_id, 2 double, 4 int64, 5 string}; both metadata {1 id, 2 name}. */
+/* Recording thunks and writing them as an XSpace message (base/xplane.h). */
 #include "cpu/trace.h"
 
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "base/proto.h"
+#include "base/xplane.h"
 
 enum { MOST_EVENTS = 1 << 20 };
 enum { STAT_RUN = 1, STAT_FLOPS, STAT_BYTES, STAT_KERNEL, STATS };
@@ -54,41 +52,6 @@ void cpu_trace_program(uint32_t run, const cpu_exec *e, int64_t begin_ns, int64_
     add((trace_event){begin_ns, end_ns, run, intern(e->name), 0, 0, 0});
 }
 
-static void stat_int(str *event, int id, int64_t v) {
-    str s = STR_INIT;
-    proto_int(&s, 1, id);
-    proto_int(&s, 4, v);
-    proto_message(event, 4, &s);
-    str_free(&s);
-}
-
-static void stat_number(str *event, int id, double v) {
-    str s = STR_INIT;
-    proto_int(&s, 1, id);
-    proto_double(&s, 2, v);
-    proto_message(event, 4, &s);
-    str_free(&s);
-}
-
-static void stat_text(str *event, int id, const char *v) {
-    str s = STR_INIT;
-    proto_int(&s, 1, id);
-    proto_bytes(&s, 5, v, strlen(v));
-    proto_message(event, 4, &s);
-    str_free(&s);
-}
-
-static void metadata(str *plane, uint32_t field, int64_t id, const char *name) {
-    str m = STR_INIT, entry = STR_INIT;
-    proto_int(&m, 1, id);
-    proto_bytes(&m, 2, name, strlen(name));
-    proto_int(&entry, 1, id);
-    proto_message(&entry, 2, &m);
-    proto_message(plane, field, &entry);
-    str_free(&m);
-    str_free(&entry);
-}
-
 /* Programs on one line, their ops on another. */
 static void write_line(str *plane, bool programs, int64_t from) {
     str line = STR_INIT;
@@ -103,11 +66,11 @@ static void write_line(str *plane, bool programs, int64_t from) {
         proto_int(&event, 1, e->name);
         proto_int(&event, 2, (e->begin_ns - from) * 1000);
         proto_int(&event, 3, (e->end_ns - e->begin_ns) * 1000);
-        stat_int(&event, STAT_RUN, e->run);
+        xplane_stat_int(&event, STAT_RUN, e->run);
         if (!programs) {
-            stat_number(&event, STAT_FLOPS, e->flops);
-            stat_number(&event, STAT_BYTES, e->bytes);
-            stat_text(&event, STAT_KERNEL, intern_text(e->kernel));
+            xplane_stat_number(&event, STAT_FLOPS, e->flops);
+            xplane_stat_number(&event, STAT_BYTES, e->bytes);
+            xplane_stat_text(&event, STAT_KERNEL, intern_text(e->kernel));
         }
         proto_message(&line, 4, &event);
         str_free(&event);
@@ -131,10 +94,10 @@ void cpu_trace_write(str *out) {
     for (size_t i = 0; i < n_events && seen; i++) {
         if (map_get(seen, &events[i].name, sizeof events[i].name)) continue;
         map_put(seen, &events[i].name, sizeof events[i].name, seen, NULL);
-        metadata(&plane, 4, events[i].name, intern_text(events[i].name));
+        xplane_name(&plane, XPLANE_EVENT_NAMES, events[i].name, intern_text(events[i].name));
     }
     map_free(seen, NULL);
-    for (int k = 1; k < STATS; k++) metadata(&plane, 5, k, stat_names[k]);
+    for (int k = 1; k < STATS; k++) xplane_name(&plane, XPLANE_STAT_NAMES, k, stat_names[k]);
     base_free(events);
     events = NULL;
     n_events = cap_events = 0;

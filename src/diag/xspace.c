@@ -1,40 +1,17 @@
-/* A profile as an XSpace message, which TensorBoard's profile plugin reads. Field numbers are those of tsl/profiler/protobuf/xplane.proto:
- * XSpace {1 planes}; XPlane {1 id, 2 name, 3 lines, 4 event_metadata map, 5 stat_metadata map}; XLine {1 id, 2 name, 3 timestamp_ns, 4 events};
- * XEvent {1 metadata_id, 2 offset_ps, 3 duration_ps, 4 stats}; XStat {1 metadata_id, 2 double, 4 int64, 5 string}; both metadata {1 id, 2 name}.
+/* A profile as an XSpace message (base/xplane.h), which TensorBoard's profile plugin reads.
  * The plugin shows the planes /host:CPU, those of TPUs and GPUs, and custom devices'. What our own device told is written anew with the user's lines; planes of
  * other devices are passed on as they came, with all that their tools want. */
 #include "diag/profile.h"
 
 #include <math.h>
 
-#include "base/proto.h"
+#include "base/xplane.h"
 
 #define OWN_PLANE "/device:CUSTOM:xtrain"
 
 enum { STAT_STEP = 1, STAT_SOURCE, STAT_MODULE, STAT_KERNEL, STAT_FLOPS, STAT_BYTES, STAT_ROOF, STATS };
 static const char *const stat_names[STATS] = {[STAT_STEP] = "step_num", [STAT_SOURCE] = "source",          [STAT_MODULE] = "module",          [STAT_KERNEL] = "kernel",
                                               [STAT_FLOPS] = "flops",   [STAT_BYTES] = "bytes_accessed", [STAT_ROOF] = "percent_of_roofline"};
-
-static void put_stat(str *event, int id, int kind, double number, const char *text) {
-    str s = STR_INIT;
-    proto_int(&s, 1, id);
-    if (kind == 2) proto_double(&s, 2, number);
-    if (kind == 4) proto_int(&s, 4, (int64_t)number);
-    if (kind == 5) proto_bytes(&s, 5, text, strlen(text));
-    proto_message(event, 4, &s);
-    str_free(&s);
-}
-
-static void metadata(str *plane, uint32_t field, int64_t id, const char *name) {
-    str m = STR_INIT, entry = STR_INIT;
-    proto_int(&m, 1, id);
-    proto_bytes(&m, 2, name, strlen(name));
-    proto_int(&entry, 1, id);
-    proto_message(&entry, 2, &m);
-    proto_message(plane, field, &entry);
-    str_free(&m);
-    str_free(&entry);
-}
 
 /* Equal ops of one line are one name, by which the viewer sums them up: "n17 (stablehlo.add) train.c:41". */
 static uint32_t shown_name(const span *s) {
@@ -46,15 +23,15 @@ static uint32_t shown_name(const span *s) {
 
 static void stats_of(str *event, const span *s) {
     char at[256];
-    put_stat(event, STAT_STEP, 4, (double)s->step, NULL);
-    if (s->src) put_stat(event, STAT_SOURCE, 5, 0, src_text(s->src, at, sizeof at));
-    if (s->path) put_stat(event, STAT_MODULE, 5, 0, intern_text(s->path));
+    xplane_stat_int(event, STAT_STEP, s->step);
+    if (s->src) xplane_stat_text(event, STAT_SOURCE, src_text(s->src, at, sizeof at));
+    if (s->path) xplane_stat_text(event, STAT_MODULE, intern_text(s->path));
     if (s->thread != DEVICE_OPS) return;
     double roof = diag_of_roof(s->flops, s->bytes, (double)s->ns);
-    if (s->kernel) put_stat(event, STAT_KERNEL, 5, 0, intern_text(s->kernel));
-    put_stat(event, STAT_FLOPS, 2, s->flops, NULL);
-    put_stat(event, STAT_BYTES, 2, s->bytes, NULL);
-    if (!isnan(roof)) put_stat(event, STAT_ROOF, 2, roof, NULL);
+    if (s->kernel) xplane_stat_text(event, STAT_KERNEL, intern_text(s->kernel));
+    xplane_stat_number(event, STAT_FLOPS, s->flops);
+    xplane_stat_number(event, STAT_BYTES, s->bytes);
+    if (!isnan(roof)) xplane_stat_number(event, STAT_ROOF, roof);
 }
 
 /* A line of the plane: the spans of one thread. */
@@ -76,7 +53,7 @@ static void line_of(str *plane, const span *spans, size_t n, int thread, const c
         str_free(&event);
         if (!seen || map_get(seen, &shown, sizeof shown)) continue;
         map_put(seen, &shown, sizeof shown, seen, NULL);
-        metadata(plane, 4, shown, intern_text(shown));
+        xplane_name(plane, XPLANE_EVENT_NAMES, shown, intern_text(shown));
     }
     proto_message(plane, 3, &line);
     str_free(&line);
@@ -88,7 +65,7 @@ static void plane_of(str *out, int id, const char *name, const span *spans, size
     proto_int(&plane, 1, id);
     proto_bytes(&plane, 2, name, strlen(name));
     for (int k = 0; k < 2; k++) line_of(&plane, spans, n, threads[k], names[k], began_ns, seen);
-    for (int k = 1; k < STATS; k++) metadata(&plane, 5, k, stat_names[k]);
+    for (int k = 1; k < STATS; k++) xplane_name(&plane, XPLANE_STAT_NAMES, k, stat_names[k]);
     proto_message(out, 1, &plane);
     map_free(seen, NULL);
     str_free(&plane);
