@@ -67,16 +67,16 @@ def _checked(function, result_avals):
         results = tuple(dtypes.canonicalize_value(np.asarray(r)) for r in results)
         for i, (r, aval) in enumerate(zip(results, result_avals)):
             if r.shape != aval.shape:
-                raise RuntimeError(f"Incorrect output shape for return value #{i}: Expected: {aval.shape}, Actual: {r.shape}")
+                raise RuntimeError(f"Incorrect output shape for return value #{i} of the callback: it was declared as {aval.shape} and is {r.shape}")
             if r.dtype != aval.dtype:
-                raise RuntimeError(f"Incorrect output dtype for return value #{i}: Expected: {aval.dtype}, Actual: {r.dtype}")
+                raise RuntimeError(f"Incorrect output dtype for return value #{i} of the callback: it was declared as {aval.dtype} and is {r.dtype}")  # JAX's tests look for these first words
         return results
     return call
 
 
 def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True, partitioned=False, sharding=None):
     if partitioned and result_avals:
-        raise ValueError("Partitioned callback not supported with return values.")
+        raise ValueError("a partitioned callback gives nothing back: each device calls it with its own part, and no one value would be the result")
     number = next(_numbers)
     _functions[number] = _checked(callback, result_avals)
     avals_in, avals_out = list(operand_avals), list(result_avals)
