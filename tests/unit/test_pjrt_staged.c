@@ -1,29 +1,6 @@
 /* The plugin's table: transfers in pieces, views of a buffer, promises kept later, layouts. */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <cmocka.h>
+#include "pjrt_calls.h"
 
-#include "base/base.h"
-#include "pjrt/face.h"
-
-const PJRT_Api *GetPjrtApi(void);
-static const PJRT_Api *api;
-static PJRT_Client *client;
-
-static PJRT_Error_Code code_of(PJRT_Error *e, const char *word) {
-    if (!e) return PJRT_OK;
-    PJRT_Error_Message_Args m = PJRT_INIT(Error_Message, .error = e);
-    api->Error_Message(&m);
-    PJRT_Error_GetCode_Args c = PJRT_INIT(Error_GetCode, .error = e);
-    assert_null(api->Error_GetCode(&c));
-    if (word && !strstr(m.message, word)) fail_msg("'%s' does not mention '%s'", m.message, word);
-    api->Error_Destroy(&(PJRT_Error_Destroy_Args)PJRT_INIT(Error_Destroy, .error = e));
-    return c.code;
-}
-#define CALL(name, ...)                                                                                                                              \
-    PJRT_##name##_Args name = PJRT_INIT(name, __VA_ARGS__);                                                                                          \
-    assert_int_equal(code_of(api->name(&name), NULL), PJRT_OK)
 #define REFUSED(want, word, name, ...)                                                                                                               \
     do {                                                                                                                                             \
         PJRT_##name##_Args refused = PJRT_INIT(name, __VA_ARGS__);                                                                                   \
@@ -39,14 +16,6 @@ static PJRT_Error_Code read_code(PJRT_Buffer *b, void *dst, size_t n) {
     PJRT_Error_Code c = code_of(api->Event_Await(&w), NULL);
     drop_event(Buffer_ToHostBuffer.event);
     return c;
-}
-static void destroy(PJRT_Buffer *b) {
-    CALL(Buffer_Destroy, .buffer = b);
-}
-static PJRT_Buffer *upload4(const float v[4]) {
-    CALL(Client_BufferFromHostBuffer, .client = client, .data = v, .type = PJRT_TYPE_F32, .dims = (int64_t[]){4}, .num_dims = 1);
-    drop_event(Client_BufferFromHostBuffer.done_with_host_buffer);
-    return Client_BufferFromHostBuffer.buffer;
 }
 static PJRT_Memory *memory(size_t k) {
     CALL(Client_AddressableMemories, .client = client);
@@ -193,20 +162,8 @@ static void test_sharding_messages(void **state) {
     str_free(&s);
 }
 
-static int open_client(void **state) {
-    (void)state;
-    api = GetPjrtApi();
-    CALL(Client_Create, .client = NULL);
-    client = Client_Create.client;
-    return 0;
-}
-static int close_client(void **state) {
-    (void)state;
-    CALL(Client_Destroy, .client = client);
-    return xt_live_objects("plugin_buffer") + xt_live_objects("plugin_event") + xt_live_objects("plugin_client") != 0;
-}
-
 int main(void) {
+    api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_pieces),     cmocka_unit_test(test_bitcast), cmocka_unit_test(test_alias),           cmocka_unit_test(test_waiting_donation),
         cmocka_unit_test(test_read_later), cmocka_unit_test(test_layouts), cmocka_unit_test(test_sharding_messages),
