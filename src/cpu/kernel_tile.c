@@ -1,12 +1,15 @@
 /* Runs a chain of tile.h: units of one batch element (or a part of its rows, where there are few) are taken by the threads; each goes through its tiles in order. How the
  * work is cut depends on shapes only, and sums over tiles are made in their order, so results are the same for any number of threads.
  *
- * An operand's tile is read where it lies when it is dense there, else copied: once a unit when it does not depend on the rows. */
+ * An operand's tile is read where it lies when it is dense there, else copied: once a unit when it does not depend on the rows.
+ *
+ * A tile that needs its first columns only is run so; when its function says that the others would have mattered, it is run whole. */
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
 #include "cpu/tile.h"
 
 enum { UNITS = 24 }; /* that a call is cut into, if it has so many tiles */
+enum { WHOLE, REST, CUT, FORMS = CUT + TILE_CUTS }; /* programs of a tile: all columns; the same of the last rows; tile_call.cuts */
 
 typedef struct part { /* one operand or result */
     const tile_place *place;
@@ -14,24 +17,27 @@ typedef struct part { /* one operand or result */
     size_t elem, tile_elem; /* bytes; of a sum it is another type */
     int64_t row_step; /* elements from one row to the next; 0: no rows */
     int64_t strides[TILE_RANK];
-    bool dense[2]; /* per form: full tile, rest */
-    cpu_move move[2];
+    bool by_form; /* rows, or columns that are not the outermost dim: its tile lies otherwise in each form. Else the first columns are the first elements */
+    bool dense[FORMS];
+    cpu_move move[FORMS];
+    int64_t outer, inner; /* of a sum: elements before and behind the columns, */
+    int64_t cols; /* and those, or 1 */
     size_t at; /* of its copy in the thread's memory */
     size_t sum_at, sum_count; /* of a sum: in the unit's memory, and its elements */
     bool shared; /* a sum: several batch elements have one place */
 } part;
 typedef struct tile_state {
     const tile_call *call;
-    cpu_exec *subs[2]; /* full tile, rest or NULL */
+    cpu_exec *subs[FORMS]; /* NULL: no such tiles */
     part *in, *out;
-    uint32_t n_in, n_out;
+    uint32_t n_in, n_out, n_bounded;
     int64_t tiles, pieces; /* of a batch element */
-    size_t arena_at, places_at, thread_bytes, sums_bytes, sums_at;
+    size_t bounds_at, arena_at, places_at, thread_bytes, sums_bytes, sums_at;
 } tile_state;
 
 static void tile_free(void *state) {
     tile_state *s = state;
-    for (int i = 0; i < 2; i++) cpu_exec_free(s->subs[i]);
+    for (int i = 0; i < FORMS; i++) cpu_exec_free(s->subs[i]);
     base_free(s->in);
     base_free(s->out);
     base_free(s);
@@ -58,41 +64,129 @@ typedef struct tile_run {
 
 static const cpu_team alone = {.threads = 1};
 
-static void add_up(const part *p, void *sum, const void *x) {
+/* Adds to the first `cols` columns of a sum. */
+static void add_columns(const part *p, void *sum, const void *x, int64_t cols) {
     const float *f = x;
     float *to = sum;
-    for (size_t i = 0; i < p->sum_count; i++) to[i] += f[i];
+    int64_t n = cols * p->inner, step = p->cols * p->inner;
+    for (int64_t o = 0; o < p->outer; o++, f += n, to += step)
+        for (int64_t i = 0; i < n; i++) to[i] += f[i];
+}
+static void add_up(const part *p, void *sum, const void *x) {
+    add_columns(p, sum, x, p->cols);
 }
 
-/* One tile; `first`: of its unit. */
-static xt_status run_tile(const tile_run *r, cpu_device *d, char *mem, char *sums, int64_t batch, int64_t tile, bool first) {
+/* The largest absolute value; NaN counts as more than Inf. */
+static float most_of(xt_dtype t, const void *x, int64_t n) {
+    uint32_t most = 0;
+    const uint32_t *f = x;
+    const uint16_t *h = x;
+    float value;
+    if (t == XT_F32)
+        for (int64_t i = 0; i < n; i++) most = (f[i] & 0x7fffffffu) > most ? f[i] & 0x7fffffffu : most;
+    else
+        for (int64_t i = 0; i < n; i++) most = (h[i] & 0x7fffu) > most ? h[i] & 0x7fffu : most;
+    if (t == XT_BF16) most <<= 16;
+    memcpy(&value, &most, sizeof value);
+    return value;
+}
+
+typedef struct worker { /* a thread's memory, by what lies there */
+    char *mem, *sums;
+    float *bounds;
+    void **in, **out, **places;
+} worker;
+typedef struct tile_at {
+    int64_t batch, tile;
+    int32_t row;
+    bool first; /* of its unit */
+} tile_at;
+
+static int form_of(const tile_state *s, int64_t tile) {
+    for (uint32_t k = 0; k < s->call->n_cuts; k++)
+        if (tile >= s->call->cuts[k].first && tile < s->call->cuts[k].last) return CUT + (int)k;
+    return s->call->total_rows - tile * s->call->rows < s->call->rows ? REST : WHOLE;
+}
+
+/* Brings operand i's tile there. */
+static void bring(const tile_run *r, worker *w, const tile_at *t, uint32_t i, int form, bool again) {
     const tile_state *s = r->s;
-    int32_t row = (int32_t)(tile * s->call->rows), number = (int32_t)batch;
-    int form = s->call->total_rows - row < s->call->rows;
-    void **in = (void **)(mem + s->places_at), **out = in + s->n_in + 2, **places = out + s->n_out;
-    for (uint32_t i = 0; i < s->n_in; i++) {
+    const part *p = &s->in[i];
+    char *src = (char *)r->call->in[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem;
+    w->in[i] = p->dense[form] ? src : w->mem + p->at;
+    if (!p->dense[form] && (t->first || p->row_step || (again && p->by_form))) cpu_move_run(&alone, &p->move[p->by_form ? form : WHOLE], w->in[i], src);
+}
+
+/* What functions of fewer columns want to know of whole operands: once a unit where there are no rows. */
+static void bring_bounds(const tile_run *r, worker *w, const tile_at *t) {
+    const tile_state *s = r->s;
+    for (uint32_t i = 0, k = 0; i < s->n_in; i++) {
         const part *p = &s->in[i];
-        char *src = (char *)r->call->in[i] + (size_t)place_of(s, p, batch, row) * p->elem;
-        in[i] = p->dense[form] ? src : mem + p->at;
-        if (!p->dense[form] && (first || p->row_step)) cpu_move_run(&alone, &p->move[form], in[i], src);
+        if (!p->place->bounded) continue;
+        if (t->first || p->row_step) {
+            bring(r, w, t, i, WHOLE, true);
+            w->bounds[k] = most_of(p->whole->dtype, w->in[i], tile_type(p->whole, &p->place->tags, s->call->rows, 0)->count);
+        }
+        k++;
     }
-    in[s->n_in] = &row;
-    in[s->n_in + 1] = &number;
+}
+
+/* By one program; *out_ok: it says that its results are those of the whole. */
+static xt_status run_form(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int form, bool again, bool *out_ok) {
+    const tile_state *s = r->s;
+    int32_t row = t->row, number = (int32_t)t->batch;
+    float ok = 1;
+    for (uint32_t i = 0; i < s->n_in; i++) bring(r, w, t, i, form, again);
+    w->in[s->n_in] = &row;
+    w->in[s->n_in + 1] = &number;
+    for (uint32_t i = 0; i < s->n_bounded; i++) w->in[s->n_in + 2 + i] = &w->bounds[i];
     for (uint32_t i = 0; i < s->n_out; i++) {
         const part *p = &s->out[i];
         if (p->place->summed)
-            out[i] = first ? sums + p->sum_at : mem + p->at;
+            w->out[i] = t->first && form < CUT ? w->sums + p->sum_at : w->mem + p->at;
         else
-            out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(s, p, batch, row) * p->elem : mem + p->at;
+            w->out[i] = p->dense[form] ? (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, row) * p->elem : w->mem + p->at;
     }
-    XT_TRY(cpu_run_sub(s->subs[form], d, in, out, mem + s->arena_at, places));
+    w->out[s->n_out] = &ok;
+    XT_TRY(cpu_run_sub(s->subs[form], d, w->in, w->out, w->mem + s->arena_at, w->places));
+    *out_ok = ok == 1;
+    return NULL;
+}
+
+/* Results to where they belong. */
+static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form) {
+    const tile_state *s = r->s;
     for (uint32_t i = 0; i < s->n_out; i++) {
         const part *p = &s->out[i];
-        if (p->place->summed && !first)
-            add_up(p, sums + p->sum_at, out[i]);
-        else if (!p->place->summed && !p->dense[form])
-            cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(s, p, batch, row) * p->elem, out[i]);
+        if (!p->place->summed) {
+            if (!p->dense[form]) cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem, w->out[i]);
+        } else if (form >= CUT) {
+            if (t->first) memset(w->sums + p->sum_at, 0, p->sum_count * p->tile_elem);
+            add_columns(p, w->sums + p->sum_at, w->out[i], p->cols > 1 ? s->call->cuts[form - CUT].cols : 1);
+        } else if (!t->first) {
+            add_up(p, w->sums + p->sum_at, w->out[i]);
+        }
     }
+}
+
+static _Atomic int64_t redone;
+int64_t tile_redone(void) {
+    return redone;
+}
+
+/* One tile; *form: of the one before it. */
+static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int *form) {
+    int was = *form;
+    bool ok = true;
+    *form = form_of(r->s, t->tile);
+    if (*form >= CUT) bring_bounds(r, w, t);
+    XT_TRY(run_form(r, d, w, t, *form, was != *form, &ok));
+    if (!ok) {
+        redone++;
+        *form = WHOLE;
+        XT_TRY(run_form(r, d, w, t, *form, true, &ok));
+    }
+    settle_form(r, w, t, *form);
     return NULL;
 }
 
@@ -106,10 +200,15 @@ static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
     cpu_device d = *r->call->device;
     d.team = alone;
     char *mem = (char *)r->call->scratch + (size_t)thread * s->thread_bytes;
+    worker w = {.mem = mem, .bounds = (float *)(void *)(mem + s->bounds_at), .in = (void **)(void *)(mem + s->places_at)};
+    w.out = w.in + s->n_in + 2 + s->n_bounded;
+    w.places = w.out + s->n_out + 1;
     for (int64_t u = begin; u < end; u++) {
         int64_t batch = u / s->pieces, piece = u % s->pieces, from = s->tiles * piece / s->pieces, to = s->tiles * (piece + 1) / s->pieces;
+        int form = -1;
         xt_status st = NULL;
-        for (int64_t t = from; t < to && !st; t++) st = run_tile(r, &d, mem, sums_of(r, u), batch, t, t == from);
+        w.sums = sums_of(r, u);
+        for (int64_t t = from; t < to && !st; t++) st = run_tile(r, &d, &w, &(tile_at){batch, t, (int32_t)(t * s->call->rows), t == from}, &form);
         if (!st) continue;
         pthread_mutex_lock(&r->lock);
         if (r->status)
@@ -164,6 +263,17 @@ static size_t take(size_t *all, size_t bytes) {
     return at;
 }
 
+/* Elements before, in and behind the columns of a sum. */
+static void place_columns(part *p, const ir_type *tile) {
+    p->outer = p->inner = p->cols = 1;
+    bool behind = false;
+    for (uint32_t d = 0; d < tile->rank; d++) {
+        bool here = p->place->tags.at[d] == TILE_COL;
+        *(here ? &p->cols : behind ? &p->inner : &p->outer) *= tile->dims[d];
+        behind |= here;
+    }
+}
+
 /* How the tile lies in the whole array, per form. */
 static void make_part(const tile_call *t, const tile_place *place, const ir_type *whole, bool is_out, part *p) {
     int64_t step = 1;
@@ -173,9 +283,13 @@ static void make_part(const tile_call *t, const tile_place *place, const ir_type
         p->strides[d] = step;
         if (place->tags.at[d] == TILE_ROW || tile_flat(place->tags.at[d])) p->row_step = step;
     }
-    for (int form = 0; form < 2; form++) {
-        int64_t rows = form ? t->total_rows % t->rows : t->rows;
-        const ir_type *tile = tile_type(whole, &place->tags, rows ? rows : t->rows);
+    const ir_type *most = tile_type(whole, &place->tags, t->rows, 0);
+    place_columns(p, most);
+    p->by_form = p->row_step || (p->cols > 1 && p->outer > 1);
+    p->sum_count = place->summed ? (size_t)most->count : 0;
+    for (int form = 0; form < CUT + (int)t->n_cuts; form++) {
+        int64_t rest = t->total_rows % t->rows, rows = form == REST && rest ? rest : t->rows;
+        const ir_type *tile = tile_type(whole, &place->tags, rows, form < CUT ? 0 : t->cuts[form - CUT].cols);
         view lies = {.n = (int)whole->rank}, dense;
         for (uint32_t d = 0; d < whole->rank; d++) lies.dims[d] = tile->dims[d], lies.strides[d] = p->strides[d];
         view_dense(tile, &dense);
@@ -183,26 +297,29 @@ static void make_part(const tile_call *t, const tile_place *place, const ir_type
         view_collapse(&folded);
         p->dense[form] = view_is_dense(&folded);
         cpu_move_make(is_out ? &lies : &dense, is_out ? &dense : &lies, whole->dtype, &p->move[form]);
-        if (!form) p->sum_count = place->summed ? (size_t)tile->count : 0;
     }
 }
 
 static xt_status make_subs(cpu_builder *b, tile_state *s) {
-    XT_TRY(cpu_sub_make(b, s->call->body->body, 0, NULL, 0, true, &s->subs[0]));
-    return s->call->rest ? cpu_sub_make(b, s->call->rest->body, 0, NULL, 0, true, &s->subs[1]) : NULL;
+    XT_TRY(cpu_sub_make(b, s->call->body->body, 0, NULL, 0, true, &s->subs[WHOLE]));
+    if (s->call->rest) XT_TRY(cpu_sub_make(b, s->call->rest->body, 0, NULL, 0, true, &s->subs[REST]));
+    for (uint32_t k = 0; k < s->call->n_cuts; k++) XT_TRY(cpu_sub_make(b, s->call->cuts[k].body->body, 0, NULL, 0, true, &s->subs[CUT + k]));
+    return NULL;
 }
 
 static size_t lay_out(tile_state *s, int threads) {
     size_t temps = 0, places = 0, mem = 0;
-    for (int i = 0; i < 2 && s->subs[i]; i++) {
+    for (int i = 0; i < FORMS; i++) {
+        if (!s->subs[i]) continue;
         if (s->subs[i]->plan.arena_bytes > temps) temps = s->subs[i]->plan.arena_bytes;
         if (cpu_sub_places(s->subs[i]) > places) places = cpu_sub_places(s->subs[i]);
     }
     s->arena_at = take(&mem, temps);
-    s->places_at = take(&mem, (s->n_in + 2 + s->n_out + places) * sizeof(void *));
+    s->bounds_at = take(&mem, (s->n_bounded + 1) * sizeof(float));
+    s->places_at = take(&mem, (s->n_in + 2 + s->n_bounded + s->n_out + 1 + places) * sizeof(void *));
     for (uint32_t i = 0; i < s->n_in + s->n_out; i++) {
         part *p = i < s->n_in ? &s->in[i] : &s->out[i - s->n_in];
-        const ir_type *tile = tile_type(p->whole, &p->place->tags, s->call->rows);
+        const ir_type *tile = tile_type(p->whole, &p->place->tags, s->call->rows, 0);
         size_t bytes = (size_t)tile->count * p->tile_elem;
         p->at = take(&mem, bytes);
         if (p->place->summed) p->sum_at = take(&s->sums_bytes, bytes);
@@ -236,6 +353,7 @@ CPU_LOWER(tile) {
     s->tiles = (t->total_rows + t->rows - 1) / t->rows;
     s->pieces = t->batch >= UNITS ? 1 : (UNITS + t->batch - 1) / t->batch;
     if (s->pieces > s->tiles) s->pieces = s->tiles;
+    for (uint32_t i = 0; i < op->n_in; i++) s->n_bounded += t->in[i].bounded;
     for (uint32_t i = 0; i < op->n_in; i++) make_part(t, &t->in[i], op->in[i]->type, false, &s->in[i]);
     for (uint32_t i = 0; i < op->n_out; i++) {
         make_part(t, &t->out[i], op->out[i].type, true, &s->out[i]);
@@ -245,9 +363,13 @@ CPU_LOWER(tile) {
         s->out[i].shared = places != t->batch;
     }
     cpu_thunk_desc d = {.kernel = &tile_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = lay_out(s, cpu_build_threads(b)), .state = s};
-    double times = (double)t->batch * (double)t->total_rows / (double)t->rows;
-    d.flops = times * sum_flops(t->body->body, &d.transcendentals);
-    d.transcendentals *= times;
+    for (int64_t k = 0; k < s->tiles; k++) {
+        int form = form_of(s, k);
+        double of_function = 0, part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1; /* the rest's are counted by the whole one */
+        const ir_func *f = form >= CUT ? t->cuts[form - CUT].body : t->body;
+        d.flops += (double)t->batch * part_of * sum_flops(f->body, &of_function);
+        d.transcendentals += (double)t->batch * part_of * of_function;
+    }
     *out_done = true;
     return cpu_build_thunk(b, &d);
 }

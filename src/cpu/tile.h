@@ -7,13 +7,17 @@
  * computed again from its narrow operands; maxima and sums of rows are kept. This is the scheme of Dao et al. 2022 (FlashAttention), with whole rows in place
  * of running maxima, and for any chain of this kind rather than for one formula.
  *
+ * Where a mask made of positions hides the last columns of a tile, as a causal one does (tile_mask.c), the tile is computed without them: a function of fewer columns, which also
+ * bounds what the hidden ones would have given (tile_hidden.c). When that may be anything but nothing (a row that sees nothing, a mask of moderate numbers, NaN or Inf in an
+ * operand) the tile is computed again, whole. So results are those of whole tiles but for the order of sums.
+ *
  * Each dim of a value in the chain has a tag: what of it a tile sees. */
 #ifndef XT_SRC_CPU_TILE_H
 #define XT_SRC_CPU_TILE_H
 
 #include "cpu/cpu_int.h"
 
-enum { TILE_RANK = 8 };
+enum { TILE_RANK = 8, TILE_CUTS = 8 };
 /* All of the dim; the tile's rows; S, all of it; TILE_FLAT - k: batch, rows and k elements of each in one dim, as random numbers are made; above 0: one index,
  * (batch number / tag) % size of the dim. */
 enum { TILE_ALL = 0, TILE_ROW = -1, TILE_COL = -2, TILE_FLAT = -16 };
@@ -33,17 +37,34 @@ void tile_tags_beside(const ir_op *dot, uint32_t i, const tile_tags *in, tile_ta
 bool tile_tags_equal(const ir_type *t, const tile_tags *a, const tile_tags *b);
 bool tile_tags_have(const ir_type *t, const tile_tags *g, int64_t tag);
 bool tile_tags_full(const ir_type *t, const tile_tags *g); /* rows and columns */
-const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows); /* of a tile; NULL without memory */
+const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows, int64_t cols); /* of a tile, cols 0: all columns; NULL without memory */
+bool tile_has_flat(const ir_type *t, const tile_tags *g);
+
+/* What a value made of positions and constants only is between rows [row, row_end) and columns [col, col_end); false: it is made of something else, or may be NaN. */
+typedef struct tile_block {
+    int64_t row, row_end, col, col_end;
+} tile_block;
+typedef struct tile_range { /* of booleans: 0 and 1 */
+    double lo, hi;
+} tile_range;
+bool tile_range_of(const ir_value *v, const tile_tags *g, const tile_block *in, tile_range *out);
 
 typedef struct tile_place { /* an operand or result of the call */
     tile_tags tags;
     bool summed; /* result: over the tiles of a batch element, in f32 (f64 for f64) */
+    bool bounded; /* operand: functions of fewer columns want its largest absolute value */
 } tile_place;
+typedef struct tile_cut { /* full tiles [first, last) that need only their first `cols` columns */
+    int64_t first, last, cols;
+    const ir_func *body; /* as that of tile_call, with the bounds as further arguments, and 1.0 as a further result where the rest gives nothing; NULL: cannot be told */
+} tile_cut;
 typedef struct tile_call {
     const ir_op *op;
     const ir_func *body, *rest; /* a tile of `rows` rows; of the last T % rows ones, NULL when there are none. Arguments: the operands' tiles, first row, batch number */
     int64_t batch, total_rows, rows;
     tile_place *in, *out;
+    tile_cut cuts[TILE_CUTS];
+    uint32_t n_cuts;
     struct tile_call *next;
 } tile_call;
 
@@ -61,6 +82,8 @@ typedef struct tile_value {
     size_t first_user, n_users;
     tile_tags tags;
     ir_value *copy;
+    bool bounds_known; /* in a function of fewer columns: lo and hi are set, to NULL when nothing is known of the columns that it leaves out */
+    ir_value *lo, *hi;
 } tile_value;
 typedef struct tile_chain {
     cpu_exec *e;
@@ -69,6 +92,9 @@ typedef struct tile_chain {
     size_t n_values;
     ir_op **users; /* by value: [first_user, n_users) */
     int64_t batch, rows, cols;
+    int64_t tile_rows;
+    tile_cut cuts[TILE_CUTS];
+    uint32_t n_cuts;
     uint32_t most_level;
     bool failed;
     uint32_t *stack; /* values to look at: those before, those after */
@@ -82,8 +108,37 @@ static inline tile_kind tile_kind_of(const tile_chain *c, const ir_value *v) {
     const tile_value *i = tile_info(c, v);
     return i ? i->kind : TILE_OTHER;
 }
+int64_t tile_rows(const tile_chain *c);
 /* Cuts the groups of a chain out. */
 xt_status tile_build(tile_chain *c);
+void tile_find_cuts(tile_chain *c); /* tile_mask.c: which tiles need less than all columns */
+
+/* --- between tile_build.c and tile_hidden.c */
+typedef struct tile_group { /* what is computed between entering the chain and leaving it */
+    tile_chain *c;
+    uint32_t level;
+    const ir_op **roots; /* what leaves the chain, in order */
+    size_t n_roots, cap_roots;
+    struct tile_given { /* an operand of the call */
+        ir_value *value;
+        tile_tags tags;
+        bool bounded;
+        ir_value *arg, *bound; /* in the function being made */
+    } * given;
+    size_t n_given, cap_given;
+    ir_builder b; /* in the function being made */
+    int64_t rows, cols;
+    ir_value *row, *batch; /* its arguments behind those of the operands */
+    tile_block hidden; /* what a function of fewer columns leaves out */
+    ir_value *ok; /* 1.0: it gives nothing */
+    bool unknown; /* whether it does cannot be told */
+} tile_group;
+void tile_operand_tags(const tile_group *g, const ir_op *op, uint32_t i, tile_tags *out);
+ir_value *tile_operand(tile_group *g, const ir_op *op, uint32_t i);
+struct tile_given *tile_given_of(const tile_group *g, const ir_op *op, uint32_t i);
+/* After op was made: what its hidden columns have to be for it to be right, to g->ok. */
+void tile_demand(tile_group *g, const ir_op *op);
+int64_t tile_redone(void); /* tiles of this process that were computed again, whole (kernel_tile.c) */
 /* The stage. */
 xt_status cpu_tile(cpu_exec *e);
 

@@ -6,29 +6,13 @@
 /* Rows of a tile: so many that its arrays stay in the second-level cache beside each other, and enough for the products to run well. */
 enum { TILE_BYTES = 512 << 10, LEAST_ROWS = 32, MOST_ROWS = 128 }; /* measured with 12 heads of 64: 10 to 30 % faster than half of it */
 
-typedef struct group {
-    tile_chain *c;
-    uint32_t level;
-    const ir_op **roots; /* what leaves the chain, in order */
-    size_t n_roots, cap_roots;
-    struct given { /* an operand of the call */
-        ir_value *value;
-        tile_tags tags;
-        ir_value *arg; /* in the function being made */
-    } * given;
-    size_t n_given, cap_given, cap_copies;
-    ir_builder b; /* in the function being made */
-    int64_t rows;
-    ir_value *row, *batch; /* its last two arguments */
-} group;
-
 static bool is_const(const ir_value *v) {
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
     return l && (l->splat || l->type->count == 1);
 }
 
 /* What operand i of an op in the chain is for a tile. */
-static void operand_tags(const group *g, const ir_op *op, uint32_t i, tile_tags *out) {
+void tile_operand_tags(const tile_group *g, const ir_op *op, uint32_t i, tile_tags *out) {
     const tile_chain *c = g->c;
     const tile_value *made = tile_info(c, &op->out[0]);
     const tile_value *v = tile_info(c, op->in[i]);
@@ -42,25 +26,37 @@ static void operand_tags(const group *g, const ir_op *op, uint32_t i, tile_tags 
 }
 
 /* The value is computed within the group. */
-static bool is_inside(const group *g, const ir_value *v) {
+static bool is_inside(const tile_group *g, const ir_value *v) {
     const tile_value *i = tile_info(g->c, v);
     return i && (i->kind == TILE_FULL || (i->kind == TILE_ROWS && i->inner == g->level));
 }
 
 /* --- what the group holds --------------------------------------------------------------------------------------------------------------------- */
-static bool is_member(const group *g, const ir_op *op) {
+static bool is_member(const tile_group *g, const ir_op *op) {
     const tile_value *v = op->n_out == 1 ? tile_info(g->c, &op->out[0]) : NULL;
     return v && v->need;
 }
 
-static xt_status add_given(group *g, ir_value *v, const tile_tags *tags) {
+static struct tile_given *find_given(const tile_group *g, const ir_value *v, const tile_tags *tags) {
     for (size_t k = 0; k < g->n_given; k++)
-        if (g->given[k].value == v && tile_tags_equal(v->type, &g->given[k].tags, tags)) return NULL;
-    struct given one = {v, *tags, NULL};
+        if (g->given[k].value == v && tile_tags_equal(v->type, &g->given[k].tags, tags)) return &g->given[k];
+    return NULL;
+}
+
+struct tile_given *tile_given_of(const tile_group *g, const ir_op *op, uint32_t i) {
+    tile_tags t;
+    tile_operand_tags(g, op, i, &t);
+    return find_given(g, op->in[i], &t);
+}
+
+static xt_status add_given(tile_group *g, ir_value *v, const tile_tags *tags, bool bounded) {
+    struct tile_given *there = find_given(g, v, tags), one = {.value = v, .tags = *tags, .bounded = bounded};
+    if (there) there->bounded |= bounded;
+    if (there) return NULL;
     return VEC_PUSH(g->given, g->n_given, g->cap_given, one) ? NULL : status_oom(sizeof one, "tiles");
 }
 
-static xt_status collect(group *g) {
+static xt_status collect(tile_group *g) {
     tile_chain *c = g->c;
     for (size_t i = 0; i < c->n_values; i++) c->values[i].need = false;
     for (ir_op *op = c->body->last; op; op = op->prev) {
@@ -82,37 +78,36 @@ static xt_status collect(group *g) {
     for (ir_op *op = c->body->first; op; op = op->next)
         for (uint32_t i = 0; is_member(g, op) && i < op->n_in; i++) {
             tile_tags t;
-            operand_tags(g, op, i, &t);
+            tile_operand_tags(g, op, i, &t);
             bool init = op->code == OP_reduce && i > 0;
-            if (!is_inside(g, op->in[i]) && !is_const(op->in[i]) && !init) XT_TRY(add_given(g, op->in[i], &t));
+            if (!is_inside(g, op->in[i]) && !is_const(op->in[i]) && !init) XT_TRY(add_given(g, op->in[i], &t, op->code == OP_dot_general));
         }
     return NULL;
 }
 
 /* --- the function of a tile ---------------------------------------------------------------------------------------------------------------------- */
-static ir_value *splat(group *g, const ir_literal *l, const ir_type *t) {
+static ir_value *splat(tile_group *g, const ir_literal *l, const ir_type *t) {
     ir_attr a = ir_attr_dense(&g->b, IR_A_value, t, l->data, true);
     ir_op *op = ir_build(&g->b, OP_constant, 0, NULL, 1, &a, 0, NULL, 1, &t);
     return op ? &op->out[0] : NULL;
 }
 
-static ir_value *operand(group *g, const ir_op *op, uint32_t i) {
+ir_value *tile_operand(tile_group *g, const ir_op *op, uint32_t i) {
     ir_value *v = op->in[i];
     tile_tags t;
     if (is_inside(g, v)) return tile_info(g->c, v)->copy;
-    operand_tags(g, op, i, &t);
-    if (is_const(v)) return splat(g, ir_get_literal(v->def), tile_type(v->type, &t, g->rows));
-    for (size_t k = 0; k < g->n_given; k++)
-        if (g->given[k].value == v && tile_tags_equal(v->type, &g->given[k].tags, &t)) return g->given[k].arg;
-    return NULL;
+    tile_operand_tags(g, op, i, &t);
+    if (is_const(v)) return splat(g, ir_get_literal(v->def), tile_type(v->type, &t, g->rows, g->cols));
+    const struct tile_given *given = tile_given_of(g, op, i);
+    return given ? given->arg : NULL;
 }
 
 /* Counted in integers from where the tile begins, then converted: the numbers are those of the whole. */
-static ir_value *iota(group *g, const ir_op *op, const tile_value *v) {
+static ir_value *iota(tile_group *g, const ir_op *op, const tile_value *v) {
     ir_builder *b = &g->b;
     int64_t dim = ir_get_int(op, IR_A_iota_dimension, 0), tag = v->tags.at[dim];
     xt_dtype count = tile_flat(tag) ? XT_I64 : XT_I32;
-    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows), *index = ir_with_dtype(t, count), *one = ir_scalar(count);
+    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows, g->cols), *index = ir_with_dtype(t, count), *one = ir_scalar(count);
     if (tag == TILE_ALL || tag == TILE_COL) return ir_iota(b, t, dim);
     ir_value *i = ir_iota(b, index, dim), *first = g->row;
     if (tile_flat(tag)) {
@@ -129,9 +124,16 @@ static bool is_summed(const ir_type *t, const tile_tags *g) {
     return !tile_tags_have(t, g, TILE_ROW);
 }
 
-static ir_value *rebuild(group *g, const ir_op *op) {
+/* Of numbers that are drawn for whole rows. */
+static ir_value *first_columns(tile_group *g, const ir_op *op, const tile_value *v, ir_value *const *in) {
+    const ir_type *whole = tile_type(v->value->type, &v->tags, g->rows, 0), *t = tile_type(v->value->type, &v->tags, g->rows, g->cols);
+    ir_op *made = ir_build(&g->b, op->code, op->n_in, in, op->n_attrs, op->attrs, 0, NULL, 1, &whole);
+    return made ? ir_slice(&g->b, &made->out[0], (int64_t[IR_MAX_RANK]){0}, t->dims, NULL) : NULL;
+}
+
+static ir_value *rebuild(tile_group *g, const ir_op *op) {
     tile_value *v = tile_info(g->c, &op->out[0]);
-    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows);
+    const ir_type *t = tile_type(v->value->type, &v->tags, g->rows, g->cols);
     ir_value *in[4];
     size_t n;
     g->b.src = op->src;
@@ -141,15 +143,29 @@ static ir_value *rebuild(group *g, const ir_op *op) {
     if (op->code == OP_constant) return splat(g, ir_get_literal(op), t);
     if (op->code == OP_reduce) {
         const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n);
-        return ir_reduce(&g->b, op->regions[0].block->first->code, operand(g, op, 0), n, dims);
+        return ir_reduce(&g->b, op->regions[0].block->first->code, tile_operand(g, op, 0), n, dims);
     }
-    for (uint32_t i = 0; i < op->n_in; i++) in[i] = operand(g, op, i);
+    bool flat = false;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        tile_tags given;
+        in[i] = tile_operand(g, op, i);
+        tile_operand_tags(g, op, i, &given);
+        flat |= tile_has_flat(op->in[i]->type, &given);
+    }
+    if (flat && g->cols && tile_tags_have(v->value->type, &v->tags, TILE_COL)) return first_columns(g, op, v, in);
     if (v->exits && is_summed(t, &v->tags)) t = ir_with_dtype(t, XT_F32);
     ir_op *made = ir_build(&g->b, op->code, op->n_in, in, op->n_attrs, op->attrs, 0, NULL, 1, &t);
     return made ? &made->out[0] : NULL;
 }
 
-static xt_status make_function(group *g, int64_t rows, const ir_func **out) {
+static void forget_function(tile_group *g) {
+    for (size_t i = 0; i < g->c->n_values; i++) g->c->values[i].bounds_known = false;
+    g->ok = NULL;
+    g->unknown = false;
+}
+
+/* The group for `rows` rows, whose results depend on the first `cols` columns only (0: on all). */
+static xt_status make_function(tile_group *g, int64_t rows, int64_t cols, const ir_func **out) {
     tile_chain *c = g->c;
     ir_module *m = c->e->module;
     char name[48];
@@ -157,18 +173,50 @@ static xt_status make_function(group *g, int64_t rows, const ir_func **out) {
     ir_func *f = ir_func_new(m, arena_strdup(m->mem, name), false);
     if (!f) return status_oom(0, "tiles");
     g->rows = rows;
+    g->cols = cols;
     g->b = ir_at_end(m, ir_func_block(f));
-    for (size_t k = 0; k < g->n_given; k++) g->given[k].arg = ir_func_arg(f, tile_type(g->given[k].value->type, &g->given[k].tags, rows));
+    forget_function(g);
+    for (size_t k = 0; k < g->n_given; k++) g->given[k].arg = ir_func_arg(f, tile_type(g->given[k].value->type, &g->given[k].tags, rows, cols));
     g->row = ir_func_arg(f, ir_scalar(XT_I32));
     g->batch = ir_func_arg(f, ir_scalar(XT_I32));
-    ir_value **results = arena_alloc(m->mem, (g->n_roots + 1) * sizeof *results);
-    for (ir_op *op = c->body->first; op; op = op->next)
-        if (is_member(g, op)) tile_info(c, &op->out[0])->copy = rebuild(g, op);
+    for (size_t k = 0; k < g->n_given; k++) g->given[k].bound = cols && g->given[k].bounded ? ir_func_arg(f, ir_scalar(XT_F32)) : NULL;
+    ir_value **results = arena_alloc(m->mem, (g->n_roots + 2) * sizeof *results);
+    for (ir_op *op = c->body->first; op; op = op->next) {
+        if (!is_member(g, op)) continue;
+        tile_info(c, &op->out[0])->copy = rebuild(g, op);
+        if (cols && !g->b.status) tile_demand(g, op);
+    }
     for (size_t i = 0; results && i < g->n_roots; i++) results[i] = tile_info(c, &g->roots[i]->out[0])->copy;
-    if (results) ir_return(&g->b, g->n_roots, results);
+    if (results && cols) results[g->n_roots] = g->ok ? g->ok : ir_splat(&g->b, ir_scalar(XT_F32), 0);
+    if (results) ir_return(&g->b, g->n_roots + (cols ? 1 : 0), results);
     *out = f;
     if (g->b.status) return status_context(g->b.status, "a tile's function");
     return results && ir_block_return(f->body) ? NULL : status_oom(0, "a tile's function");
+}
+
+/* Numbers that are drawn for whole rows cannot be made of some columns of others. */
+static bool can_cut(const tile_group *g) {
+    for (const ir_op *op = g->c->body->first; op; op = op->next) {
+        if (!is_member(g, op) || !tile_has_flat(op->out[0].type, &tile_info(g->c, &op->out[0])->tags)) continue;
+        for (uint32_t i = 0; i < op->n_in; i++) {
+            tile_tags t;
+            tile_operand_tags(g, op, i, &t);
+            if (tile_tags_have(op->in[i]->type, &t, TILE_COL)) return false;
+        }
+    }
+    return true;
+}
+
+static xt_status make_cuts(tile_group *g, tile_call *t) {
+    const tile_chain *c = g->c;
+    for (uint32_t k = 0; k < c->n_cuts && can_cut(g); k++) {
+        tile_cut cut = c->cuts[k];
+        g->hidden = (tile_block){cut.first * t->rows, cut.last * t->rows, cut.cols, c->cols};
+        XT_TRY(make_function(g, t->rows, cut.cols, &cut.body));
+        if (g->unknown) return NULL;
+        t->cuts[t->n_cuts++] = cut;
+    }
+    return NULL;
 }
 
 /* --- the call ------------------------------------------------------------------------------------------------------------------------------------- */
@@ -208,7 +256,7 @@ static xt_status move_readers(ir_op *call) {
     return ok ? NULL : status_oom(0, "tiles");
 }
 
-static ir_op *last_operand(const group *g) {
+static ir_op *last_operand(const tile_group *g) {
     ir_op *last = NULL;
     uint64_t epoch = ir_new_epoch();
     for (size_t k = 0; k < g->n_given; k++)
@@ -219,13 +267,13 @@ static ir_op *last_operand(const group *g) {
     return last;
 }
 
-static int64_t tile_rows(const tile_chain *c) {
+int64_t tile_rows(const tile_chain *c) {
     int64_t rows = TILE_BYTES / (4 * c->cols) / 8 * 8;
     rows = rows < LEAST_ROWS ? LEAST_ROWS : rows > MOST_ROWS ? MOST_ROWS : rows;
     return rows < c->rows ? rows : c->rows;
 }
 
-static xt_status make_call(group *g) {
+static xt_status make_call(tile_group *g) {
     tile_chain *c = g->c;
     ir_module *m = c->e->module;
     tile_call *t = arena_alloc(m->mem, sizeof *t);
@@ -233,12 +281,13 @@ static xt_status make_call(group *g) {
     ir_value **in = arena_alloc(m->mem, (g->n_given + 1) * sizeof *in);
     const ir_type **types = arena_alloc(m->mem, (g->n_roots + 1) * sizeof *types);
     if (!t || !places || !in || !types) return status_oom(0, "tiles");
-    *t = (tile_call){.batch = c->batch, .total_rows = c->rows, .rows = tile_rows(c), .in = places, .out = places + g->n_given, .next = c->e->tiles};
-    XT_TRY(make_function(g, t->rows, &t->body));
-    if (c->rows % t->rows) XT_TRY(make_function(g, c->rows % t->rows, &t->rest));
+    *t = (tile_call){.batch = c->batch, .total_rows = c->rows, .rows = c->tile_rows, .in = places, .out = places + g->n_given, .next = c->e->tiles};
+    XT_TRY(make_cuts(g, t));
+    XT_TRY(make_function(g, t->rows, 0, &t->body));
+    if (c->rows % t->rows) XT_TRY(make_function(g, c->rows % t->rows, 0, &t->rest));
     for (size_t k = 0; k < g->n_given; k++) {
         in[k] = g->given[k].value;
-        places[k] = (tile_place){.tags = g->given[k].tags};
+        places[k] = (tile_place){.tags = g->given[k].tags, .bounded = g->given[k].bounded};
     }
     for (size_t k = 0; k < g->n_roots; k++) {
         const tile_value *v = tile_info(c, &g->roots[k]->out[0]);
@@ -281,7 +330,7 @@ xt_status tile_build(tile_chain *c) {
     xt_status s = NULL;
     settle(c);
     for (uint32_t level = c->most_level + 1; level-- > 0 && !s;) {
-        group g = {.c = c, .level = level};
+        tile_group g = {.c = c, .level = level};
         s = collect(&g);
         if (!s && g.n_roots) s = make_call(&g);
         base_free(g.roots);

@@ -3,6 +3,7 @@
 #include "cpu/tile.h"
 #include "cpu/kernel_interp.h"
 #include "cpu/kernel_reduce.h"
+#include "pass/pass.h"
 
 /* Smaller matrices stay whole: they lie in the second-level cache anyway, and one thunk over all heads is cheaper than many small ones. */
 enum { LEAST_BYTES = 4 << 20, LEAST_SIDE = 128, NARROW = 4 };
@@ -328,6 +329,8 @@ static xt_status try_seed(cpu_exec *e, ir_op *seed, bool swapped, bool *out_done
     leave_outside(&c);
     if (!find_exits(&c) || !find_levels(&c)) goto done;
     *out_done = true;
+    c.tile_rows = tile_rows(&c);
+    if (pass_is_on("tile_cut")) tile_find_cuts(&c);
     s = tile_build(&c);
 done:
     base_free(c.values);

@@ -14,16 +14,20 @@ bool tile_tags_have(const ir_type *t, const tile_tags *g, int64_t tag) {
 }
 
 bool tile_tags_full(const ir_type *t, const tile_tags *g) {
-    for (uint32_t d = 0; d < t->rank; d++)
-        if (tile_flat(g->at[d])) return true;
-    return tile_tags_have(t, g, TILE_ROW) && tile_tags_have(t, g, TILE_COL);
+    return tile_has_flat(t, g) || (tile_tags_have(t, g, TILE_ROW) && tile_tags_have(t, g, TILE_COL));
 }
 
-const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows) {
+bool tile_has_flat(const ir_type *t, const tile_tags *g) {
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (tile_flat(g->at[d])) return true;
+    return false;
+}
+
+const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows, int64_t cols) {
     int64_t dims[IR_MAX_RANK];
     for (uint32_t d = 0; d < t->rank; d++) {
         int64_t tag = d < TILE_RANK ? g->at[d] : TILE_ALL;
-        dims[d] = tag == TILE_ALL || tag == TILE_COL ? t->dims[d] : tag == TILE_ROW ? rows : tile_flat(tag) ? rows * tile_flat(tag) : 1;
+        dims[d] = tag == TILE_COL && cols ? cols : tag == TILE_ALL || tag == TILE_COL ? t->dims[d] : tag == TILE_ROW ? rows : tile_flat(tag) ? rows * tile_flat(tag) : 1;
     }
     return ir_tensor(t->dtype, t->rank, dims);
 }
