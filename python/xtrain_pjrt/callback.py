@@ -10,6 +10,7 @@ import numpy as np
 from jax._src import callback as jax_callback
 from jax._src import core, dtypes, ffi
 from jax._src.interpreters import mlir
+from jax._src.sharding_impls import SdyArray, SdyArrayList
 
 TARGET = "xtrain_host_callback"
 
@@ -82,7 +83,10 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
     avals_in, avals_out = list(operand_avals), list(result_avals)
     if token:
         operands = [token, *operands]
-        avals_in, avals_out = [core.abstract_token, *avals_in], [core.abstract_token, *avals_out]
+        avals_in = [core.abstract_token, *avals_in]
+        if avals_out and isinstance(sharding, SdyArrayList):  # one for each result; with no result the one there is serves the token
+            sharding = SdyArrayList((SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=sharding.shardings[0].logical_device_ids), *sharding.shardings))
+        avals_out = [core.abstract_token, *avals_out]
     ctx = ctx.replace(avals_in=avals_in, avals_out=avals_out)
     once = not result_avals and not partitioned and sharding is not None and "MANUAL" not in str(getattr(sharding, "type", "")).upper()
     op = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)(

@@ -1,7 +1,7 @@
 """What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
 import importlib
 
-from jax._src import config, xla_bridge
+from jax._src import api, array, config, dlpack, xla_bridge
 from jax._src.interpreters import mlir
 
 from . import callback, library_path
@@ -34,6 +34,27 @@ def _configure():
         config.update("jax_platforms", ",".join(named + ["cpu"]))
 
 
+def _share_by_dlpack():
+    """JAX shares the memory of its own CPU and of GPUs only, so arrays of this platform go through JAX's CPU: a copy, both ways."""
+    to_dlpack, device_of, place = dlpack._to_dlpack, array.ArrayImpl.__dlpack_device__, dlpack._place_array
+
+    def to(x, stream, src_device=None, device=None, copy=None):
+        if x.platform() != PLATFORM:
+            return to_dlpack(x, stream, src_device, device, copy)
+        if copy is False:
+            raise BufferError(f"arrays on {PLATFORM} are copied for DLPack, and copy=False was asked for")
+        cpu = xla_bridge.get_backend("cpu").local_devices()[0]
+        return to_dlpack(api.device_put(x, cpu), stream, cpu, device, None)
+
+    def place_array(x, device, origin, copy):
+        if device is None and x.platform() == "cpu" and xla_bridge.default_backend() == PLATFORM:
+            device = xla_bridge.local_devices()[0]
+        return place(x, device, origin, copy)
+
+    dlpack._to_dlpack, dlpack._place_array = to, place_array
+    array.ArrayImpl.__dlpack_device__ = lambda x: (dlpack.DLDeviceType.kDLCPU, 0) if x.platform() == PLATFORM else device_of(x)
+
+
 def initialize():
     xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
     xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
@@ -41,4 +62,5 @@ def initialize():
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _copy_rules()
+    _share_by_dlpack()
     callback.install(PLATFORM)

@@ -166,8 +166,9 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
     pthread_mutex_init(&e->text_lock, NULL);
     if (o) e->opts = *o;
     e->threads = e->opts.threads > 0 ? (e->opts.threads < 1024 ? e->opts.threads : 1024) : team_default_threads();
-    e->source = base_strndup(text, n);
+    e->source = base_malloc(n + 1); /* bytecode and HLO have zero bytes within */
     e->source_size = n;
+    if (e->source) memcpy(e->source, text, n);
     xt_status s = e->source ? make(e, text, n) : status_oom(n, "a program");
     if (s) {
         cpu_exec_free(e);

@@ -3,6 +3,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, shard_map
+from jax.experimental import io_callback
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -36,6 +37,19 @@ seen = []
 jax.jit(lambda x: jax.debug.callback(lambda y: seen.append(float(y)), x[0, 0]))(a)
 jax.effects_barrier()
 check("debug.callback", seen == [float(a[0, 0])])
+ordered = []
+
+
+@jax.jit
+def twice(x):
+    def body(c, v):
+        r = io_callback(lambda y: (ordered.append(float(y)), np.float32(2 * y))[1], jax.ShapeDtypeStruct((), np.float32), v, ordered=True)
+        return c + r, r
+    return lax.scan(body, 0.0, x)
+
+
+check("io_callback in order", float(twice(jnp.arange(3.0))[0] + twice(jnp.arange(3.0, 5.0))[0]) == 20 and ordered == [0, 1, 2, 3, 4])
+check("DLPack", close(np.from_dlpack(jnp.asarray(a)), a) and next(iter(jnp.from_dlpack(a).devices())).platform == "xtrain")
 try:
     jax.jit(lambda x: jax.pure_callback(lambda y: 1 // 0, jax.ShapeDtypeStruct((), np.float32), x))(1.0).block_until_ready()
     check("an error in a callback", False)

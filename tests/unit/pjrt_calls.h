@@ -76,11 +76,15 @@ static const char step[] = "module @step {\n"
                            "}\n";
 static const char one_device[] = "\x1a\x04\x20\x01\x28\x01";
 
-static inline PJRT_LoadedExecutable *compile(PJRT_Client *c) {
+static inline PJRT_LoadedExecutable *compile_text(PJRT_Client *c, const char *text) {
     PJRT_Program p = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)step, .code_size = sizeof step - 1, .format = "mlir", .format_size = 4};
+        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)text, .code_size = strlen(text), .format = "mlir", .format_size = 4};
     CALL(Client_Compile, .client = c, .program = &p, .compile_options = one_device, .compile_options_size = 6);
     return Client_Compile.executable;
+}
+
+static inline PJRT_LoadedExecutable *compile(PJRT_Client *c) {
+    return compile_text(c, step);
 }
 
 static inline PJRT_Error *execute(PJRT_LoadedExecutable *e, PJRT_Buffer *w, PJRT_Buffer *g, PJRT_Device *on, PJRT_Buffer **out, PJRT_Event **done) {

@@ -430,6 +430,25 @@ static void programs_survive_serialisation(void **state) {
     close_program(&f);
 }
 
+/* Bytecode has zero bytes within, so it is no text. */
+static void bytecode_survives_serialisation(void **state) {
+    (void)state;
+    char *code, *bytes;
+    size_t code_size, n;
+    cpu_exec *e, *again;
+    expect_ok(file_read_all("tests/fuzz/corpus/bytecode/conv.bc", &code, &code_size), "read");
+    assert_non_null(memchr(code, 0, code_size));
+    expect_ok(cpu_compile(code, code_size, NULL, &e), "compile");
+    memset(code, 'x', code_size); /* the caller's again */
+    base_free(code);
+    expect_ok(cpu_serialize(e, &bytes, &n), "serialise");
+    expect_ok(cpu_deserialize(bytes, n, &again), "deserialise");
+    assert_int_equal(cpu_exec_stats(again)->argument_bytes, cpu_exec_stats(e)->argument_bytes);
+    cpu_exec_free(again);
+    cpu_exec_free(e);
+    base_free(bytes);
+}
+
 static void a_plan_names_what_it_covers(void **state) {
     (void)state;
     fixture f;
@@ -464,6 +483,7 @@ int main(void) {
         cmocka_unit_test(reductions_do_not_depend_on_threads),
         cmocka_unit_test(denormals_are_flushed_inside_only),
         cmocka_unit_test(programs_survive_serialisation),
+        cmocka_unit_test(bytecode_survives_serialisation),
         cmocka_unit_test(a_plan_names_what_it_covers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

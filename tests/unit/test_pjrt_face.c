@@ -286,6 +286,32 @@ static void test_poison(void **state) {
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
 
+/* Ordered effects: JAX begins the chain with an array of no elements and hands on the tokens it gets. */
+static void test_tokens(void **state) {
+    (void)state;
+    PJRT_LoadedExecutable *e = compile_text(client, "module @chain {\n"
+                                                    "  func.func public @main(%t: !stablehlo.token, %x: tensor<4xf32>) -> (!stablehlo.token, tensor<4xf32>) {\n"
+                                                    "    %0 = stablehlo.after_all %t : !stablehlo.token\n"
+                                                    "    %1 = stablehlo.add %x, %x : tensor<4xf32>\n"
+                                                    "    return %0, %1 : !stablehlo.token, tensor<4xf32>\n"
+                                                    "  }\n"
+                                                    "}\n");
+    PJRT_Buffer *none = NULL, *x = upload4((float[]){1, 2, 3, 4}), *first[2], *second[2];
+    PJRT_Client_BufferFromHostBuffer_Args a =
+        PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = "", .type = PJRT_TYPE_PRED, .dims = (int64_t[]){0}, .num_dims = 1);
+    assert_int_equal(code_of(upload_error(&a, &none), NULL), PJRT_OK);
+    assert_int_equal(code_of(execute(e, none, x, NULL, first, NULL), NULL), PJRT_OK);
+    assert_int_equal(code_of(execute(e, first[0], first[1], NULL, second, NULL), NULL), PJRT_OK);
+    expect(second[1], 4, (float[]){4, 8, 12, 16});
+    CALL(Buffer_ElementType, .buffer = second[0]);
+    assert_int_equal(Buffer_ElementType.type, (PJRT_Buffer_Type)XT_TOKEN);
+    PJRT_Buffer *out[2];
+    assert_int_equal(code_of(execute(e, x, x, NULL, out, NULL), "takes !stablehlo.token"), PJRT_INVALID_ARGUMENT);
+    for (int i = 0; i < 2; i++) destroy(first[i]), destroy(second[i]);
+    destroy(none), destroy(x);
+    CALL(LoadedExecutable_Destroy, .executable = e);
+}
+
 static void test_wrong_arguments(void **state) {
     (void)state;
     PJRT_LoadedExecutable *e = compile(client);
@@ -388,6 +414,7 @@ int main(void) {
         cmocka_unit_test(test_tiny_runs_here),
         cmocka_unit_test(test_client_event),
         cmocka_unit_test(test_poison),
+        cmocka_unit_test(test_tokens),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_compile_options),
         cmocka_unit_test(test_executable),
