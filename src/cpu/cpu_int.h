@@ -53,6 +53,8 @@ typedef struct cpu_kernel {
     xt_status (*run)(const cpu_call *c);
     void (*free_state)(void *state); /* NULL: the state is nothing or one base_malloc block */
     bool anywhere; /* may run on any thread, without a team, in the time its flops and bytes foretell */
+    bool onednn; /* its oneDNN calls start regions: in the pool where these come to us (openmp.h) */
+    bool blas; /* its OpenBLAS calls do: only in libgomp's team */
 } cpu_kernel;
 
 struct cpu_thunk {

@@ -1,6 +1,7 @@
 /* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated here is given back
  * and the arguments are as the thunks left them (only donated ones may have changed). */
 #include "cpu/cpu_int.h"
+#include "cpu/openmp.h"
 #include "cpu/trace.h"
 #include "cpu/dnnl_util.h"
 
@@ -198,13 +199,13 @@ static void number_starts(cpu_exec *e) {
     base_free(start_of);
 }
 
-/* Needs no team of OpenMP's: neither does what a loop or branch runs. */
+/* Needs no team of libgomp's: neither does what a loop or branch runs. */
 static bool runs_in_pool(const cpu_thunk *t) {
     cpu_exec *const *subs;
     size_t n = cpu_thunk_programs(t, &subs);
     for (size_t i = 0; i < n; i++)
         if (!subs[i]->own_team) return false;
-    return n > 0 || t->kernel->anywhere;
+    return !t->kernel->blas && (!t->kernel->onednn || openmp_is_ours());
 }
 
 void cpu_exec_settle(cpu_exec *e) {

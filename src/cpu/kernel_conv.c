@@ -59,12 +59,12 @@ static xt_status conv_run(const cpu_call *c) {
     if (!s->reorder[o].primitive) return NULL;
     return dnnl_prim_run(&s->reorder[o], c->device, (void *[]){used[o], user[o]}, scratch + s->reorder_scratch_at);
 }
-static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free};
-static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free};
-static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free};
-static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free};
-static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free};
-static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free};
+static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free, .onednn = true};
+static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free, .onednn = true};
+static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free, .onednn = true};
+static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free, .onednn = true};
+static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free, .onednn = true};
+static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free, .onednn = true};
 
 /* --- descriptors ------------------------------------------------------------------------------------------------------------------ */
 typedef struct conv_desc {

@@ -82,7 +82,7 @@ static xt_status dot_run(const cpu_call *c) {
     }
     return r.status[0];
 }
-static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
+static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free, .onednn = true};
 static const cpu_kernel small_dot_kernel = {"onednn-matmul", dot_run, dot_free, true};
 static const cpu_kernel packed_dot_kernel = {"packed-matmul", dot_run, dot_free};
 

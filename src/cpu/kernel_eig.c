@@ -303,7 +303,7 @@ static xt_status eig_run(const cpu_call *c) {
     }
     return NULL;
 }
-static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, false};
+static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, .blas = true};
 
 /* --- lowering ---------------------------------------------------------------------------------------------------------------------------------------- */
 static bool shape_fits(const ir_type *t, char shape, const ir_type *like, uint32_t batch_rank) {

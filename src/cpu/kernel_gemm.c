@@ -135,7 +135,7 @@ static xt_status gemm_run_op(const cpu_call *c) {
     if (!direct) cpu_converted(team, s->compute, (char *)c->scratch + s->result_at, s->out, c->out[0], t->count);
     return NULL;
 }
-static const cpu_kernel gemm_kernel = {"gemm", gemm_run_op, NULL, false};
+static const cpu_kernel gemm_kernel = {"gemm", gemm_run_op, NULL, .blas = true};
 
 /* --- lowering --------------------------------------------------------------------------------------------------------------------------- */
 static bool has(const int64_t *v, size_t n, int64_t x) {

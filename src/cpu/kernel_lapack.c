@@ -136,7 +136,7 @@ static xt_status lapack_run_op(const cpu_call *c) {
         matrices(&r, 0, s->batch, 0);
     return NULL;
 }
-static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, false};
+static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, .blas = true};
 
 /* --- lowering -------------------------------------------------------------------------------------------------------------------------------- */
 static blas_int as_int(const lapack_state *s, const void *first) { /* what a query for room says */

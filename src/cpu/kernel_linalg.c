@@ -65,7 +65,7 @@ static xt_status cholesky_run(const cpu_call *c) {
     if (s->n) over_batch(c, s, cholesky_chunk, &r);
     return NULL;
 }
-static const cpu_kernel cholesky_kernel = {"cholesky", cholesky_run, NULL, false};
+static const cpu_kernel cholesky_kernel = {"cholesky", cholesky_run, NULL, .blas = true};
 
 static void solve_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -83,7 +83,7 @@ static xt_status solve_run(const cpu_call *c) {
     if (s->n && s->rows && s->columns) over_batch(c, s, solve_chunk, &r);
     return NULL;
 }
-static const cpu_kernel solve_kernel = {"triangular-solve", solve_run, NULL, false};
+static const cpu_kernel solve_kernel = {"triangular-solve", solve_run, NULL, .blas = true};
 
 /* False when OpenBLAS is not there or has no such type. */
 static bool begin_state(const ir_op *op, linalg_state **out) {

@@ -3,6 +3,7 @@
  * one has left. Sleepers wait on a futex of their own: each checks the word again after it has said that it sleeps, and the caller looks for
  * sleepers after it has opened, so one of the two always sees the other. */
 #include "cpu/pool.h"
+#include "cpu/openmp.h"
 #include "cpu/team.h"
 
 #include <limits.h>
@@ -24,6 +25,7 @@
 enum {
     LOOK_NS = 200000, /* how long a helper looks out for the next region */
     LOOK_CROWDED_NS = 10000, /* on shared cores */
+    MEET_NS = 50000, /* how long a thread looks out for the others of its region */
     GAP_NS = 100000, /* looking takes far less than this from one look to the next, unless the core was taken away */
     CROWDED_REGIONS = 2000, /* for so many regions after such a gap the cores count as shared */
 };
@@ -89,7 +91,9 @@ static void *help(void *arg) {
     pool *p = h->pool;
     uint32_t seen = 0;
     team_flush_denormals();
-    team_set_openmp(1); /* what oneDNN does in here it does alone */
+    openmp_set_threads(1); /* what oneDNN and OpenBLAS do in here they do alone */
+    openmp_enter(NULL, 1);
+    openmp_hold();
     while (!atomic_load_explicit(&p->stop, memory_order_relaxed)) {
         uint64_t word = atomic_load_explicit(&p->word, memory_order_acquire);
         if (!may_enter(p, word, seen)) {
@@ -142,6 +146,25 @@ void pool_run(pool *p, int threads, pool_fn fn, void *ctx) {
     wait_for_helpers(p);
     int crowded = atomic_load_explicit(&p->crowded, memory_order_relaxed);
     if (crowded > 0) atomic_store_explicit(&p->crowded, crowded - 1, memory_order_relaxed);
+}
+
+int pool_threads(const pool *p) {
+    return p->n + 1;
+}
+
+void pool_await(_Atomic uint32_t *word, uint32_t seen) {
+    int64_t begin = clock_ns();
+    while (atomic_load_explicit(word, memory_order_acquire) == seen) {
+        for (int i = 0; i < 32; i++) {
+            if (atomic_load_explicit(word, memory_order_acquire) != seen) return;
+            PAUSE();
+        }
+        if (clock_ns() - begin > MEET_NS) futex_wait(word, seen);
+    }
+}
+void pool_signal(_Atomic uint32_t *word) {
+    atomic_fetch_add(word, 1);
+    futex_wake(word, INT_MAX);
 }
 
 pool *pool_new(int threads) {

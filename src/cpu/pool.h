@@ -11,6 +11,8 @@
 
 #include "base/base.h"
 
+#include <stdatomic.h>
+
 typedef struct pool pool;
 typedef void (*pool_fn)(void *ctx, int thread); /* thread: 0 is the caller, each number at most once at a time */
 
@@ -20,5 +22,10 @@ void pool_free(pool *p);
 /* fn on the caller and on at most threads - 1 others, until all have returned. fn takes its work from a shared counter: whoever comes in late finds
  * nothing to do. */
 void pool_run(pool *p, int threads, pool_fn fn, void *ctx);
+int pool_threads(const pool *p); /* with the caller */
+
+/* Threads inside one region that wait for each other: until *word is no longer `seen`, and the one that changes it. */
+void pool_await(_Atomic uint32_t *word, uint32_t seen);
+void pool_signal(_Atomic uint32_t *word);
 
 #endif

@@ -1,6 +1,6 @@
-/* Parallel regions, in the pool or by OpenMP: gcc and clang both lower `omp parallel` to calls into libgomp when linked against it, and oneDNN uses the
- * same runtime, so its loops and ours share one set of threads and never fight for cores. */
+/* Parallel regions, in the pool or in libgomp's team. */
 #include "cpu/team.h"
+#include "cpu/openmp.h"
 #include "cpu/pool.h"
 
 #include <sched.h>
@@ -21,15 +21,8 @@
 #define UNDER_TSAN false
 #endif
 
-/* Of the OpenMP runtime; declared here because clang 14 brings no omp.h of its own. */
-extern int omp_get_max_threads(void);
-extern int omp_get_thread_num(void);
-extern void omp_set_num_threads(int);
-
 int team_set_openmp(int threads) {
-    int before = omp_get_max_threads();
-    omp_set_num_threads(UNDER_TSAN ? 1 : threads);
-    return before;
+    return openmp_set_threads(UNDER_TSAN ? 1 : threads);
 }
 
 int team_default_threads(void) {
@@ -81,10 +74,12 @@ void team_flush_denormals(void) {
  * one that starts it, and a parallel region only to set and unset it would cost more than a small program. */
 static _Thread_local int flushing;
 
+static void set_float(void *v) {
+    float_set(*(const unsigned *)v);
+}
 static void set_team(int threads, unsigned v) {
     if (threads <= flushing) return;
-#pragma omp parallel num_threads(threads)
-    float_set(v);
+    openmp_parallel(set_float, &v, threads);
     flushing = threads;
 }
 
@@ -93,14 +88,13 @@ void team_enter(cpu_team *t, bool own) {
     t->outer_threads = team_set_openmp(t->own ? 1 : t->threads);
     t->outer_float = float_get();
     float_set(float_flushing(t->outer_float));
-    if (t->threads <= 1) return;
-    if (!t->own)
-        set_team(t->threads, float_flushing(t->outer_float));
-    else if (!t->pool)
-        t->pool = pool_new(t->threads);
+    if (t->threads > 1 && t->own && !t->pool) t->pool = pool_new(t->threads);
+    if (t->threads > 1 && !t->own) set_team(t->threads, float_flushing(t->outer_float));
+    if (t->own) openmp_enter(t->pool, UNDER_TSAN ? 1 : t->threads);
 }
 
 void team_leave(cpu_team *t) {
+    if (t->own) openmp_leave();
     float_set(t->outer_float);
     team_set_openmp(t->outer_threads);
 }
@@ -126,6 +120,10 @@ static void take_chunks(void *ctx, int thread) {
     }
 }
 
+static void take_chunks_openmp(void *ctx) {
+    take_chunks(ctx, openmp_thread());
+}
+
 void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx) {
     if (n <= 0) return;
     if (grain < 1) grain = 1;
@@ -136,13 +134,15 @@ void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx
     }
     int threads = chunks < t->threads ? (int)chunks : t->threads;
     loop l = {.fn = fn, .ctx = ctx, .n = n, .grain = grain, .chunks = chunks};
-    if (t->own) {
-        if (t->pool)
-            pool_run(t->pool, threads, take_chunks, &l);
-        else
-            take_chunks(&l, 0);
+    if (!t->own) {
+        openmp_parallel(take_chunks_openmp, &l, threads);
         return;
     }
-#pragma omp parallel num_threads(threads)
-    take_chunks(&l, omp_get_thread_num());
+    if (!t->pool) {
+        take_chunks(&l, 0);
+        return;
+    }
+    bool held = openmp_hold();
+    pool_run(t->pool, threads, take_chunks, &l);
+    openmp_release(held);
 }

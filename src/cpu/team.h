@@ -1,8 +1,8 @@
 /* The threads of one device. Only team.c starts parallel regions; everything else hands it a function and a range.
  *
- * There are two kinds of them. A program whose oneDNN primitives are made for several threads runs all its regions in oneDNN's runtime, so that
- * the two never fight for cores. Any other program (`own`) runs in a pool of ours, which waits for no thread that another program keeps from
- * its core (pool.h).
+ * There are two kinds of them. A program runs in a pool of ours (`own`), which waits for no thread that another program keeps from its core (pool.h);
+ * oneDNN's regions come to it too (openmp.h). A program that needs OpenBLAS, and any with large oneDNN calls in a process that brings an OpenMP runtime
+ * of its own, runs all its regions in libgomp's team, so that the two never fight for cores.
  *
  * Ranges are cut into chunks of a fixed size that threads take one after the other, so which thread runs a chunk changes from run to run
  * but the chunks never do: a kernel that combines its chunks' results in order is deterministic for any number of threads.
@@ -16,7 +16,7 @@
 typedef struct cpu_team {
     int threads;
     struct pool *pool; /* our own threads; made when first wanted */
-    bool own; /* regions run in the pool: until team_leave nothing else (oneDNN) starts a region */
+    bool own; /* regions run in the pool */
     int outer_threads; /* the caller's OpenMP setting, put back by team_leave */
     unsigned outer_float; /* the caller's floating point control word */
 } cpu_team;
@@ -28,7 +28,7 @@ void team_leave(cpu_team *t);
 void team_deinit(cpu_team *t);
 void team_flush_denormals(void); /* the calling thread, for good */
 
-/* How many threads oneDNN (and any OpenMP code) uses when called from this thread; gives the number before. */
+/* How many threads libgomp's team has when called from this thread; gives the number before. */
 int team_set_openmp(int threads);
 
 typedef void (*team_fn)(void *ctx, int64_t begin, int64_t end, int thread);

@@ -112,18 +112,22 @@ static void small_products_agree(void **state) {
         }
 }
 
-/* A program that starts no threads by itself runs in the pool; one with large products in oneDNN's runtime. */
+/* Programs run in the pool, those with large products of oneDNN's too; one with OpenBLAS's in libgomp's team. */
 static void programs_choose_their_team(void **state) {
     (void)state;
-    static const char *const texts[2] = {
-        "func.func @main(%a: tensor<64x64xf32>) -> tensor<64x64xf32> {\n%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : (tensor<64x64xf32>, "
-        "tensor<64x64xf32>) -> tensor<64x64xf32>\nreturn %0 : tensor<64x64xf32>\n}\n",
-        "func.func @main(%a: tensor<256x256xf32>) -> tensor<256x256xf32> {\n%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0] : "
-        "(tensor<256x256xf32>, tensor<256x256xf32>) -> tensor<256x256xf32>\nreturn %0 : tensor<256x256xf32>\n}\n"};
-    for (int i = 0; i < 2; i++) {
+    static const struct {
+        const char *type;
+        bool own;
+    } rows[] = {{"tensor<64x64xf32>", true}, {"tensor<256x256xf32>", true}, {"tensor<256x256xbf16>", true}, {"tensor<4x200x200xf32>", true}, {"tensor<256x256xf64>", false}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        const char *t = rows[i].type;
+        bool batched = strncmp(t, "tensor<4x", 9) == 0;
+        char text[1024];
         cpu_exec *e;
-        expect_ok(cpu_compile(texts[i], strlen(texts[i]), &(cpu_compile_opts){.threads = 2}, &e), "compile");
-        assert_int_equal(e->own_team, i == 0);
+        snprintf(text, sizeof text, "func.func @main(%%a: %s) -> %s {\n%%0 = stablehlo.dot_general %%a, %%a, %s : (%s, %s) -> %s\nreturn %%0 : %s\n}\n", t, t,
+                 batched ? "batching_dims = [0] x [0], contracting_dims = [2] x [1]" : "contracting_dims = [1] x [0]", t, t, t, t);
+        expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), "compile");
+        assert_int_equal(e->own_team, rows[i].own);
         cpu_exec_free(e);
     }
 }
