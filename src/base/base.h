@@ -209,6 +209,7 @@ typedef struct options_by_name {
     int n;
 } options_by_name;
 void options_give(options_by_name *g); /* NULL: none after all */
+bool options_same_name(const char *field, const char *name); /* flags may be written with '-', fields have '_' */
 xt_status options_set(const option_row *rows, size_t n, void *opts, const char *name, const char *value); /* strings are interned */
 xt_status options_get(const option_row *rows, size_t n, const void *opts, const char *name, str *out);
 void options_help(const option_row *rows, size_t n, str *out); /* one "  --name VALUE   help (default X)" line per row */

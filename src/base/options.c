@@ -141,8 +141,7 @@ xt_status options_check(const option_row *rows, size_t n, void *opts, const char
     return NULL;
 }
 
-/* Flags are written with '-', fields with '_'. */
-static bool same_name(const char *field, const char *name) {
+bool options_same_name(const char *field, const char *name) {
     for (; *field && *name; field++, name++)
         if (*field != (*name == '-' ? '_' : *name)) return false;
     return *field == *name;
@@ -150,7 +149,7 @@ static bool same_name(const char *field, const char *name) {
 
 static xt_status find_row(const option_row *rows, size_t n, const char *name, const option_row **out) {
     for (size_t i = 0; i < n; i++) {
-        if (!same_name(rows[i].name, name)) continue;
+        if (!options_same_name(rows[i].name, name)) continue;
         *out = &rows[i];
         return NULL;
     }

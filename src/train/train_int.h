@@ -134,6 +134,7 @@ void config_free(xt_trainer *t);
 size_t config_count(const xt_trainer *t);
 const char *config_at(const xt_trainer *t, size_t i, const char **out_value);
 xt_status train_set_option(xt_trainer *t, const char *name, const char *value);
+xt_status train_explain_name(xt_status s, const char *name); /* of an option that is not there: what Lightning's is called here; takes s */
 
 /* callback.c: calls the hook of every callback, in order. */
 #define TRAIN_CALL(t, hook, ...)                                                                                                                     \

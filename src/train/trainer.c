@@ -85,7 +85,7 @@ static xt_status take_environment(xt_trainer *t) {
         char *name = base_strndup(*e + sizeof prefix - 1, (size_t)(equals - *e) - (sizeof prefix - 1));
         if (!name) return status_oom(64, prefix);
         for (char *p = name; *p; p++) *p = (char)tolower((unsigned char)*p);
-        s = status_context(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), "environment variable %.*s",
+        s = status_context(train_explain_name(options_set(train_option_rows, train_option_count, &t->given, name, equals + 1), name), "environment variable %.*s",
                            (int)(equals - *e), *e);
         base_free(name);
     }
@@ -209,7 +209,7 @@ static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
     xt_trainer_opts scratch = t->given;
     str was = STR_INIT;
     const char *plain = strncmp(key, "trainer.", 8) == 0 ? key + 8 : key;
-    xt_status s = options_get(train_option_rows, train_option_count, &scratch, plain, &was);
+    xt_status s = train_explain_name(options_get(train_option_rows, train_option_count, &scratch, plain, &was), plain);
     if (!s && !value) s = status_new(XT_INVALID_ARGUMENT, NULL, "--%s needs a value", key);
     if (!s) s = train_set_option(t, plain, value);
     str_free(&was);
@@ -218,7 +218,7 @@ static xt_status take_argument(xt_trainer *t, int argc, char **argv, int *i) {
 }
 
 xt_status train_set_option(xt_trainer *t, const char *name, const char *value) {
-    XT_TRY(options_set(train_option_rows, train_option_count, &t->given, name, value));
+    XT_TRY(train_explain_name(options_set(train_option_rows, train_option_count, &t->given, name, value), name));
     period_from_arguments(t, name);
     return NULL;
 }

@@ -30,6 +30,8 @@ refused() {
 }
 refused 'did you mean max_epochs' mnist --trainer.max_epoch 3
 refused 'no option --lrr' mnist --model.lrr 3
+refused 'no option default_root_dir: it is runs_dir here' mnist --trainer.default-root-dir "$tmp"
+refused 'no option val_check_interval: it is val_every here' mnist --trainer.val_check_interval 0.5
 echo '{"trainer": {"max_epochs": }}' >"$tmp/bad.json"
 refused 'line 1 is no JSON' mnist --config "$tmp/bad.json"
 echo '{"trainr": {}}' >"$tmp/bad.json"
