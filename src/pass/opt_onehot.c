@@ -104,7 +104,9 @@ static ir_value *pick(ir_builder *b, ir_value *x, ir_value *index, int depth) {
 static ir_value *where_class(ir_builder *b, const onehot *h, ir_value *v) {
     const ir_type *t = h->index->type;
     ir_value *zero = ir_splat(b, t, 0), *end = ir_splat(b, t, (double)h->classes);
-    ir_value *inside = zero && end ? ir_and(b, ir_compare(b, IR_GE, h->index, zero), ir_compare(b, IR_LT, h->index, end)) : NULL;
+    if (!zero || !end) return NULL;
+    ir_value *below = ir_compare(b, IR_LT, h->index, end), *above = ir_compare(b, IR_GE, h->index, zero);
+    ir_value *inside = below && above ? ir_and(b, above, below) : NULL;
     return inside && v ? ir_select(b, inside, v, ir_splat(b, v->type, 0)) : NULL;
 }
 

@@ -140,8 +140,9 @@ static void two_optimizers_of_one_network(void **state) {
     xt_task both = {.net = pair, .training_step = sum_step, .configure_several = configure_two};
     xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2);
     assert_int_equal(xt_fit(t, &both, data(4, 2), NULL), 0);
-    float a, b;
-    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "a"), &a, sizeof a) && xt_read(xt_module_find(xt_trainer_module(t), "b"), &b, sizeof b));
+    float a = 0, b = 0;
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "a"), &a, sizeof a));
+    assert_true(xt_read(xt_module_find(xt_trainer_module(t), "b"), &b, sizeof b));
     assert_float_equal(a, 1 - 2 * 0.5 * 2, 1e-6);
     assert_float_equal(b, 0 - 2 * 0.25 * 1, 1e-6);
 }
