@@ -40,7 +40,7 @@ typedef struct blackbox {
     int64_t began_unix_s, began_ns; /* the same moment on both clocks */
     int64_t oom_kills, oom_kills_end; /* of the memory cgroup when the program began, and when its death was found; -1 unknown */
     char oom_file[256];               /* where the count stands, for readers in another cgroup */
-    char program[256], folder[512], device[128], versions[256];
+    char program[256], folder[512], device[128], versions[256], batch[128];
 
     int64_t beat_ns, step, epoch, device_bytes, device_peak, device_limit, rss, in_flight;
     double loss, step_rate, idle_share;

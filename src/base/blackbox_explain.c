@@ -46,6 +46,7 @@ static void where_it_was(const blackbox *b, str *out) {
     if (!isnan(b->loss)) str_printf(out, "\n  %s %g", b->loss_name[0] ? b->loss_name : "loss", b->loss);
     if (!isnan(b->step_rate)) str_printf(out, "%s%.2f steps/s", isnan(b->loss) ? "\n  " : ", ", b->step_rate);
     str_printf(out, "\n  %s\n", b->versions[0] ? b->versions : b->device);
+    if (b->batch[0]) str_printf(out, "  %s\n", b->batch);
 }
 
 void box_sparkline(const blackbox *b, str *out) {

@@ -62,7 +62,7 @@ bool blackbox_load(const char *path, box_file *out) {
         if (n < 0) break;
     close(fd);
     if (at != sizeof *b || memcmp(b->magic, "xtbox001", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
-    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->note);
+    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->batch), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->note);
     TERMINATE(b->last_error), TERMINATE(b->report);
     for (int i = 0; i < BOX_PLACES; i++) TERMINATE(b->places[i]);
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;

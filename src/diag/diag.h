@@ -15,7 +15,7 @@ void diag_events_start(void); /* reports of compiles and executions from now on 
 /* --- finish.c, header.c --------------------------------------------------------------------------------------------------------------------------- */
 void diag_summary(str *out);     /* the cost summary as text */
 void diag_summary_once(void);    /* to the sink, on rank 0, unless XT_SUMMARY=off or nothing was executed since the last time */
-void diag_run_header(str *out);  /* versions, device, effective batch: what every run, checkpoint and report carries */
+void diag_run_header(str *out);  /* versions and device: what every run, checkpoint and report carries; a fit adds its effective batch */
 
 /* --- timing.c: durations by step -------------------------------------------------------------------------------------------------------------------- */
 typedef enum diag_phase {

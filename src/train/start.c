@@ -1,6 +1,7 @@
 /* The start of a fit: module, optimizer, checkpoint, run folder, loggers, and the lines that say what is going to happen. */
 #include <xtrain/memory.h>
 
+#include "base/blackbox.h"
 #include "diag/diag.h"
 #include "dist/restart.h"
 #include "lazy/mesh.h"
@@ -134,11 +135,14 @@ static void say_header(const xt_trainer *t) {
     int64_t micro = xt_loader_batch_size(t->train), k = t->o.accumulate_grad_batches;
     int64_t part, ranks;
     lazy_batch_part(&part, &ranks);
+    char batch[128];
+    snprintf(batch, sizeof batch, "micro-batch %lld x accumulate %lld x %s %lld = effective batch %lld", (long long)micro, (long long)k, lazy_spmd() ? "parts" : "ranks", (long long)ranks,
+             (long long)(micro * k * ranks));
+    blackbox *box = blackbox_get();
+    if (box) memcpy(box->batch, batch, sizeof batch);
     diag_run_header(&text);
     str_printf(&text, " | precision %s\n", t->o.precision ? t->o.precision : "fp32");
-    str_printf(&text, "micro-batch %lld x accumulate %lld x %s %lld = effective batch %lld; a row every %lld step%s = %lld batch%s",
-               (long long)micro, (long long)k, lazy_spmd() ? "parts" : "ranks", (long long)ranks, (long long)(micro * k * ranks), (long long)t->every.steps, plural(t->every.steps),
-               (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
+    str_printf(&text, "%s; a row every %lld step%s = %lld batch%s", batch, (long long)t->every.steps, plural(t->every.steps), (long long)t->every.batches, t->every.batches == 1 ? "" : "es");
     if (t->run_dir) str_printf(&text, "\nwriting to %s", t->run_dir);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
     str_free(&text);

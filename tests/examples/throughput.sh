@@ -14,6 +14,13 @@ check "MFU is their share of the peak" awk -v m="$(newest mfu)" -v f="$(newest f
 check "one device: its rates are all" [ "$(newest samples_per_sec)" = "$(newest device/samples_per_sec)" ]
 XT_SUMMARY=on "$BUILD/throughput" --max_epochs 1 --limit_train_batches 80 --run_name again >"$tmp/out" 2>&1
 check "measuring forces no read" grep -qE 'executions +[0-9]+ \(0 forced by reads\)' "$tmp/out"
+# What a crash report carries.
+XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status "$BUILD/throughput" --max_epochs 1000 --run_name killed >"$tmp/out" 2>&1 &
+for _ in $(seq 600); do grep -q '^epoch' "$tmp/out" && break || sleep 0.05; done
+kill -ABRT $! && wait $! 2>/dev/null
+"$XTRAIN" postmortem "$tmp/crash" >"$tmp/out" 2>&1
+check "a crash report has the versions" grep -qE '^  xtrain [0-9.]+ \| .* PJRT [0-9.]+, StableHLO' "$tmp/out"
+check "and the effective batch" grep -qE '^  micro-batch 32 x accumulate 4 x ranks 1 = effective batch 128$' "$tmp/out"
 # verdict ACCUMULATE PERIOD UNIT EXPECTED [TEXT]
 verdict() {
     "$BUILD/throughput" --max_epochs 1 --limit_train_batches 12 --accumulate_grad_batches "$1" "--log_every_n_$3" "$2" >"$tmp/out" 2>&1
