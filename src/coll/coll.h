@@ -74,5 +74,13 @@ void coll_scale_half(void *data, xt_dtype t, size_t count, float factor); /* bf1
 xt_status coll_all_gather(coll_group *g, const void *src, size_t bytes, void *dst); /* dst: size * bytes, by rank */
 xt_status coll_broadcast(coll_group *g, int root, void *data, size_t bytes);
 xt_status coll_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst);
+/* src: size * count elements, part r for rank r; dst: count elements, the reduction of this rank's parts. dst lies apart from src. */
+xt_status coll_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst);
+/* Sends src to rank `to` and receives dst from rank `from`, -1: nobody. All ranks of g call it with the same size, in pairs that match; bytes go only between these. */
+xt_status coll_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst);
+/* The group of n ranks of g, this one among them, in the order given: its collectives cost and wait for these alone, and may run while other groups are at
+ * theirs. Its members call this with the same list; others need not. Opened at the first call (members wait for each other then), kept with g and
+ * closed by it: borrowed. What was started on g is finished first in each of its collectives; a failure in it is one of g. */
+xt_status coll_among(coll_group *g, const int *ranks, int n, coll_group **out);
 
 #endif

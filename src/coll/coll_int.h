@@ -12,7 +12,7 @@
 #define COLL_NOTE_SIZE 360
 #define COLL_VALUE_MAX ((size_t)64 << 10)
 
-typedef enum call_kind { CALL_JOIN, CALL_BARRIER, CALL_ALL_REDUCE, CALL_ALL_GATHER, CALL_BROADCAST, CALL_ALL_TO_ALL } call_kind;
+typedef enum call_kind { CALL_JOIN, CALL_BARRIER, CALL_ALL_REDUCE, CALL_ALL_GATHER, CALL_BROADCAST, CALL_ALL_TO_ALL, CALL_REDUCE_SCATTER, CALL_PERMUTE } call_kind;
 
 /* What one rank is asking for; ranks compare theirs, so that an all_reduce meeting a barrier is an error and not garbage. */
 typedef struct call_desc {
@@ -31,6 +31,9 @@ typedef struct coll_transport {
     xt_status (*all_gather)(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
     xt_status (*broadcast)(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
     xt_status (*all_to_all)(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
+    xt_status (*reduce_scatter)(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline);
+    xt_status (*permute)(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
+    xt_status (*among)(coll_group *g, coll_group *sub, int64_t deadline); /* opens sub, whose rank, size, parent and members are set; its own row cannot */
     void (*note)(coll_group *g, const char *doing);
     bool (*peer_note)(coll_group *g, int rank, char *out, size_t n); /* NULL: cannot be seen */
     void (*fail)(coll_group *g, const char *why); /* tells the others, where the transport can */
@@ -45,10 +48,17 @@ struct coll_group {
     pthread_mutex_t lock; /* one collective at a time */
     coll_job *first_job, *last_job; /* started and not done, in order: the first one makes progress */
     xt_status failed; /* the first failure of a wait, kept */
+    char *name; /* NULL for groups of one */
+    /* A group of some ranks of another (coll_among) uses the lock, the tag and the failed state of that one, and none of its own. */
+    coll_group *parent, *_Atomic subs, *next; /* subs: opened so far, only ever added at the front */
+    int *members; /* the ranks of parent, in the order of this group */
+    int *places; /* the same as places in the segment that theirs is a part of; NULL over MPI */
+    uint64_t key; /* of members: equal in all of them */
 };
 
 int64_t coll_now(void); /* nanoseconds */
 int64_t coll_deadline(double seconds); /* <= 0 or not finite: coll_default_timeout() */
+xt_status group_new(int rank, int size, coll_group **out);
 const char *call_kind_name(unsigned kind);
 void call_text(const call_desc *c, str *out); /* "all_reduce(sum) of 4096 bytes of f32" */
 
@@ -63,7 +73,8 @@ xt_status run_job_word(char **out); /* a word equal in all ranks of this job and
 
 /* --- shm.c, mpi.c ---------------------------------------------------------------------------------------------------------------------- */
 xt_status shm_create(int size, char **out_name);
-xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline);
+xt_status shm_open_group(const char *name, coll_group *g, const coll_group *among, int64_t deadline); /* among: the group it is a part of, by g->places; or NULL */
+xt_status shm_among(coll_group *g, coll_group *sub, int *places, int64_t deadline); /* takes places, those of sub's members in g */
 xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline);
 bool mpi_started(void); /* this process was started by mpirun or by srun with PMIx */
 bool mpi_spans_hosts(void); /* and its ranks are on more than one host */

@@ -2,6 +2,7 @@
 #include "coll/coll_int.h"
 
 #include <math.h>
+#include <stdatomic.h>
 #include <sys/mman.h>
 
 #include "coll/segment.h"
@@ -24,13 +25,13 @@ int64_t coll_deadline(double seconds) {
 }
 
 const char *call_kind_name(unsigned kind) {
-    static const char *const names[] = {"the start of the run", "barrier", "all_reduce", "all_gather", "broadcast", "all_to_all"};
+    static const char *const names[] = {"the start of the run", "barrier", "all_reduce", "all_gather", "broadcast", "all_to_all", "reduce_scatter", "permute"};
     return kind < BASE_COUNT(names) ? names[kind] : "?";
 }
 
 void call_text(const call_desc *c, str *out) {
     str_append(out, call_kind_name(c->kind));
-    if (c->kind == CALL_ALL_REDUCE) str_printf(out, "(%s) of %s,", reduce_name((coll_op)c->op), xt_dtype_name((xt_dtype)c->dtype));
+    if (c->kind == CALL_ALL_REDUCE || c->kind == CALL_REDUCE_SCATTER) str_printf(out, "(%s) of %s,", reduce_name((coll_op)c->op), xt_dtype_name((xt_dtype)c->dtype));
     if (c->kind == CALL_BROADCAST) str_printf(out, " from rank %u,", c->root);
     if (c->kind >= CALL_ALL_REDUCE) str_printf(out, " %llu bytes", (unsigned long long)c->bytes);
 }
@@ -53,27 +54,53 @@ static bool shm_peer_note(coll_group *g, int rank, char *out, size_t n) {
     return out[0] != 0;
 }
 
+static xt_status shm_own_among(coll_group *g, coll_group *sub, int64_t deadline) {
+    size_t n = (size_t)sub->size * sizeof *sub->places;
+    int *places = base_malloc(n);
+    if (!places) return status_oom(n, "a group of ranks");
+    memcpy(places, sub->members, n);
+    return shm_among(g, sub, places, deadline);
+}
+
 static void shm_fail(coll_group *g, const char *why) {
     segment_leave(g->state, SLOT_FAILED, why);
 }
 
 static void shm_close(coll_group *g) {
     segment *s = g->state;
-    if (!g->failed) segment_leave(s, SLOT_CLOSED, NULL);
+    if (!(g->parent ? g->parent : g)->failed) segment_leave(s, SLOT_CLOSED, NULL);
     segment_detach(s);
     base_free(s);
 }
 
-static const coll_transport shm_transport = {shm_barrier,   shm_put,        shm_get,  NULL,          shm_advance, shm_all_gather,
-                                             shm_broadcast, shm_all_to_all, shm_note, shm_peer_note, shm_fail,       shm_close};
+static const coll_transport shm_transport = {
+    .barrier = shm_barrier,
+    .put = shm_put,
+    .get = shm_get,
+    .advance = shm_advance,
+    .all_gather = shm_all_gather,
+    .broadcast = shm_broadcast,
+    .all_to_all = shm_all_to_all,
+    .reduce_scatter = shm_reduce_scatter,
+    .permute = shm_permute,
+    .among = shm_own_among,
+    .note = shm_note,
+    .peer_note = shm_peer_note,
+    .fail = shm_fail,
+    .close = shm_close,
+};
 
-xt_status shm_open_group(const char *name, coll_group *g, int64_t deadline) {
+xt_status shm_open_group(const char *name, coll_group *g, const coll_group *among, int64_t deadline) {
     segment *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a group of ranks");
     xt_status st = segment_attach(name, g->rank, g->size, deadline, s);
     if (st) {
         base_free(s);
         return st;
+    }
+    if (among) {
+        s->parent = among->state;
+        s->places = g->places;
     }
     g->state = s;
     g->transport = &shm_transport;
@@ -113,7 +140,7 @@ xt_status coll_derive_name(const char *name, const char *tag, char **out_name) {
 static xt_status open_solo(coll_group *g, int64_t deadline) {
     char *name = NULL;
     XT_TRY(shm_create(1, &name));
-    xt_status st = shm_open_group(name, g, deadline);
+    xt_status st = shm_open_group(name, g, NULL, deadline);
     coll_destroy(name);
     base_free(name);
     return st;
@@ -127,18 +154,26 @@ static xt_status open_by_name(const char *name, coll_group *g, int64_t deadline)
                           "xtrain launch or mpirun, or give all of them the same word in XT_RENDEZVOUS",
                           g->rank, g->size);
     if (strncmp(name, "mpi:", 4) == 0) return mpi_open_group(name + 4, g, deadline);
-    return shm_open_group(name, g, deadline);
+    return shm_open_group(name, g, NULL, deadline);
 }
 
-xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out) {
-    *out = NULL;
-    if (size < 1 || rank < 0 || rank >= size) return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1", rank, size);
+xt_status group_new(int rank, int size, coll_group **out) {
     coll_group *g = base_calloc(1, sizeof *g);
     if (!g) return status_oom(sizeof *g, "a group of ranks");
     g->rank = rank;
     g->size = size;
     pthread_mutex_init(&g->lock, NULL);
+    *out = g;
+    return NULL;
+}
+
+xt_status coll_open(const char *name, int rank, int size, double timeout, coll_group **out) {
+    *out = NULL;
+    if (size < 1 || rank < 0 || rank >= size) return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d of %d; ranks go from 0 to size - 1", rank, size);
+    coll_group *g = NULL;
+    XT_TRY(group_new(rank, size, &g));
     xt_status st = open_by_name(name, g, coll_deadline(timeout));
+    if (!st && name && !(g->name = base_strdup(name))) st = status_oom(strlen(name), "a group of ranks");
     if (st) {
         if (g->transport) g->transport->fail(g, status_text(st));
         g->failed = g->transport ? status_clone(st) : NULL;
@@ -151,11 +186,21 @@ xt_status coll_open(const char *name, int rank, int size, double timeout, coll_g
 
 void coll_close(coll_group *g) {
     if (!g) return;
+    for (coll_group *sub = atomic_load(&g->subs), *next; sub; sub = next) {
+        next = sub->next;
+        coll_close(sub);
+    }
     if (g->transport) g->transport->close(g);
     xt_status_free(g->failed);
     pthread_mutex_destroy(&g->lock);
+    base_free(g->name);
+    base_free(g->members);
+    base_free(g->places);
     base_free(g);
 }
+
+/* The group whose lock, jobs, notes and failed state count. */
+static coll_group *whole_of(coll_group *g) { return g->parent ? g->parent : g; }
 
 int coll_rank(const coll_group *g) {
     return g->rank;
@@ -168,6 +213,7 @@ void coll_set_tag(coll_group *g, uint64_t tag) {
 }
 
 void coll_note(coll_group *g, const char *doing) {
+    g = whole_of(g);
     g->transport->note(g, doing);
 }
 
@@ -185,27 +231,31 @@ static xt_status advance(coll_group *g, const coll_job *last, int64_t deadline) 
 
 /* Every collective is bracketed by these two. */
 static xt_status enter(coll_group *g) {
-    pthread_mutex_lock(&g->lock);
-    if (!g->failed) return NULL;
-    pthread_mutex_unlock(&g->lock);
-    return status_context(status_clone(g->failed), "this group of ranks has failed before");
+    coll_group *w = whole_of(g);
+    pthread_mutex_lock(&w->lock);
+    if (g != w) g->tag = w->tag;
+    if (!w->failed) return NULL;
+    pthread_mutex_unlock(&w->lock);
+    return status_context(status_clone(w->failed), "this group of ranks has failed before");
 }
 
 static xt_status leave(coll_group *g, xt_status st);
 
 static xt_status enter_alone(coll_group *g) { /* what was started comes first */
     XT_TRY(enter(g));
-    xt_status st = g->first_job ? advance(g, NULL, coll_deadline(0)) : NULL;
+    xt_status st = whole_of(g)->first_job ? advance(whole_of(g), NULL, coll_deadline(0)) : NULL;
     return st ? leave(g, st) : NULL;
 }
 
 static xt_status leave(coll_group *g, xt_status st) {
+    coll_group *w = whole_of(g);
     if (st) {
-        g->first_job = g->last_job = NULL;
-        g->failed = status_clone(st);
-        g->transport->fail(g, status_text(st));
+        g->first_job = g->last_job = w->first_job = w->last_job = NULL;
+        w->failed = status_clone(st);
+        w->transport->fail(w, status_text(st));
+        if (g != w && g->transport) g->transport->fail(g, status_text(st));
     }
-    pthread_mutex_unlock(&g->lock);
+    pthread_mutex_unlock(&w->lock);
     return st;
 }
 
@@ -219,12 +269,14 @@ xt_status coll_put(coll_group *g, const char *key, size_t key_size, const char *
         return status_new(XT_INVALID_ARGUMENT, NULL,
                           "a key of %zu and a value of %zu bytes for the ranks' key-value store; at most 4096 and %zu are possible", key_size,
                           value_size, COLL_VALUE_MAX);
+    g = whole_of(g);
     return g->transport->put(g, key, key_size, value, value_size);
 }
 
 xt_status coll_get(coll_group *g, const char *key, size_t key_size, int timeout_ms, char **out, size_t *out_size) {
     *out = NULL;
     *out_size = 0;
+    g = whole_of(g);
     return g->transport->get(g, key, key_size, coll_now() + (int64_t)timeout_ms * 1000000, out, out_size);
 }
 
@@ -235,14 +287,14 @@ xt_status coll_start(coll_group *g, coll_op op, xt_dtype t, void *data, size_t c
     if (!size_mul(count, xt_dtype_size(t), &bytes)) return status_new(XT_INVALID_ARGUMENT, NULL, "all_reduce of %zu elements is too large", count);
     if (g->size == 1) return NULL;
     counter_add(COUNTER_collective_bytes, (int64_t)bytes);
-    XT_TRY(enter(g));
+    XT_TRY(g->parent ? enter_alone(g) : enter(g));
     if (!g->transport->advance) return leave(g, g->transport->all_reduce(g, op, t, data, count, coll_deadline(0)));
     out->done = false;
     out->tag = g->tag;
     if (g->last_job) g->last_job->next = out;
     else g->first_job = out;
     g->last_job = out;
-    return leave(g, advance(g, NULL, 0));
+    return leave(g, advance(g, NULL, g->parent ? coll_deadline(0) : 0)); /* one list of started jobs is enough: that of the whole group */
 }
 
 xt_status coll_poll(coll_group *g) {
@@ -279,4 +331,65 @@ xt_status coll_all_to_all(coll_group *g, const void *src, size_t bytes_each, voi
     counter_add(COUNTER_collective_bytes, (int64_t)bytes_each * g->size);
     XT_TRY(enter_alone(g));
     return leave(g, g->transport->all_to_all(g, src, bytes_each, dst, coll_deadline(0)));
+}
+
+xt_status coll_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst) {
+    size_t bytes;
+    XT_TRY(reduce_check(op, t));
+    if (!size_mul(count, xt_dtype_size(t) * (size_t)g->size, &bytes))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "reduce_scatter of %zu elements for each rank is too large", count);
+    counter_add(COUNTER_collective_bytes, (int64_t)bytes);
+    XT_TRY(enter_alone(g));
+    return leave(g, g->transport->reduce_scatter(g, op, t, src, count, dst, coll_deadline(0)));
+}
+
+xt_status coll_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst) {
+    if (to >= g->size || from >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "a permute to rank %d and from rank %d of %d", to, from, g->size);
+    if (to >= 0) counter_add(COUNTER_collective_bytes, (int64_t)bytes);
+    XT_TRY(enter_alone(g));
+    return leave(g, g->transport->permute(g, to, from, src, bytes, dst, coll_deadline(0)));
+}
+
+/* --- some ranks of a group ---------------------------------------------------------------------------------------------------------------------- */
+
+static xt_status describe_sub(coll_group *g, const int *ranks, int n, coll_group **out) {
+    coll_group *sub = NULL;
+    int place = -1;
+    for (int i = 0; i < n; i++) {
+        if (ranks[i] < 0 || ranks[i] >= g->size) return status_new(XT_INVALID_ARGUMENT, NULL, "a group with rank %d of %d", ranks[i], g->size);
+        if (ranks[i] == g->rank) place = i;
+    }
+    if (place < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "rank %d is not in the group of ranks whose collective it calls", g->rank);
+    XT_TRY(group_new(place, n, &sub));
+    sub->parent = g;
+    sub->members = base_malloc((size_t)n * sizeof *sub->members);
+    if (!sub->members) {
+        coll_close(sub);
+        return status_oom((size_t)n * sizeof *sub->members, "a group of ranks");
+    }
+    memcpy(sub->members, ranks, (size_t)n * sizeof *ranks);
+    sub->key = hash_bytes(ranks, (size_t)n * sizeof *ranks, (hash128){(uint64_t)n, 1}).lo;
+    *out = sub;
+    return NULL;
+}
+
+xt_status coll_among(coll_group *g, const int *ranks, int n, coll_group **out) {
+    for (coll_group *sub = atomic_load(&g->subs); sub; sub = sub->next)
+        if (sub->size == n && memcmp(sub->members, ranks, (size_t)n * sizeof *ranks) == 0) return *out = sub, NULL;
+    coll_group *sub = NULL;
+    XT_TRY(describe_sub(g, ranks, n, &sub));
+    xt_status st = enter_alone(g);
+    if (st) {
+        coll_close(sub);
+        return st;
+    }
+    st = leave(g, g->transport->among(g, sub, coll_deadline(0)));
+    if (st) {
+        coll_close(sub);
+        return st;
+    }
+    sub->next = atomic_load(&g->subs);
+    atomic_store(&g->subs, sub);
+    *out = sub;
+    return NULL;
 }

@@ -4,56 +4,20 @@
  *  - frames, a byte stream from each rank to each other, cut into pieces small enough for MPI to send eagerly: a put or an arrival
  *    gets through although its sender then computes for minutes without calling MPI. Barriers go through rank 0, which therefore knows who is
  *    missing and what each rank last said, and tells all;
- *  - non-blocking collectives of bytes, polled under the time limit. all_reduce is an all-to-all of shares, a fold in rank order, and an
- *    all-gather, so its bits do not depend on how MPI would order a sum; with several ranks on a host it goes by hosts (mpi_hosts.h).
+ *  - collectives of bytes (mpi_ops.c).
  * Open MPI's communicators are never freed: that call is collective and would wait for ranks that have gone. */
-#include <limits.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "coll/mpi_hosts.h"
+#include "coll/mpi_int.h"
 
 #define PIECE ((size_t)2048)
-#define CHUNK ((size_t)4 << 20) /* of an all_reduce; of one rank's part of a gather */
-#define WAIT_TOLD_NS 500000000
 #define NOTE_EVERY_NS 1000000000
-enum { TAG = 17, TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */ };
+enum { TAG = MPI_TAG_FRAMES, TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */ };
 
-typedef enum frame_kind { FRAME_PUT, FRAME_ARRIVE, FRAME_RELEASE, FRAME_FAILED, FRAME_CLOSED, FRAME_NOTE, FRAME_WAIT } frame_kind;
 typedef struct frame {
     uint32_t kind, a_size, b_size, step; /* then a bytes, then b bytes */
 } frame;
-
-typedef struct pending {
-    mpi_request request;
-    struct pending *next;
-    char bytes[];
-} pending;
-
-typedef struct peer {
-    str in; /* the stream so far, whole frames taken off the front */
-    uint32_t arrived; /* barrier steps; rank 0 keeps all */
-    uint32_t waits; /* the number of the collective it was last seen waiting in */
-    bool gone;
-    str note;
-} peer;
-
-typedef struct mpi_state {
-    const mpi_lib *mpi;
-    mpi_comm comm;
-    pthread_mutex_t io; /* frames: put and get run beside collectives */
-    peer *peers;
-    pending *sending;
-    map *values;
-    uint32_t step, released;
-    uint32_t calls; /* collectives so far, this one included */
-    int64_t told_note; /* when the others last heard what this rank is doing */
-    str verdict; /* of the last release: empty = all came */
-    str other_failed; /* why another rank gave up */
-    char note[COLL_NOTE_SIZE];
-    char *give, *take; /* CHUNK-sized, made at the first use */
-    mpi_hosts hosts;
-} mpi_state;
 
 typedef struct value {
     size_t size;
@@ -91,7 +55,7 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
 }
 
 static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
-    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->calls : s->step};
+    frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->step};
     str all = STR_INIT;
     str_appendn(&all, (char *)&head, sizeof head);
     if (a_size) str_appendn(&all, a, a_size);
@@ -103,7 +67,7 @@ static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a
     return st;
 }
 
-static xt_status send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
+xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
     for (int r = 0; r < g->size; r++)
         if (r != g->rank) XT_TRY(send_frame(g->state, r, kind, a, a_size, b, b_size));
     return NULL;
@@ -184,7 +148,7 @@ static void finish_sends(mpi_state *s) {
 }
 
 /* Takes in what has arrived and moves what is on its way out. */
-static xt_status pump(mpi_state *s) {
+xt_status mpi_pump(mpi_state *s) {
     char piece[PIECE];
     pthread_mutex_lock(&s->io);
     finish_sends(s);
@@ -203,7 +167,7 @@ static xt_status pump(mpi_state *s) {
     return st;
 }
 
-static xt_status other_failure(mpi_state *s) {
+xt_status mpi_other_failure(mpi_state *s) {
     return s->other_failed.len ? status_new(XT_ABORTED, NULL, "%s", str_cstr(&s->other_failed)) : NULL;
 }
 
@@ -244,14 +208,14 @@ static xt_status lead_barrier(coll_group *g, int64_t deadline, const char *what)
     str verdict = STR_INIT;
     xt_status st = NULL;
     for (int turn = 0; !st && !all_arrived(g); mpi_nap(&turn)) {
-        st = pump(s);
-        if (!st) st = other_failure(s);
+        st = mpi_pump(s);
+        if (!st) st = mpi_other_failure(s);
         if (!st && (coll_now() > deadline || missing_gone(g))) {
             name_missing(g, what, &verdict);
             st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&verdict));
         }
     }
-    xt_status sent = send_all(g, FRAME_RELEASE, str_cstr(&verdict), verdict.len, NULL, 0);
+    xt_status sent = mpi_send_all(g, FRAME_RELEASE, str_cstr(&verdict), verdict.len, NULL, 0);
     str_free(&verdict);
     if (st) xt_status_free(sent);
     return st ? st : sent;
@@ -262,8 +226,8 @@ static xt_status follow_barrier(coll_group *g, int64_t deadline, const char *wha
     deadline += 2000000000; /* rank 0 began to wait at another time; its verdict says more than ours would */
     XT_TRY(send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
     for (int turn = 0; s->released < s->step; mpi_nap(&turn)) {
-        XT_TRY(pump(s));
-        XT_TRY(other_failure(s));
+        XT_TRY(mpi_pump(s));
+        XT_TRY(mpi_other_failure(s));
         if (s->released < s->step && (coll_now() > deadline || s->peers[0].gone))
             return status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s: rank 0 %s", g->rank, what,
                               s->peers[0].gone ? "has left the run" : "did not answer");
@@ -286,13 +250,13 @@ static xt_status mpi_put(coll_group *g, const char *key, size_t key_size, const 
     xt_status st = keep_value(s, key, key_size, bytes, n);
     pthread_mutex_unlock(&s->io);
     XT_TRY(st);
-    return send_all(g, FRAME_PUT, key, key_size, bytes, n);
+    return mpi_send_all(g, FRAME_PUT, key, key_size, bytes, n);
 }
 
 static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_t deadline, char **out, size_t *out_size) {
     mpi_state *s = g->state;
     for (int turn = 0;; mpi_nap(&turn)) {
-        XT_TRY(pump(s));
+        XT_TRY(mpi_pump(s));
         pthread_mutex_lock(&s->io);
         value *v = map_get(s->values, key, key_size);
         if (v && (*out = base_malloc(v->size + 1))) {
@@ -302,171 +266,11 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
         }
         pthread_mutex_unlock(&s->io);
         if (v) return *out ? NULL : status_oom(v->size, "a value of the ranks' key-value store");
-        XT_TRY(other_failure(s));
+        XT_TRY(mpi_other_failure(s));
         if (coll_now() > deadline)
             return status_new(XT_DEADLINE_EXCEEDED, NULL, "no rank has put a value under the key '%.*s' within the time limit",
                               (int)(key_size > 80 ? 80 : key_size), key);
     }
-}
-
-/* --- collectives ------------------------------------------------------------------------------------------------------------------------------------- */
-
-/* Nobody can ask MPI who is missing from a collective. So a rank that has waited half a second in one tells the others, once; who has told nobody
- * by the end of the time limit is missing. `among` (NULL = all): the n ranks that take part. */
-static xt_status say_missing(coll_group *g, const char *what, const int *among, int n) {
-    mpi_state *s = g->state;
-    str missing = STR_INIT, waiting = STR_INIT;
-    for (int i = 0; i < n; i++) {
-        int r = among ? among[i] : i;
-        const peer *p = &s->peers[r];
-        if (r == g->rank) continue;
-        str *to = p->waits == s->calls ? &waiting : &missing;
-        str_printf(to, "%srank %d%s", to->len ? "; " : "", r, p->gone ? ", which has left the run" : "");
-        if (p->note.len) str_printf(to, "%s%s", to == &missing ? ", last seen at " : " in ", str_cstr(&p->note));
-    }
-    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "rank %d waits in %s (%s): did not come: %s%s%s; a larger limit is set by XT_TIMEOUT", g->rank, what,
-                              s->note[0] ? s->note : "no line known", missing.len ? str_cstr(&missing) : "none, but the network is slow or broken",
-                              waiting.len ? "; waiting too: " : "", str_cstr(&waiting));
-    str_free(&missing);
-    str_free(&waiting);
-    return st;
-}
-
-static xt_status wait_for(coll_group *g, mpi_request *request, int64_t deadline, const char *what, const int *among, int n) {
-    mpi_state *s = g->state;
-    int64_t began = coll_now();
-    bool told = false;
-    deadline += 1000000000; /* others began at another time, and among the ranks of one host the missing one is known first */
-    for (int turn = 0;; mpi_nap(&turn)) {
-        int done = 0;
-        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Test(request, &done, NULL), what));
-        if (done) return NULL;
-        if (turn % 64 == 63 || turn > 1000) {
-            XT_TRY(pump(s));
-            XT_TRY(other_failure(s));
-        }
-        int64_t now = coll_now();
-        if (!told && now - began > WAIT_TOLD_NS) {
-            told = true;
-            XT_TRY(send_all(g, FRAME_WAIT, s->note, strlen(s->note), NULL, 0));
-        }
-        if (now > deadline) return say_missing(g, what, among, n);
-    }
-}
-
-typedef struct party { /* who takes part in an exchange */
-    mpi_comm comm;
-    const int *ranks; /* of the run; NULL = all */
-    int n;
-    call_kind kind; /* of the call it is part of */
-} party;
-
-static party everyone(const coll_group *g, call_kind kind) {
-    return (party){((mpi_state *)g->state)->comm, NULL, g->size, kind};
-}
-
-static xt_status exchange(coll_group *g, const party *who, bool to_all, const void *src, size_t n, void *dst, int64_t deadline) {
-    mpi_state *s = g->state;
-    mpi_request request;
-    const mpi_lib *m = s->mpi;
-    int code = to_all ? m->Ialltoall(src, (int)n, m->byte, dst, (int)n, m->byte, who->comm, &request)
-                      : m->Iallgather(src, (int)n, m->byte, dst, (int)n, m->byte, who->comm, &request);
-    const char *what = call_kind_name(who->kind);
-    XT_TRY(mpi_lib_check(m, code, what));
-    return wait_for(g, &request, deadline, what, who->ranks, who->n);
-}
-
-/* Room for `size` shares of a chunk, shares rounded up. */
-static size_t buffer_bytes(const coll_group *g) {
-    return CHUNK + (size_t)g->size * 64;
-}
-
-static xt_status need_buffers(coll_group *g) {
-    mpi_state *s = g->state;
-    if (!s->give) s->give = base_malloc(buffer_bytes(g));
-    if (!s->take) s->take = base_malloc(buffer_bytes(g));
-    return s->give && s->take ? NULL : status_oom(2 * buffer_bytes(g), "a collective");
-}
-
-static xt_status reduce_chunk(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
-    mpi_state *s = g->state;
-    int n = who->n;
-    size_t elem = xt_dtype_size(t), share = (count + (size_t)n - 1) / (size_t)n, bytes = share * elem;
-    const void **src = base_malloc((size_t)n * sizeof *src);
-    if (!src) return status_oom((size_t)n * sizeof *src, "an all_reduce");
-    memcpy(s->give, data, count * elem);
-    memset(s->give + count * elem, 0, share * elem * (size_t)n - count * elem);
-    xt_status st = exchange(g, who, true, s->give, bytes, s->take, deadline);
-    for (int r = 0; r < n; r++) src[r] = s->take + (size_t)r * bytes;
-    if (!st) {
-        reduce_fold(op, t, s->give, src, n, share);
-        st = exchange(g, who, false, s->give, bytes, s->take, deadline);
-    }
-    if (!st) memcpy(data, s->take, count * elem);
-    base_free(src);
-    return st;
-}
-
-static xt_status reduce_among(coll_group *g, const party *who, coll_op op, xt_dtype t, char *data, size_t count, int64_t deadline) {
-    size_t elem = xt_dtype_size(t), per_chunk = CHUNK / elem, at = 0;
-    XT_TRY(need_buffers(g));
-    do {
-        size_t part = count - at < per_chunk ? count - at : per_chunk;
-        XT_TRY(reduce_chunk(g, who, op, t, data + at * elem, part, deadline));
-        at += part;
-    } while (at < count);
-    return NULL;
-}
-
-static xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline) {
-    mpi_state *s = g->state;
-    party all = everyone(g, CALL_ALL_REDUCE), leaders = {s->hosts.leaders, s->hosts.leading, s->hosts.n, CALL_ALL_REDUCE};
-    s->calls++;
-    if (!s->hosts.local) return reduce_among(g, &all, op, t, data, count, deadline);
-    XT_TRY(mpi_hosts_gather(&s->hosts, g->tag, op, t, data, count, deadline));
-    if (s->hosts.n) XT_TRY(reduce_among(g, &leaders, op, t, data, count, deadline));
-    return mpi_hosts_spread(&s->hosts, data, count * xt_dtype_size(t), deadline + 2000000000); /* the leader waits longer, for what the other hosts say */
-}
-
-/* Parts above CHUNK go piecewise through a packed buffer, as MPI wants the pieces of a call side by side. */
-static xt_status exchange_parts(coll_group *g, bool to_all, const char *src, size_t bytes, char *dst, int64_t deadline) {
-    party all = everyone(g, to_all ? CALL_ALL_TO_ALL : CALL_ALL_GATHER);
-    ((mpi_state *)g->state)->calls++;
-    if (bytes <= CHUNK) return exchange(g, &all, to_all, src, bytes, dst, deadline);
-    size_t ranks = (size_t)g->size;
-    char *give = to_all ? base_malloc(CHUNK * ranks) : NULL, *take = base_malloc(CHUNK * ranks);
-    xt_status st = take && (give || !to_all) ? NULL : status_oom(CHUNK * ranks, "a collective");
-    for (size_t at = 0, n; !st && at < bytes; at += n) {
-        n = bytes - at < CHUNK ? bytes - at : CHUNK;
-        for (size_t r = 0; to_all && r < ranks; r++) memcpy(give + r * n, src + r * bytes + at, n);
-        st = exchange(g, &all, to_all, to_all ? give : src + at, n, take, deadline);
-        for (size_t r = 0; !st && r < ranks; r++) memcpy(dst + r * bytes + at, take + r * n, n);
-    }
-    base_free(give);
-    base_free(take);
-    return st;
-}
-
-static xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline) {
-    return exchange_parts(g, false, src, bytes, dst, deadline);
-}
-
-static xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline) {
-    return exchange_parts(g, true, src, bytes_each, dst, deadline);
-}
-
-static xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline) {
-    mpi_state *s = g->state;
-    size_t at = 0;
-    s->calls++;
-    do {
-        size_t n = bytes - at < (size_t)INT_MAX / 2 ? bytes - at : (size_t)INT_MAX / 2;
-        mpi_request request;
-        XT_TRY(mpi_lib_check(s->mpi, s->mpi->Ibcast((char *)data + at, (int)n, s->mpi->byte, root, s->comm, &request), "broadcast"));
-        XT_TRY(wait_for(g, &request, deadline, "broadcast", NULL, g->size));
-        at += n;
-    } while (at < bytes);
-    return NULL;
 }
 
 /* --- life ---------------------------------------------------------------------------------------------------------------------------------------------- */
@@ -478,16 +282,16 @@ static void mpi_note(coll_group *g, const char *doing) {
     mpi_hosts_note(&s->hosts, doing);
     if (now - s->told_note < NOTE_EVERY_NS || !mpi_lib_usable(s->mpi)) return;
     s->told_note = now;
-    xt_status_free(pump(s)); /* where collectives never have to wait, nobody else takes in what has come */
-    if (g->size <= TALKATIVE) xt_status_free(send_all(g, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
+    xt_status_free(mpi_pump(s)); /* where collectives never have to wait, nobody else takes in what has come */
+    if (g->size <= TALKATIVE) xt_status_free(mpi_send_all(g, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
     else if (g->rank != 0) xt_status_free(send_frame(s, 0, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
 }
 
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
     mpi_hosts_fail(&((mpi_state *)g->state)->hosts, why);
-    xt_status_free(send_all(g, FRAME_FAILED, why, strlen(why), NULL, 0));
-    xt_status_free(pump(g->state));
+    xt_status_free(mpi_send_all(g, FRAME_FAILED, why, strlen(why), NULL, 0));
+    xt_status_free(mpi_pump(g->state));
 }
 
 static void free_state(coll_group *g) {
@@ -510,15 +314,28 @@ static void free_state(coll_group *g) {
 static void mpi_close(coll_group *g) {
     mpi_state *s = g->state;
     if (s->mpi && s->comm && mpi_lib_usable(s->mpi)) {
-        if (!g->failed) xt_status_free(send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
+        if (!g->failed) xt_status_free(mpi_send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
         int64_t limit = coll_now() + 1000000000;
-        for (int turn = 0; s->sending && coll_now() < limit; mpi_nap(&turn)) xt_status_free(pump(s));
+        for (int turn = 0; s->sending && coll_now() < limit; mpi_nap(&turn)) xt_status_free(mpi_pump(s));
     }
     free_state(g); /* what could not be sent stays with MPI, which may still read it */
 }
 
-static const coll_transport mpi_transport = {mpi_barrier,   mpi_put,        mpi_get,  mpi_all_reduce, NULL, mpi_all_gather,
-                                             mpi_broadcast, mpi_all_to_all, mpi_note, NULL, mpi_fail,       mpi_close};
+static const coll_transport mpi_transport = {
+    .barrier = mpi_barrier,
+    .put = mpi_put,
+    .get = mpi_get,
+    .all_reduce = mpi_all_reduce,
+    .all_gather = mpi_all_gather,
+    .broadcast = mpi_broadcast,
+    .all_to_all = mpi_all_to_all,
+    .reduce_scatter = mpi_reduce_scatter,
+    .permute = mpi_permute,
+    .among = mpi_among,
+    .note = mpi_note,
+    .fail = mpi_fail,
+    .close = mpi_close,
+};
 
 static xt_status make_comm(coll_group *g, mpi_state *s, int64_t deadline) {
     static const mpi_join_as as = {"joining the other ranks by MPI", MPI_TAG_RUN};

@@ -88,12 +88,18 @@ static void copy_text(char out[COLL_NOTE_SIZE], const char *from) {
 }
 
 static int shown(const segment *s, int r) {
+    if (s->parent) return shown(s->parent, s->places[r]);
     return s->names ? s->names[r] : r;
+}
+
+/* What rank r says it is doing is said in the parent's slot. */
+static const seg_slot *telling_slot(const segment *s, int r) {
+    return s->parent ? telling_slot(s->parent, s->places[r]) : &s->slots[r];
 }
 
 static void describe_rank(segment *s, int r, str *out) {
     char note[COLL_NOTE_SIZE];
-    copy_text(note, s->slots[r].note);
+    copy_text(note, telling_slot(s, r)->note);
     int pid = atomic_load(&s->slots[r].pid);
     str_printf(out, "rank %d", shown(s, r));
     if (pid) str_printf(out, " (pid %d)", pid);
@@ -113,7 +119,7 @@ void segment_describe(segment *s, uint64_t want, str *out) {
 
 static void own_position(segment *s, const char *what, str *out) {
     char note[COLL_NOTE_SIZE];
-    copy_text(note, s->slots[s->rank].note);
+    copy_text(note, telling_slot(s, s->rank)->note);
     str_printf(out, "rank %d waits in %s", shown(s, s->rank), what);
     if (note[0] && !strstr(what, note)) str_printf(out, " (%s)", note);
 }
@@ -124,6 +130,11 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     int pid = atomic_load(&slot->pid);
     bool here = atomic_load(&slot->pid_space) == pid_space();
     const char *fate = NULL;
+    if (s->parent && state != SLOT_FAILED && state != SLOT_CLOSED) { /* it may have given up in the larger group */
+        slot = &s->parent->slots[s->places[r]];
+        slot_state there = (slot_state)atomic_load(&slot->state);
+        if (there == SLOT_FAILED || there == SLOT_CLOSED) state = there;
+    }
     if (state == SLOT_CLOSED) fate = "has left the run";
     if (state == SLOT_FAILED) fate = "has given up";
     if (!fate && pid && here && !process_alive(pid, atomic_load(&slot->start))) fate = "has ended";
@@ -159,7 +170,7 @@ static void describe_waiting(segment *s, uint64_t want, str *out) {
     for (int r = 0, n = 0; r < s->size; r++) {
         if (r == s->rank || atomic_load(&s->slots[r].seq) < want) continue;
         char note[COLL_NOTE_SIZE];
-        copy_text(note, s->slots[r].note);
+        copy_text(note, telling_slot(s, r)->note);
         str_printf(out, "%srank %d", n++ ? "; " : "; waiting too: ", shown(s, r));
         if (note[0]) str_printf(out, " in %s", note);
     }
@@ -172,6 +183,17 @@ static xt_status timed_out(segment *s, uint64_t want, const char *what, double w
     segment_describe(s, want, &text);
     describe_waiting(s, want, &text);
     str_append(&text, "; a larger limit is set by XT_TIMEOUT or the call's own argument");
+    xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&text));
+    str_free(&text);
+    return st;
+}
+
+xt_status segment_late(segment *s, int r, const char *what) {
+    str text = STR_INIT;
+    own_position(s, what, &text);
+    str_append(&text, "; did not come: ");
+    describe_rank(s, r, &text);
+    str_append(&text, "; a larger limit is set by XT_TIMEOUT");
     xt_status st = status_new(XT_DEADLINE_EXCEEDED, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;

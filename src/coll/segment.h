@@ -46,6 +46,9 @@ typedef struct segment {
     uint64_t step; /* the last one this rank has completed or waits for */
     int spins; /* before sleeping; few when there are more ranks than cores */
     const int *names; /* what messages call the ranks, where they are part of a larger run; NULL = by their own numbers. Borrowed */
+    /* Of some ranks of another segment: whose slots say what the ranks do and whether they gave up there, and at which places. Borrowed. */
+    const struct segment *parent;
+    const int *places;
 } segment;
 
 /* Making and finding segments (segment_file.c). segment_attach registers the rank; segment_detach unmaps. */
@@ -65,6 +68,7 @@ void segment_leave(segment *s, slot_state state, const char *why);
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
 /* An error when rank r has ended, left or given up; NULL while it may still come. */
 xt_status segment_check_rank(segment *s, int r, const char *what);
+xt_status segment_late(segment *s, int r, const char *what); /* rank r did not come within the time limit */
 /* Whether the bad news `st` should be believed now; it is freed if not. *since begins at 0. The news waits a moment, so that the launcher sees the rank
  * that is its cause end before those that suffer from it. */
 bool segment_believe(xt_status *st, int64_t *since);
@@ -83,6 +87,8 @@ xt_status shm_advance(coll_group *g, coll_job *j, int64_t deadline);
 xt_status shm_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
 xt_status shm_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
 xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
+xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline);
+xt_status shm_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
 
 static inline char *segment_area(const segment *s, int rank, int which) { /* which: 0, 1 = in by parity; 2, 3 = out by parity */
     return (char *)s->head + s->head->areas_at + ((size_t)rank * 4 + (size_t)which) * s->head->area;

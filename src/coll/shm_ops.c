@@ -168,3 +168,39 @@ xt_status shm_all_to_all(coll_group *g, const void *src, size_t bytes_each, void
     } while (at < bytes_each);
     return NULL;
 }
+
+xt_status shm_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline) {
+    segment *s = g->state;
+    size_t elem = xt_dtype_size(t), room = s->head->area / (size_t)s->size / elem * elem, bytes = count * elem, at = 0;
+    call_desc call = {.kind = CALL_REDUCE_SCATTER, .op = (uint8_t)op, .dtype = (uint8_t)t, .bytes = bytes, .tag = g->tag};
+    const void **from = base_malloc((size_t)s->size * sizeof *from);
+    xt_status st = from ? NULL : status_oom((size_t)s->size * sizeof *from, "a reduce_scatter");
+    if (!st) do {
+            size_t n = chunk_at(at, bytes, room);
+            int parity = (int)((s->step + 1) & 1);
+            for (int r = 0; r < s->size && n; r++)
+                if (r != s->rank) memcpy(segment_area(s, s->rank, parity) + (size_t)r * room, (const char *)src + (size_t)r * bytes + at, n);
+            st = segment_step(s, &call, deadline, call_kind_name(call.kind));
+            for (int r = 0; r < s->size; r++) from[r] = segment_area(s, r, parity) + (size_t)s->rank * room;
+            from[s->rank] = (const char *)src + (size_t)s->rank * bytes + at;
+            if (!st && n) reduce_fold(op, t, (char *)dst + at, from, s->size, n / elem);
+            at += n;
+        } while (at < bytes && !st);
+    base_free(from);
+    return st;
+}
+
+xt_status shm_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline) {
+    segment *s = g->state;
+    call_desc call = {.kind = CALL_PERMUTE, .bytes = bytes, .tag = g->tag};
+    size_t at = 0;
+    do {
+        size_t n = chunk_at(at, bytes, s->head->area);
+        int parity = (int)((s->step + 1) & 1);
+        if (n && to >= 0 && to != s->rank) memcpy(segment_area(s, s->rank, parity), (const char *)src + at, n);
+        XT_TRY(segment_step(s, &call, deadline, call_kind_name(call.kind)));
+        if (n && from >= 0) memcpy((char *)dst + at, from == s->rank ? (const char *)src + at : segment_area(s, from, parity), n);
+        at += n;
+    } while (at < bytes);
+    return NULL;
+}

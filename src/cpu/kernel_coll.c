@@ -1,5 +1,5 @@
-/* Collectives. The whole run reduced by a known op goes straight to coll_all_reduce; everything else (sub-groups, scatter, permute) is made
- * from one exchange in which every rank sees the others' tensors, then computed locally in rank order, so all ranks get the same bits. */
+/* Collectives: each is one call of the engine, among the ranks of its group alone (coll_among), which folds in the order of the group, so all its ranks get
+ * the same bits. */
 #include "cpu/kernel_coll.h"
 #include "ir/interp_collective.h"
 
@@ -89,34 +89,25 @@ static xt_status unsupported(const ir_op *op, const char *what) {
     return status_new(XT_UNIMPLEMENTED, NULL, "stablehlo.%s %s on the CPU device", ir_op_infos[op->code].name, what);
 }
 
-/* Every rank's `bytes` at src, side by side in rank order. base_free. */
-static xt_status gather_all(const cpu_device *d, const void *src, size_t bytes, char **out) {
-    size_t total;
-    if (!size_mul(bytes, (size_t)size_of(d), &total)) return status_oom(SIZE_MAX, "a collective");
-    char *all = base_aligned(CPU_ALIGN, total ? total : 1);
-    if (!all) return status_oom(total, "a collective");
-    xt_status s = NULL;
-    if (!d->group || bytes == 0)
-        memcpy(all, src, bytes);
-    else
-        s = coll_all_gather(d->group, src, bytes, all);
-    if (s)
-        base_free(all);
-    else
-        *out = all;
-    return s;
+static bool in_rank_order(const int *members, int n) {
+    for (int i = 0; i < n; i++)
+        if (members[i] != i) return false;
+    return true;
 }
 
-/* dst = members[0] op members[1] op ..., n elements each, taken at `stride` bytes from one rank to the next. */
-static xt_status fold_members(const ir_op *op, xt_dtype t, const char *all, size_t stride, const int *members, int n_members, int64_t n, void *dst) {
-    coll_op c;
-    if (!combine_of(op, &c)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
-    const void **src = base_malloc((size_t)n_members * sizeof *src);
-    if (!src) return status_oom((size_t)n_members * sizeof *src, "a collective");
-    for (int m = 0; m < n_members; m++) src[m] = all + (size_t)members[m] * stride;
-    xt_status s = coll_fold(c, t, dst, src, n_members, (size_t)n);
-    base_free(src);
-    return s;
+/* Who takes part in a collective: the group to call (NULL: this rank alone) and this rank's place in it. */
+typedef struct company {
+    coll_group *group;
+    int n, me;
+} company;
+
+/* All ranks, where they stand in rank order or the order does not matter, are the run's own group. */
+static xt_status company_of(const cpu_device *d, const ir_op *op, const int *members, int n, int me, company *out) {
+    *out = (company){NULL, n, me};
+    if (!d->group || n < 2) return NULL;
+    out->group = d->group;
+    if (n == size_of(d) && (op->code == OP_all_reduce || in_rank_order(members, n))) return NULL;
+    return coll_among(d->group, members, n, &out->group);
 }
 
 /* Copies `part` of `parts` equal slabs along dim of `whole` to or from a dense array of the slab's shape. */
@@ -135,25 +126,30 @@ static void move_slab(const ir_type *whole, int64_t dim, int64_t part, int64_t p
     }
 }
 
-static xt_status all_reduce(const cpu_device *d, const ir_op *op, const int *members, int n, xt_dtype t, int64_t count, const void *in, void *out) {
-    size_t bytes = (size_t)count * xt_dtype_size(t);
-    coll_op c;
-    if (n == size_of(d) && combine_of(op, &c)) {
-        if (out != in && bytes) memcpy(out, in, bytes);
-        return d->group && n > 1 ? coll_all_reduce(d->group, c, t, out, (size_t)count) : NULL;
-    }
-    char *all;
-    XT_TRY(gather_all(d, in, bytes, &all));
-    xt_status s = fold_members(op, t, all, bytes, members, n, count, out);
-    base_free(all);
-    return s;
+/* All slabs, side by side in slabs; where nothing stands before dim they are so already. */
+static void move_slabs(const ir_type *whole, int64_t dim, int n, char *whole_data, char *slabs, bool into_whole) {
+    size_t each = ir_type_bytes(whole) / (size_t)n;
+    for (int k = 0; k < n; k++) move_slab(whole, dim, k, n, whole_data, slabs + (size_t)k * each, into_whole);
+}
+
+static bool leads(const ir_type *t, int64_t dim) {
+    for (int64_t i = 0; i < dim; i++)
+        if (t->dims[i] != 1) return false;
+    return true;
+}
+
+static xt_status all_reduce(const company *c, const ir_op *op, xt_dtype t, int64_t count, const void *in, void *out) {
+    coll_op how;
+    if (!combine_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    if (out != in && count) memcpy(out, in, (size_t)count * xt_dtype_size(t));
+    return c->group ? coll_all_reduce(c->group, how, t, out, (size_t)count) : NULL;
 }
 
 enum { PACKED_BYTES = 8 << 20 };
 
 /* Operands of one type, if they are not large, travel together: ranks meet once, not once an operand. *out_n: how many were reduced, 0 when packing does
  * not pay. */
-static xt_status all_reduce_packed(const cpu_device *d, const ir_op *op, const int *members, int n, size_t first, const array *in, array *out, size_t *out_n) {
+static xt_status all_reduce_packed(const company *c, const ir_op *op, size_t first, const array *in, array *out, size_t *out_n) {
     xt_dtype t = in[first].type->dtype;
     size_t k = 0, bytes = 0, at = 0;
     while (first + k < op->n_out && in[first + k].type->dtype == t && bytes + ir_type_bytes(in[first + k].type) <= PACKED_BYTES) bytes += ir_type_bytes(in[first + k++].type);
@@ -162,84 +158,101 @@ static xt_status all_reduce_packed(const cpu_device *d, const ir_op *op, const i
     char *tmp = base_aligned(CPU_ALIGN, bytes);
     if (!tmp) return status_oom(bytes, "a collective");
     for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type)) memcpy(tmp + at, in[i].data, ir_type_bytes(in[i].type));
-    xt_status s = all_reduce(d, op, members, n, t, (int64_t)(bytes / xt_dtype_size(t)), tmp, tmp);
+    xt_status s = all_reduce(c, op, t, (int64_t)(bytes / xt_dtype_size(t)), tmp, tmp);
     at = 0;
     for (size_t i = first; i < first + k; at += ir_type_bytes(in[i++].type)) memcpy(out[i].data, tmp + at, ir_type_bytes(in[i].type));
     base_free(tmp);
     return s;
 }
 
-/* The whole run's sum, of which each keeps its slab: one reduction, no copy of everybody's tensor. */
-static xt_status reduce_scatter_all(const cpu_device *d, const ir_op *op, coll_op c, int me, int n, const array *in, array *out) {
+static xt_status room(size_t bytes, char **out) {
+    *out = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
+    return *out ? NULL : status_oom(bytes, "a collective");
+}
+
+/* The exchanges below give and take slabs side by side: where the tensor does not lie so, by a copy of it. */
+static xt_status all_gather(const company *c, const ir_op *op, const array *in, array *out) {
+    int64_t dim = ir_get_int(op, IR_A_all_gather_dim, 0);
     size_t bytes = ir_type_bytes(in->type);
-    char *tmp = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
-    if (!tmp) return status_oom(bytes, "a collective");
-    memcpy(tmp, in->data, bytes);
-    xt_status s = coll_all_reduce(d->group, c, in->type->dtype, tmp, (size_t)in->type->count);
-    if (!s) move_slab(in->type, ir_get_int(op, IR_A_scatter_dimension, 0), me, n, tmp, out->data, false);
+    char *tmp = NULL;
+    bool direct = leads(out->type, dim);
+    if (!direct) XT_TRY(room(bytes * (size_t)c->n, &tmp));
+    xt_status s = coll_all_gather(c->group, in->data, bytes, direct ? out->data : tmp);
+    if (!s && !direct) move_slabs(out->type, dim, c->n, out->data, tmp, true);
     base_free(tmp);
     return s;
 }
 
-static bool in_rank_order(const int *members, int n) {
-    for (int i = 0; i < n; i++)
-        if (members[i] != i) return false;
-    return true;
+static xt_status reduce_scatter(const company *c, const ir_op *op, const array *in, array *out) {
+    int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
+    coll_op how;
+    char *tmp = NULL;
+    if (!combine_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    bool direct = leads(in->type, dim);
+    if (!direct) {
+        XT_TRY(room(ir_type_bytes(in->type), &tmp));
+        move_slabs(in->type, dim, c->n, in->data, tmp, false);
+    }
+    xt_status s = coll_reduce_scatter(c->group, how, in->type->dtype, direct ? in->data : tmp, (size_t)out->type->count, out->data);
+    base_free(tmp);
+    return s;
 }
 
-static xt_status from_all(const cpu_device *d, const ir_op *op, const int *members, int n, int me, size_t i, const array *in, array *out) {
-    size_t bytes = ir_type_bytes(in[i].type), slab_bytes = ir_type_bytes(out[i].type);
-    char *all, *tmp = NULL;
+static xt_status all_to_all(const company *c, const ir_op *op, const array *in, array *out) {
+    int64_t split = ir_get_int(op, IR_A_split_dimension, 0), concat = ir_get_int(op, IR_A_concat_dimension, 0);
+    size_t bytes = ir_type_bytes(in->type), part = bytes / (size_t)c->n;
+    bool direct_in = leads(in->type, split), direct_out = leads(out->type, concat);
+    char *give = NULL, *take = NULL;
+    xt_status s = direct_in ? NULL : room(bytes, &give);
+    if (!s && !direct_out) s = room(bytes, &take);
+    if (!s && give) move_slabs(in->type, split, c->n, in->data, give, false);
+    if (!s) s = coll_all_to_all(c->group, give ? give : in->data, part, take ? take : out->data);
+    if (!s && take) move_slabs(out->type, concat, c->n, out->data, take, true);
+    base_free(give);
+    base_free(take);
+    return s;
+}
+
+/* Of each rank at most one pair sends and one receives; zeros where nobody does. */
+static xt_status permute(const cpu_device *d, const ir_op *op, const array *in, array *out) {
+    size_t n, bytes = ir_type_bytes(in->type);
+    const int64_t *pairs = ir_get_ints(op, IR_A_source_target_pairs, &n);
+    int64_t self = rank_of(d), to = -1, from = -1, size = size_of(d);
+    for (size_t k = 0; k + 1 < n; k += 2) {
+        bool there = pairs[k] >= 0 && pairs[k] < size && pairs[k + 1] >= 0 && pairs[k + 1] < size;
+        if (there && pairs[k] == self) to = pairs[k + 1];
+        if (there && pairs[k + 1] == self) from = pairs[k];
+    }
+    if (from < 0) memset(out->data, 0, bytes);
+    if (!d->group) {
+        if (from == self) memcpy(out->data, in->data, bytes);
+        return NULL;
+    }
+    return coll_permute(d->group, (int)to, (int)from, in->data, bytes, out->data);
+}
+
+static xt_status one_operand(const company *c, const ir_op *op, const array *in, array *out) {
+    size_t bytes = ir_type_bytes(in->type);
     xt_status s = NULL;
-    coll_op c;
-    if (op->code == OP_reduce_scatter && d->group && n == size_of(d) && n > 1 && in_rank_order(members, n) && combine_of(op, &c))
-        return reduce_scatter_all(d, op, c, me, n, &in[i], &out[i]);
-    XT_TRY(gather_all(d, in[i].data, bytes, &all));
     switch ((int)op->code) {
-    case OP_all_gather: {
-        int64_t dim = ir_get_int(op, IR_A_all_gather_dim, 0);
-        for (int m = 0; m < n; m++) move_slab(out[i].type, dim, m, n, out[i].data, all + (size_t)members[m] * bytes, true);
-        break;
-    }
-    case OP_collective_broadcast: memcpy(out[i].data, all + (size_t)members[0] * bytes, bytes); break;
+    case OP_all_reduce: return all_reduce(c, op, in->type->dtype, in->type->count, in->data, out->data);
     case OP_collective_reduce: /* the first of a group gets it, the others zeros */
-        if (me == 0)
-            s = fold_members(op, in[i].type->dtype, all, bytes, members, n, in[i].type->count, out[i].data);
-        else
-            memset(out[i].data, 0, slab_bytes);
-        break;
-    case OP_reduce_scatter: {
-        int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
-        tmp = base_aligned(CPU_ALIGN, bytes ? bytes : 1);
-        s = tmp ? fold_members(op, in[i].type->dtype, all, bytes, members, n, in[i].type->count, tmp) : status_oom(bytes, "a collective");
-        if (!s) move_slab(in[i].type, dim, me, n, tmp, out[i].data, false);
-        break;
+        s = all_reduce(c, op, in->type->dtype, in->type->count, in->data, out->data);
+        if (!s && c->me != 0) memset(out->data, 0, bytes);
+        return s;
+    case OP_collective_broadcast:
+        if (c->me == 0) memcpy(out->data, in->data, bytes);
+        return c->group ? coll_broadcast(c->group, 0, out->data, bytes) : NULL;
+    case OP_all_gather:
+    case OP_reduce_scatter:
+    case OP_all_to_all: break;
+    default: return unsupported(op, "is no collective");
     }
-    case OP_all_to_all: {
-        int64_t split = ir_get_int(op, IR_A_split_dimension, 0), concat = ir_get_int(op, IR_A_concat_dimension, 0);
-        size_t part = slab_bytes / (size_t)n;
-        tmp = base_malloc(part ? part : 1);
-        if (!tmp) s = status_oom(part, "a collective");
-        for (int m = 0; m < n && !s; m++) {
-            move_slab(in[i].type, split, me, n, all + (size_t)members[m] * bytes, tmp, false);
-            move_slab(out[i].type, concat, m, n, out[i].data, tmp, true);
-        }
-        break;
+    if (!c->group) { /* of one rank: a copy */
+        memcpy(out->data, in->data, bytes);
+        return NULL;
     }
-    case OP_collective_permute: /* zeros where nobody sends */
-        memset(out[i].data, 0, slab_bytes);
-        {
-            size_t np;
-            const int64_t *pairs = ir_get_ints(op, IR_A_source_target_pairs, &np);
-            for (size_t k = 0; k + 1 < np; k += 2)
-                if (pairs[k + 1] == rank_of(d) && pairs[k] >= 0 && pairs[k] < size_of(d)) memcpy(out[i].data, all + (size_t)pairs[k] * bytes, bytes);
-        }
-        break;
-    default: s = unsupported(op, "is no collective"); break;
-    }
-    base_free(tmp);
-    base_free(all);
-    return s;
+    return op->code == OP_all_gather ? all_gather(c, op, in, out) : op->code == OP_reduce_scatter ? reduce_scatter(c, op, in, out) : all_to_all(c, op, in, out);
 }
 
 xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out) {
@@ -252,24 +265,20 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
         return NULL;
     }
     if (ir_get_bool(op, IR_A_has_dynamic_root, false)) return unsupported(op, "with a root known only when running is not there");
+    bool permutes = op->code == OP_collective_permute;
     int *members = base_malloc((size_t)size * sizeof *members), n = 0, me = -1;
     if (!members) return status_oom(0, "a collective");
-    xt_status s = d->partitions > 1 && op->code != OP_collective_permute ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);
-    for (uint32_t i = 0; i < op->n_out && !s; i++) {
-        bool permute = op->code == OP_collective_permute;
-        size_t packed = 0;
-        if (op->code == OP_all_reduce && n > 0 && size > 1) s = all_reduce_packed(d, op, members, n, i, in, out, &packed);
-        if (s) break;
-        if (packed)
-            i += (uint32_t)packed - 1;
-        else if (op->code == OP_all_reduce && n > 0)
-            s = all_reduce(d, op, members, n, in[i].type->dtype, in[i].type->count, in[i].data, out[i].data);
-        else if (n > 0 || permute)
-            s = from_all(d, op, members, permute ? 1 : n, me, i, in, out);
-        else
-            s = unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
-    }
+    company c = {0};
+    xt_status s = permutes ? NULL : d->partitions > 1 ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);
+    if (!s && !permutes) s = n > 0 ? company_of(d, op, members, n, me, &c) : unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
     base_free(members);
+    for (uint32_t i = 0; i < op->n_out && !s; i++) {
+        size_t packed = 0;
+        if (op->code == OP_all_reduce && c.group) s = all_reduce_packed(&c, op, i, in, out, &packed);
+        if (s) break;
+        if (packed) i += (uint32_t)packed - 1;
+        else s = permutes ? permute(d, op, &in[i], &out[i]) : one_operand(&c, op, &in[i], &out[i]);
+    }
     return s;
 }
 

@@ -18,6 +18,7 @@ void rank_groups_free(rank_groups *g);
 /* The row of `rank`, and its place there. */
 const int64_t *rank_groups_row(const rank_groups *g, int64_t rank, size_t *out_place);
 int64_t rank_groups_sender(const rank_groups *g, int64_t rank); /* who sends to rank; -1: nobody */
+int64_t rank_groups_receiver(const rank_groups *g, int64_t rank); /* to whom rank sends; -1: nobody */
 /* OK when `op` is defined for elements of t; the error says which are. */
 xt_status rank_reduce_check(xt_reduce op, xt_dtype t);
 

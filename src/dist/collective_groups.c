@@ -135,6 +135,12 @@ const int64_t *rank_groups_row(const rank_groups *g, int64_t rank, size_t *out_p
     return g->ranks; /* not reached: every rank is in a group */
 }
 
+int64_t rank_groups_receiver(const rank_groups *g, int64_t rank) {
+    for (size_t i = 0; i < g->n_pairs; i++)
+        if (g->pairs[2 * i] == rank) return g->pairs[2 * i + 1];
+    return -1;
+}
+
 int64_t rank_groups_sender(const rank_groups *g, int64_t rank) {
     for (size_t i = 0; i < g->n_pairs; i++)
         if (g->pairs[2 * i + 1] == rank) return g->pairs[2 * i];

@@ -1,0 +1,65 @@
+/* Groups of some ranks over shared memory: each has a segment of its own, so that its steps count and wait for its members alone. The first member makes it and the others
+ * learn its name from the key-value store of the whole group; where that one was found by an agreed word (its ranks may not see each other's /proc), by a word too. */
+#include "coll/segment.h"
+
+static size_t key_text(const coll_group *sub, char *out, size_t n) {
+    return (size_t)snprintf(out, n, "group/%016llx", (unsigned long long)sub->key);
+}
+
+/* Other members need not wait for one that has died before it came. */
+static void announce_members(const char *name, const coll_group *g, const coll_group *sub) {
+    const segment *all = g->state;
+    for (int i = 0; i < sub->size; i++) coll_announce(name, i, atomic_load(&all->slots[sub->places[i]].pid));
+}
+
+static xt_status make_segment(coll_group *g, const coll_group *sub, char **out_name) {
+    char key[40];
+    size_t n = key_text(sub, key, sizeof key);
+    xt_status st = shm_create(sub->size, out_name);
+    if (!st) announce_members(*out_name, g, sub);
+    const char *said = st ? "" : *out_name; /* empty: it could not be made */
+    xt_status told = shm_put(g, key, n, said, strlen(said));
+    if (st) xt_status_free(told);
+    return st ? st : told;
+}
+
+/* The name that the first member says, while it lives. */
+static xt_status hear_name(coll_group *g, const coll_group *sub, int64_t deadline, char **out_name) {
+    static const char what[] = "the first collective of a group of ranks";
+    segment *s = g->state;
+    char key[40];
+    size_t n = key_text(sub, key, sizeof key), size;
+    for (int64_t since = 0;;) {
+        uint32_t bell = atomic_load(&s->head->kv_bell);
+        xt_status st = shm_get(g, key, n, 0, out_name, &size);
+        if (!st && size) return NULL;
+        if (!st) return status_new(XT_ABORTED, NULL, "rank %d could not make the memory of its group of %d ranks; its own message says why", sub->members[0], sub->size);
+        if (xt_status_code(st) != XT_DEADLINE_EXCEEDED) return st;
+        xt_status_free(st);
+        st = segment_check_rank(s, sub->places[0], what);
+        if (segment_believe(&st, &since)) return st;
+        if (coll_now() >= deadline) return segment_late(s, sub->places[0], what);
+        segment_sleep(&s->head->kv_bell, bell, deadline);
+    }
+}
+
+static xt_status find_name(coll_group *g, const coll_group *sub, int64_t deadline, char **out_name) {
+    char tag[24];
+    snprintf(tag, sizeof tag, "g%016llx", (unsigned long long)sub->key);
+    if (!g->name || g->name[0] != '/') return coll_derive_name(g->name ? g->name : "one", tag, out_name);
+    return sub->rank == 0 ? make_segment(g, sub, out_name) : hear_name(g, sub, deadline, out_name);
+}
+
+xt_status shm_among(coll_group *g, coll_group *sub, int *places, int64_t deadline) {
+    char *name = NULL;
+    sub->places = places;
+    if (sub->size == 1) {
+        XT_TRY(shm_create(1, &name));
+    } else {
+        XT_TRY(find_name(g, sub, deadline, &name));
+    }
+    xt_status st = shm_open_group(name, sub, g, deadline);
+    if (sub->rank == 0) coll_destroy(name); /* all are in */
+    base_free(name);
+    return st;
+}

@@ -1,0 +1,55 @@
+/* Inside the MPI transport: its state, and what frames (mpi.c) and collectives (mpi_ops.c) want of each other. */
+#ifndef XT_SRC_COLL_MPI_INT_H
+#define XT_SRC_COLL_MPI_INT_H
+
+#include "coll/mpi_hosts.h"
+
+enum { MPI_TAG_FRAMES = 17, MPI_TAG_SOME = 18, MPI_TAG_PERMUTE = 19 };
+
+typedef enum frame_kind { FRAME_PUT, FRAME_ARRIVE, FRAME_RELEASE, FRAME_FAILED, FRAME_CLOSED, FRAME_NOTE, FRAME_WAIT } frame_kind;
+typedef struct pending {
+    mpi_request request;
+    struct pending *next;
+    char bytes[];
+} pending;
+
+typedef struct peer {
+    str in; /* the stream so far, whole frames taken off the front */
+    uint32_t arrived; /* barrier steps; rank 0 keeps all */
+    uint32_t waits; /* which collective it was last seen waiting in */
+    bool gone;
+    str note;
+} peer;
+
+typedef struct mpi_state {
+    const mpi_lib *mpi;
+    mpi_comm comm;
+    pthread_mutex_t io; /* frames: put and get run beside collectives */
+    peer *peers;
+    pending *sending;
+    map *values;
+    uint32_t step, released;
+    uint32_t calls; /* collectives of all ranks so far, this one included */
+    uint32_t waits; /* the one this rank waits in: a number that its members agree on */
+    int64_t told_note; /* when the others last heard what this rank is doing */
+    str verdict; /* of the last release: empty = all came */
+    str other_failed; /* why another rank gave up */
+    char note[COLL_NOTE_SIZE];
+    char *give, *take; /* CHUNK-sized, made at the first use */
+    mpi_hosts hosts;
+} mpi_state;
+
+xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size);
+/* Takes in what has arrived and moves what is on its way out. */
+xt_status mpi_pump(mpi_state *s);
+xt_status mpi_other_failure(mpi_state *s);
+
+xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
+xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);
+xt_status mpi_all_to_all(coll_group *g, const void *src, size_t bytes_each, void *dst, int64_t deadline);
+xt_status mpi_reduce_scatter(coll_group *g, coll_op op, xt_dtype t, const void *src, size_t count, void *dst, int64_t deadline);
+xt_status mpi_broadcast(coll_group *g, int root, void *data, size_t bytes, int64_t deadline);
+xt_status mpi_permute(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
+xt_status mpi_among(coll_group *g, coll_group *sub, int64_t deadline);
+
+#endif
