@@ -214,6 +214,7 @@ static void fill_stats(cpu_exec *e) {
         s.bytes_accessed += p->thunks[t].bytes;
         s.transcendentals += p->thunks[t].transcendentals;
     }
+    s.collective_bytes = e->collective_bytes;
     s.temp_bytes = (int64_t)p->arena_bytes;
     s.code_bytes = (int64_t)p->const_bytes;
     s.peak_bytes = s.argument_bytes + s.output_bytes - s.alias_bytes + s.temp_bytes;

@@ -74,7 +74,7 @@ static xt_status find_main(cpu_exec *e) {
 }
 
 /* Ranks may differ in what else they keep or read, but not in where they meet: kinds, types and groups of all collectives, in order. */
-static hash128 hash_collectives(const ir_block *b, hash128 h) {
+static hash128 hash_collectives(const ir_block *b, hash128 h, double *bytes) {
     for (const ir_op *op = b->first; op; op = op->next) {
         if (ir_op_infos[op->code].cls == IR_CLASS_COLLECTIVE && op->n_in) {
             size_t n;
@@ -85,10 +85,11 @@ static hash128 hash_collectives(const ir_block *b, hash128 h) {
                 const ir_type *t = op->in[i]->type;
                 h = hash_mix(h, (hash128){t->dtype, t->rank});
                 h = hash_bytes(t->dims, t->rank * sizeof *t->dims, h);
+                *bytes += ir_type_bytes(t) ? (double)ir_type_bytes(t) : 1;
             }
         }
         for (uint32_t r = 0; r < op->n_regions; r++)
-            if (op->regions[r].block) h = hash_collectives(op->regions[r].block, h);
+            if (op->regions[r].block) h = hash_collectives(op->regions[r].block, h, bytes);
     }
     return h;
 }
@@ -136,7 +137,8 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
-    if (e->opts.num_partitions > 1 || e->opts.num_replicas > 1) e->coll_tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}).lo | 1;
+    uint64_t tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}, &e->collective_bytes).lo | 1;
+    if (e->opts.num_partitions > 1 || e->opts.num_replicas > 1) e->coll_tag = tag;
     xt_status s = cpu_plan_make(e);
     e->passes = NULL;
     return s;

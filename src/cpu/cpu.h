@@ -38,6 +38,7 @@ xt_status cpu_deserialize(const char *data, size_t n, cpu_exec **out);
 typedef struct cpu_stats {
     int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, peak_bytes;
     double flops, bytes_accessed, transcendentals;
+    double collective_bytes; /* of all collectives' operands, at least one each; 0: the program needs no other device */
 } cpu_stats;
 const cpu_stats *cpu_exec_stats(const cpu_exec *e);
 /* The phases of compiling, in order; what loops of a program need of their own (the body of a while) counts as the phase that met it. */

@@ -102,6 +102,7 @@ struct cpu_exec {
     cpu_plan plan;
     cpu_stats stats;
     int *alias; /* per input */
+    double collective_bytes; /* cpu_stats */
     uint64_t coll_tag; /* of a partitioned program's collectives: ranks that run another one are told so */
     _Atomic int64_t *profile; /* per thunk: nanoseconds of all runs, and of its fastest; NULL unless XT_DEBUG has "exec" */
     _Atomic int64_t runs;

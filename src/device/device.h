@@ -89,6 +89,7 @@ size_t device_exec_outputs(const device_exec *e);
 typedef struct device_exec_stats { /* -1 = the plugin does not say */
     int64_t argument_bytes, output_bytes, temp_bytes, alias_bytes, code_bytes, peak_bytes;
     double flops, bytes_accessed;
+    double collective_bytes; /* 0: it runs without other devices */
 } device_exec_stats;
 void device_exec_get_stats(const device_exec *e, device_exec_stats *out);
 /* How long the plugin says it compiled, by phase of its own; gives how many there are (0: it does not say). Asked once, after compiling or loading. */

@@ -47,6 +47,7 @@ static void work_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *
     for (size_t i = 0; !s && i < a.num_properties; i++) {
         if (named(&a.properties[i], "flops")) out->flops = a.properties[i].float_value;
         if (named(&a.properties[i], "bytes accessed")) out->bytes_accessed = a.properties[i].float_value;
+        if (named(&a.properties[i], "collective bytes")) out->collective_bytes = a.properties[i].float_value;
     }
     xt_status_free(s);
 }
@@ -68,12 +69,12 @@ size_t device_exec_compile_phases(const device_exec *e, device_compile_phase out
 }
 
 void device_stats_of(const PJRT_Api *api, PJRT_Executable *e, device_exec_stats *out) {
-    *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1};
+    *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1, -1};
     memory_of(api, e, out);
     work_of(api, e, out);
 }
 
 void device_exec_get_stats(const device_exec *e, device_exec_stats *out) {
-    if (e->client->dry) *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1};
+    if (e->client->dry) *out = (device_exec_stats){-1, -1, -1, -1, -1, -1, -1, -1, -1};
     else device_stats_of(e->client->api, e->pjrt, out);
 }

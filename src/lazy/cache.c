@@ -188,7 +188,7 @@ static xt_status describe_program(lazy_ctx *c, const lazy_roots *r, ir_module *m
         }
     }
     XT_TRY(set_shardings(c, r, m, main_func, p));
-    return world_get()->size > 1 && p->uses_collectives ? lazy_meeting_describe(c, main_func, leaves, p) : NULL;
+    return world_get()->size > 1 && (p->uses_collectives || p->partitioned) ? lazy_meeting_describe(c, main_func, leaves, r, p) : NULL;
 }
 
 static void dump(const str *text, int64_t number) {
@@ -307,6 +307,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     }
     if (!s) {
         device_exec_get_stats(p->exec, &p->stats);
+        lazy_meeting_compiled(p);
         ev->n_phases = device_exec_compile_phases(p->exec, phases);
         ev->phases = phases;
         counter_max(COUNTER_program_temp_bytes, p->stats.temp_bytes);

@@ -272,8 +272,9 @@ typedef struct lazy_roots {
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
 } lazy_roots;
 
-/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves`. */
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, lazy_program *p);
+/* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results for the roots. */
+xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r, lazy_program *p);
+void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compiling told */
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);

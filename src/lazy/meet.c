@@ -4,8 +4,9 @@
  *
  * What is compared (lazy_meeting_describe): the ops that the collectives depend on, with how they are connected, and of the collectives themselves types and
  * attributes. Free to differ are what a rank computes, keeps or reads for itself, shapes on the way to a collective (ranks may have sequences of other
- * lengths), and numbers: whatever is made of constants alone. With a mesh the compiler makes the collectives, also for what only one rank keeps; there ranks
- * are told apart where they meet, by what each one's program does (coll_set_tag).
+ * lengths), and numbers: whatever is made of constants alone. With a mesh the compiler makes the collectives, and tensors are those of the whole run: there all that the step's
+ * updates depend on is compared (without updates: all results), types and all, and how many bytes the compiler's collectives have. So a rank may still read
+ * for itself what costs no collective. That ranks run the same programs in another order shows where they meet (coll_set_tag).
  *
  * Invariants
  *  1. Programs with collectives are counted by each rank; ranks that are alike meet in program number k of all. The count is in the rank's note.
@@ -21,6 +22,7 @@ typedef struct walk {
     lazy_program *p;
     uint64_t next;
     hash128 h;
+    bool typed; /* types and attributes of all ops count */
     bool failed;
 } walk;
 
@@ -55,7 +57,7 @@ static hash128 hash_codes(const ir_block *b, hash128 h) {
 
 static void describe_op(walk *w, ir_op *op) {
     hash128 h = {op->code, op->n_in};
-    bool typed = is_collective(op);
+    bool typed = w->typed || is_collective(op);
     for (uint32_t i = 0; i < op->n_in; i++) {
         ir_value *v = op->in[i];
         if (!v->def && v->mark < FIRST_VALUE && v->mark != NUMBER) v->mark = w->next++; /* an argument, by its first use */
@@ -71,15 +73,31 @@ static void describe_op(walk *w, ir_op *op) {
     w->h = hash_mix(w->h, h);
 }
 
-xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, lazy_program *p) {
-    walk w = {.c = c, .p = p, .next = FIRST_VALUE, .h = {0x6d656574, 1}};
+/* Marks what is made of constants alone, NUMBER, and everything else as not yet described. */
+static void mark_numbers(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves) {
     for (size_t i = 0; i < f->body->n_args; i++) f->body->args[i]->mark = c->leaves[leaves[i]->index].pack >= 0 ? NUMBER : 0;
     for (ir_op *op = f->body->first; op; op = op->next) {
         uint64_t mark = all_numbers(op) ? NUMBER : 0;
         for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = mark;
     }
+}
+
+/* What the results depend on that update a state, or that do not. Gives how many there are. */
+static size_t want_results(const ir_func *f, const lazy_roots *r, bool updates) {
+    const ir_op *ret = f->body->last;
+    size_t n = 0;
+    for (uint32_t j = 0; j < ret->n_in && j < r->n; j++) {
+        if ((r->alias_leaf[j] >= 0) != updates) continue;
+        n++;
+        if (ret->in[j]->def && ret->in[j]->mark == 0) ret->in[j]->mark = WANTED;
+    }
+    return n;
+}
+
+/* The ops that lead to what is WANTED, or to collectives. */
+static void describe_wanted(walk *w, const ir_func *f, bool to_collectives) {
     for (ir_op *op = f->body->last; op; op = op->prev) {
-        bool wanted = is_collective(op);
+        bool wanted = to_collectives && is_collective(op);
         for (uint32_t i = 0; i < op->n_out; i++) wanted |= op->out[i].mark == WANTED;
         if (!wanted || !op->n_out || op->out[0].mark == NUMBER) continue;
         op->out[0].mark = WANTED;
@@ -87,10 +105,28 @@ xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *c
             if (op->in[i]->def && op->in[i]->mark == 0) op->in[i]->mark = WANTED;
     }
     for (ir_op *op = f->body->first; op; op = op->next)
-        if (op->n_out && op->out[0].mark == WANTED) describe_op(&w, op);
+        if (op->n_out && op->out[0].mark == WANTED) describe_op(w, op);
+}
+
+xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r, lazy_program *p) {
+    walk w = {.c = c, .p = p, .next = FIRST_VALUE, .h = {0x6d656574, 1}, .typed = p->partitioned};
+    mark_numbers(c, f, leaves);
+    size_t updates = p->partitioned ? want_results(f, r, true) : 0;
+    if (p->partitioned && updates == 0) want_results(f, r, false);
+    describe_wanted(&w, f, !p->partitioned);
     p->meeting = w.h;
+    if (updates > 0) { /* shown, should the compiler's collectives differ by them */
+        want_results(f, r, false);
+        describe_wanted(&w, f, false);
+    }
     return w.failed ? status_oom(p->cap_meets * sizeof *p->meets, "a program") : NULL;
 }
+
+void lazy_meeting_compiled(lazy_program *p) {
+    if (p->partitioned) p->meeting = hash_bytes(&p->stats.collective_bytes, sizeof p->stats.collective_bytes, p->meeting);
+}
+
+static bool meets_others(const lazy_program *p) { return p->uses_collectives || (p->partitioned && p->stats.collective_bytes != 0); }
 
 /* --- comparing -------------------------------------------------------------------------------------------------------------------------------- */
 enum { MOST_COMPARED = 4000, SLICE_MS = 100 }; /* ops whose looks are sent to other ranks: they fit one value of the store */
@@ -183,8 +219,10 @@ static bool went_another_way(int r, int64_t number, const char *mine, char out[9
 static xt_status differ(const lazy_ctx *c, int a, int b, const char *of_a, const char *of_b, const char *more) {
     return status_new(XT_FAILED_PRECONDITION, NULL,
                       "rank %d runs another program in step %lld than rank %d, so their collectives cannot meet; first difference: rank %d has %s, rank %d has %s%s. All ranks must record the same "
-                      "ops for what they compute together; only what a rank keeps or reads for itself may differ (XT_RANK_GUARD=warn goes on) [XT302]",
-                      b, (long long)c->step, a, a, of_a, b, of_b, more);
+                      "ops for what they compute together; %s (XT_RANK_GUARD=warn goes on) [XT302]",
+                      b, (long long)c->step, a, a, of_a, b, of_b, more,
+                      lazy_spmd() ? "with a mesh they end the same steps and read the same values (xt_item, xt_read, xt_save) in the same order"
+                                  : "only what a rank keeps or reads for itself may differ");
 }
 
 /* Rank r is in a program that we know, where we have a new one: both graphs are here. */
@@ -300,13 +338,13 @@ static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
 }
 
 xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
-    if (world_get()->size < 2 || !(p->uses_collectives || p->partitioned)) return NULL;
+    if (world_get()->size < 2 || !meets_others(p)) return NULL;
     const char *how = env_get("XT_RANK_GUARD");
     pthread_mutex_lock(&ranks.lock);
     ranks.met++;
     note(c, p, src);
     xt_status s = NULL;
-    if (p->uses_collectives && !is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
+    if (!is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
         s = compare(c, p);
         if (s && xt_status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
             log_msg(XT_SEV_WARNING, "%s", xt_status_message(s));

@@ -5,25 +5,66 @@
 #include "lazy/step.h"
 
 typedef struct network { /* what must be equal before values can be compared */
-    uint64_t n;
-    hash128 names;
+    uint64_t text; /* bytes of what say_network says */
+    hash128 hash;
 } network;
 
-static xt_status same_network(coll_group *g, const char *what, size_t n, const xt_tensor *states, const char *const *names) {
-    const world *w = world_get();
-    network mine = {.n = n}, *all = base_calloc((size_t)w->size, sizeof *all);
-    if (!all) return status_oom((size_t)w->size * sizeof *all, "comparing ranks");
+/* "fc1.weight 50x320", a line a parameter or buffer. */
+static xt_status say_network(size_t n, const xt_tensor *states, const char *const *names, str *out) {
     for (size_t i = 0; i < n; i++) {
         const ir_type *t = lazy_type(states[i]);
-        mine.names = hash_bytes(names[i], strlen(names[i]) + 1, mine.names);
-        if (t) mine.names = hash_bytes(t->dims, t->rank * sizeof *t->dims, mine.names);
+        str_printf(out, "%s", names[i]);
+        if (t) str_printf(out, " %s", xt_dtype_name(t->dtype));
+        for (uint32_t k = 0; t && k < t->rank; k++) str_printf(out, "%s%lld", k ? "x" : " ", (long long)t->dims[k]);
+        str_putc(out, '\n');
     }
-    xt_status s = coll_all_gather(g, &mine, sizeof mine, all);
-    for (int r = 1; r < w->size && !s; r++)
-        if (all[r].n != all[0].n || !hash_equal(all[r].names, all[0].names))
-            s = status_new(XT_FAILED_PRECONDITION, NULL,
-                           "%s: rank %d has another network than rank 0 (%llu and %llu parameters and buffers, or other names or shapes); every rank must build the same one", what, r,
-                           (unsigned long long)all[r].n, (unsigned long long)all[0].n);
+    return out->failed ? status_oom(n * 32, "comparing ranks") : NULL;
+}
+
+static void say_line(const char *line, const char *end, str *out) {
+    if (line >= end) str_append(out, "nothing more");
+    else str_appendn(out, line, (size_t)((const char *)memchr(line, '\n', (size_t)(end - line)) - line));
+}
+
+/* The first line in which two networks differ, of both. */
+static xt_status other_network(const char *what, int r, const char *a, size_t n_a, const char *b, size_t n_b) {
+    size_t n = n_a < n_b ? n_a : n_b, i = 0, line = 0;
+    for (; i < n && a[i] == b[i]; i++)
+        if (a[i] == '\n') line = i + 1;
+    str text = STR_INIT;
+    str_append(&text, "rank 0 has ");
+    say_line(a + line, a + n_a, &text);
+    str_printf(&text, ", rank %d has ", r);
+    say_line(b + line, b + n_b, &text);
+    xt_status s = status_new(XT_FAILED_PRECONDITION, NULL, "%s: rank %d has another network than rank 0; first difference: %s; every rank must build the same one", what, r, str_cstr(&text));
+    str_free(&text);
+    return s;
+}
+
+/* Texts of other lengths travel in room for the longest. */
+static xt_status show_networks(coll_group *g, const char *what, const str *mine, const network *all, int other) {
+    size_t room = 1;
+    for (int r = 0; r < coll_size(g); r++) room = all[r].text > room ? (size_t)all[r].text : room;
+    char *own = base_calloc(room, 1), *texts = base_calloc((size_t)coll_size(g), room);
+    xt_status s = own && texts ? NULL : status_oom(room * (size_t)coll_size(g), "comparing ranks");
+    if (!s && mine->len) memcpy(own, mine->data, mine->len);
+    if (!s) s = coll_all_gather(g, own, room, texts);
+    if (!s) s = other_network(what, other, texts, (size_t)all[0].text, texts + (size_t)other * room, (size_t)all[other].text);
+    base_free(own);
+    base_free(texts);
+    return s;
+}
+
+static xt_status same_network(coll_group *g, const char *what, size_t n, const xt_tensor *states, const char *const *names) {
+    str text = STR_INIT;
+    network mine = {0}, *all = base_calloc((size_t)coll_size(g), sizeof *all);
+    xt_status s = all ? say_network(n, states, names, &text) : status_oom((size_t)coll_size(g) * sizeof *all, "comparing ranks");
+    mine.text = text.len;
+    mine.hash = hash_bytes(str_cstr(&text), text.len, (hash128){n, 1});
+    if (!s) s = coll_all_gather(g, &mine, sizeof mine, all);
+    for (int r = 1; r < coll_size(g) && !s; r++)
+        if (!hash_equal(all[r].hash, all[0].hash)) s = show_networks(g, what, &text, all, r);
+    str_free(&text);
     base_free(all);
     return s;
 }

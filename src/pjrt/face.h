@@ -258,7 +258,7 @@ typedef struct face_program {
     size_t *sharding_sizes;
     pthread_mutex_t lock;
     PJRT_Layouts_MemoryLayout **layouts[2]; /* guarded: the lists last given, of inputs and of outputs */
-    PJRT_NamedValue costs[3 + CPU_PHASES]; /* work, then how long compiling took by phase */
+    PJRT_NamedValue costs[4 + CPU_PHASES]; /* work, then how long compiling took by phase */
 } face_program;
 struct PJRT_Executable {
     face_program *program;

@@ -101,10 +101,11 @@ static xt_status describe(face_program *p) {
     p->costs[0] = face_float("flops", stats->flops);
     p->costs[1] = face_float("bytes accessed", stats->bytes_accessed);
     p->costs[2] = face_float("transcendentals", stats->transcendentals);
+    p->costs[3] = face_float("collective bytes", stats->collective_bytes);
     for (int k = 0; k < CPU_PHASES; k++) {
         double seconds;
         const char *name = cpu_exec_phase(p->exec, (cpu_phase)k, &seconds);
-        p->costs[3 + k] = face_float(name, seconds);
+        p->costs[4 + k] = face_float(name, seconds);
     }
     return NULL;
 }

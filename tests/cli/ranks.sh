@@ -105,6 +105,48 @@ CPU_NUM_DEVICES=2 XT_RANK_GUARD=warn timeout 60 "$tmp/guard" relu >"$tmp/out" 2>
 check "XT_RANK_GUARD=warn goes on" [ $? = 0 ]
 check "with a warning" grep -q 'rank 1 runs another program in step 0' "$tmp/out"
 
+# --- on a mesh: another op, another width, a value that one rank wants, a step that one leaves out
+cat >"$tmp/meshed.c" <<'C'
+#include <xtrain/xtrain.h>
+static char mode;
+static xt_tensor net_fn(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    x = xt_linear(m, "fc1", x, mode == 'w' && xt_rank() == 1 ? 3 : 4);
+    if (mode == 'o' && xt_rank() == 1)
+        x = xt_tanh(x);
+    else
+        x = xt_sigmoid(x);
+    return xt_linear(m, "fc2", x, 1);
+}
+static int train(int rank, void *arg) {
+    (void)arg;
+    xt_mesh *mesh = xt_mesh_new({"data", 0});
+    xt_module *net = xt_module_new(net_fn, NULL);
+    xt_mesh_data_parallel(mesh, net, "data");
+    xt_optimizer *sgd = xt_sgd(net, .lr = 0.1);
+    xt_loader *l = xt_sample_loader(.batch = 2, .count = 6, .x = {XT_F32, {8}}, .y = {XT_I64});
+    for (xt_batch b; xt_next(l, &b);) {
+        xt_tensor out = xt_forward(net, b.x), loss = xt_mean(xt_square(out));
+        if (mode == 'k' && rank == 1 && b.index == 2)
+            xt_master_printf("%t\n", xt_max(out));
+        xt_backward(loss);
+        if (mode == 's' && rank == 1 && b.index == 2) continue;
+        xt_optimizer_step(sgd);
+    }
+    return xt_finish();
+}
+int main(int argc, char **argv) { mode = argv[argc - 1][0]; return xt_launch(train, NULL); }
+C
+# shellcheck disable=SC2086
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/meshed.c" -o "$tmp/guard" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD"
+check "the program on a mesh builds" [ $? = 0 ]
+guarded 2 op 1 'rank 0 has logistic tensor<4x4xf32> at [^ ]*meshed.c:9.*, rank 1 has tanh tensor<4x4xf32> at [^ ]*meshed.c:7'
+guarded 4 width 1 'rank 0 has [a-z_]+ tensor<[^>]*> at [^ ]*meshed.c:[0-9]+.*, rank 1 has [a-z_]+ tensor<[^>]*> at [^ ]*meshed.c:[0-9]+'
+guarded 2 keep 1 'rank 0 has nothing more, rank 1 has reduce tensor<f32> at [^ ]*meshed.c:22; rank 0 is at '
+guarded 2 skip 1 'rank 1 runs another program in step 3 than rank 0.*read the same values .xt_item, xt_read, xt_save. in the same order'
+CPU_NUM_DEVICES=2 timeout 60 "$tmp/guard" none >"$tmp/out" 2>&1 </dev/null
+check "ranks that are alike train" [ $? = 0 ]
+
 # --- ranks of a Trainer that log different names, or only one of them logs, with sync_dist: an error with both ranks' names, no waiting
 cat >"$tmp/names.c" <<'C'
 #include <xtrain/xtrain.h>
