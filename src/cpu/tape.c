@@ -601,6 +601,7 @@ typedef struct run_ctx {
     const tape *t;
     void *const *in, *const *out;
     char *scratch;
+    int64_t out_from; /* the element that results begin with */
 } run_ctx;
 
 static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t i) {
@@ -608,7 +609,7 @@ static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t 
     case LOC_REG: return scratch + l->offset;
     case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
     case LOC_ONE: return (char *)c->in[l->index] + l->offset * (int64_t)l->elem;
-    default: return (char *)c->out[l->index] + i * (int64_t)l->elem;
+    default: return (char *)c->out[l->index] + (i - c->out_from) * (int64_t)l->elem;
     }
 }
 
@@ -640,12 +641,17 @@ static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch) {
-    run_ctx c = {t, in, out, scratch};
+    run_ctx c = {t, in, out, scratch, 0};
     team_for(team, t->count, t->grain, run_chunk, &c);
     return NULL;
 }
 
+void tape_run_part(const tape *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch) {
+    run_ctx c = {t, in, out, scratch, begin};
+    run_chunk(&c, begin, end, 0);
+}
+
 void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch) {
-    run_ctx c = {t, in, out, scratch};
+    run_ctx c = {t, in, out, scratch, 0};
     run_chunk(&c, 0, n, 0);
 }

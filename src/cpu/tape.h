@@ -40,6 +40,8 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
 void tape_free(tape *t);
 size_t tape_scratch_bytes(const tape *t, int threads);
 xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch);
+/* Elements [begin, end) on the calling thread; out: where the first of them goes; scratch: of one thread. */
+void tape_run_part(const tape *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch);
 /* The first n <= count elements on the calling thread; scratch: of one thread. */
 void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch);
 

@@ -134,7 +134,8 @@ static span span_of_elementwise(tile_group *g, const ir_op *op, const ir_type *t
     case OP_negate: return (span){ir_unary(e, OP_negate, a.hi), ir_unary(e, OP_negate, a.lo)};
     case OP_maximum:
     case OP_minimum: return (span){ir_binary(e, op->code, a.lo, b.lo), ir_binary(e, op->code, a.hi, b.hi)};
-    case OP_exponential: return (span){ir_unary(e, OP_exponential, a.lo), ir_unary(e, OP_exponential, ir_binary(e, OP_add, a.hi, ir_splat(e, a.hi->type, 2)))};
+    case OP_exponential:
+        return (span){ir_unary(e, OP_exponential, a.lo), ir_unary(e, OP_exponential, ir_binary(e, OP_add, a.hi, ir_splat(e, a.hi->type, 2)))};
     default: return anything(g, type);
     }
 }

@@ -1,0 +1,139 @@
+/* Reductions that compute what they fold (kernel_again.c): the loss over a large vocabulary and its gradient, against separate loops, on one thread and two; how much memory that takes;
+ * and what must not be computed twice. */
+#include "cpu_check.h"
+
+typedef struct run_result {
+    array out[4];
+    size_t n, loops, arena;
+} run_result;
+
+static run_result run(const char *name, const char *text, int threads) {
+    run_result r = {0};
+    cpu_exec *e = NULL;
+    cpu_device *d = NULL;
+    array in[4] = {0};
+    int from[4];
+    heap h = {0};
+    cpu_alloc mem = {&h, heap_alloc, heap_free};
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = threads}, &e), name);
+    expect_ok(cpu_device_new(threads, NULL, &d), name);
+    for (size_t t = 0; t < e->plan.n_thunks; t++) r.loops += strcmp(e->plan.thunks[t].kernel->name, "loop-reduce") == 0;
+    for (size_t i = 0; i < cpu_exec_inputs(e); i++) {
+        expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), name);
+        fill_random(&in[i], 100 + i);
+    }
+    r.n = cpu_exec_outputs(e);
+    r.arena = e->plan.arena_bytes;
+    expect_ok(cpu_run(e, d, &mem, in, NULL, r.out, from), name);
+    for (size_t i = 0; i < cpu_exec_inputs(e); i++) array_free(&in[i]);
+    cpu_device_free(d);
+    cpu_exec_free(e);
+    return r;
+}
+static void run_free(run_result *r) {
+    for (size_t i = 0; i < r->n; i++) base_free(r->out[i].data);
+}
+
+/* logits [rows, classes] of a product, as `dtype`; softmax in f32; gives the rows' log-sums and the product of the softmax (as `dtype`) with another matrix. */
+static void write_softmax(const char *dtype, int rows, int classes, str *s) {
+    bool half = strcmp(dtype, "f32") != 0;
+    char full[48], wide[48], row[32];
+    snprintf(full, sizeof full, "tensor<%dx%dx%s>", rows, classes, dtype);
+    snprintf(wide, sizeof wide, "tensor<%dx%dxf32>", rows, classes);
+    snprintf(row, sizeof row, "tensor<%dxf32>", rows);
+    str_printf(s, "func.func @main(%%a: tensor<%dx8x%s>, %%w: tensor<%dx8x%s>) -> (%s, tensor<%dx8x%s>) {\n", rows, dtype, classes, dtype, row, rows,
+               dtype);
+    str_printf(s, "%%low = stablehlo.constant dense<0xFF800000> : tensor<f32>\n%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n");
+    str_printf(s, "%%l = stablehlo.dot_general %%a, %%w, contracting_dims = [1] x [1] : (tensor<%dx8x%s>, tensor<%dx8x%s>) -> %s\n", rows, dtype,
+               classes, dtype, full);
+    if (half)
+        str_printf(s, "%%x = stablehlo.convert %%l : (%s) -> %s\n", full, wide);
+    else
+        str_printf(s, "%%x = stablehlo.add %%l, %%l : %s\n", full);
+    str_printf(s, "%%m = stablehlo.reduce(%%x init: %%low) applies stablehlo.maximum across dimensions = [1] : (%s, tensor<f32>) -> %s\n", wide, row);
+    str_printf(s,
+               "%%mb = stablehlo.broadcast_in_dim %%m, dims = [0] : (%s) -> %s\n%%c = stablehlo.subtract %%x, %%mb : %s\n%%e = stablehlo.exponential "
+               "%%c : %s\n",
+               row, wide, wide, wide);
+    str_printf(s,
+               "%%s = stablehlo.reduce(%%e init: %%zero) applies stablehlo.add across dimensions = [1] : (%s, tensor<f32>) -> %s\n%%log = "
+               "stablehlo.log %%s : %s\n",
+               wide, row, row);
+    str_printf(s, "%%sb = stablehlo.broadcast_in_dim %%s, dims = [0] : (%s) -> %s\n%%p = stablehlo.divide %%e, %%sb : %s\n", row, wide, wide);
+    if (half) str_printf(s, "%%g = stablehlo.convert %%p : (%s) -> %s\n", wide, full);
+    str_printf(s, "%%d = stablehlo.dot_general %%%s, %%w, contracting_dims = [1] x [0] : (%s, tensor<%dx8x%s>) -> tensor<%dx8x%s>\n",
+               half ? "g" : "p", full, classes, dtype, rows, dtype);
+    str_printf(s, "return %%log, %%d : %s, tensor<%dx8x%s>\n}\n", row, rows, dtype);
+}
+
+static void softmax_of_a_vocabulary(void **state) {
+    (void)state;
+    static const struct {
+        const char *dtype;
+        int rows, classes;
+        size_t most; /* bytes of temporaries: one copy of the logits in their type and little else */
+        double tol;
+    } all[] = {
+        {"f32", 48, 50257, 12 << 20, 1e-5},
+        {"bf16", 48, 50257, 6 << 20, 1e-2},
+        {"f32", 3, 700003, 11 << 20, 1e-5},
+    };
+    for (size_t i = 0; i < BASE_COUNT(all); i++) {
+        str text = STR_INIT;
+        write_softmax(all[i].dtype, all[i].rows, all[i].classes, &text);
+        run_result one = run(all[i].dtype, str_cstr(&text), 1), two = run(all[i].dtype, str_cstr(&text), 2);
+        setenv("XT_PASSES", "-fuse", 1);
+        run_result apart = run(all[i].dtype, str_cstr(&text), 2);
+        unsetenv("XT_PASSES");
+        assert_int_equal(one.loops, 2);
+        assert_int_equal(apart.loops, 0);
+        if (one.arena > all[i].most) fail_msg("%s: %zu bytes of temporaries, at most %zu wanted", all[i].dtype, one.arena, all[i].most);
+        compare_results(all[i].dtype, one.n, apart.out, one.out, all[i].tol);
+        for (size_t j = 0; j < one.n; j++)
+            if (memcmp(one.out[j].data, two.out[j].data, ir_type_bytes(one.out[j].type)) != 0)
+                fail_msg("%s: other bits on two threads", all[i].dtype);
+        run_free(&one);
+        run_free(&two);
+        run_free(&apart);
+        str_free(&text);
+    }
+}
+
+/* One reduction of what `body` makes of %x (and %y), both of 1024 x 2100. */
+static size_t loops_of(const char *body, const char *returns) {
+    static const char *const t = "tensor<1024x2100xf32>";
+    str s = STR_INIT;
+    str_printf(&s, "func.func @main(%%x: %s, %%y: %s) -> (tensor<1024xf32>, %s) {\n%%zero = stablehlo.constant dense<0.0> : tensor<f32>\n%s", t, t, t,
+               body);
+    str_printf(&s, "%%r = stablehlo.reduce(%%v init: %%zero) applies stablehlo.add across dimensions = [1] : (%s, tensor<f32>) -> tensor<1024xf32>\n",
+               t);
+    str_printf(&s, "return %%r, %%%s : tensor<1024xf32>, %s\n}\n", returns, t);
+    run_result r = run(body, str_cstr(&s), 2);
+    setenv("XT_PASSES", "-fuse", 1);
+    run_result apart = run(body, str_cstr(&s), 2);
+    unsetenv("XT_PASSES");
+    compare_results(body, r.n, apart.out, r.out, 1e-5);
+    size_t n = r.loops;
+    run_free(&r);
+    run_free(&apart);
+    str_free(&s);
+    return n;
+}
+
+static void what_is_worth_it(void **state) {
+    (void)state;
+    assert_int_equal(loops_of("%v = stablehlo.multiply %x, %x : tensor<1024x2100xf32>\n", "v"), 1);
+    assert_int_equal(loops_of("%w = stablehlo.negate %x : tensor<1024x2100xf32>\n%v = stablehlo.exponential %w : tensor<1024x2100xf32>\n", "w"), 1);
+    assert_int_equal(loops_of("%v = stablehlo.multiply %x, %y : tensor<1024x2100xf32>\n", "x"), 1);
+    /* Two large operands: reading both twice costs what the product would. */
+    assert_int_equal(loops_of("%v = stablehlo.multiply %x, %y : tensor<1024x2100xf32>\n", "v"), 0);
+    assert_int_equal(loops_of("%w = stablehlo.tanh %x : tensor<1024x2100xf32>\n%v = stablehlo.exponential %w : tensor<1024x2100xf32>\n", "x"), 0);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(softmax_of_a_vocabulary),
+        cmocka_unit_test(what_is_worth_it),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
