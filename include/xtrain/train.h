@@ -30,7 +30,8 @@ typedef struct xt_task {
     /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may return none. A micro-batch that stepped
      * any optimizer counts as one optimizer step; accumulation and clipping are then the task's own, and refused as options. */
     bool manual_optimization;
-    /* Hooks, all optional, in the order they come. A callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks
+    /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch or a pass it is of the epoch, a row of its
+     * own; in the others it is an error. A callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks
      * that watch values come after the task. */
     void (*prepare_data)(void *user);                                     /* rank 0 only, before anything else; the others wait (downloads) */
     void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit", "validate", "test" or "predict"; and its counterpart at the end */
@@ -176,6 +177,9 @@ XT_API int64_t xt_trainer_epoch(const xt_trainer *t);
 XT_API int64_t xt_trainer_global_step(const xt_trainer *t);          /* optimizer steps */
 /* Newest arrived value of a logged name (epoch value if there is one); NaN if none. Waits only when `wait`. */
 XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
+/* Optimizer steps that the fit means to make in all, for schedules over a whole training (xt_cosine_schedule's t_max), from configure_optimizers on: of
+ * max_epochs and max_steps, whichever ends first. -1: no end is set. 0 outside a fit. */
+XT_API int64_t xt_trainer_planned_steps(const xt_trainer *t);
 XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);              /* the first one */
 XT_API double xt_trainer_elapsed(const xt_trainer *t);               /* seconds of training, resumed ones included */
 XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NAME/version_N"; NULL while nothing is written there */
@@ -279,6 +283,7 @@ typedef struct xt_model_checkpoint_opts {
                             * save. xt_fit returns when all files are complete */
     xt_switch last_only;   /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */
     const char *every_time; /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
+    xt_switch auto_insert_metric_name; /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
 } xt_model_checkpoint_opts;
 #define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
 XT_API xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o);
@@ -304,6 +309,7 @@ typedef struct xt_throughput_opts {
 } xt_throughput_opts;
 #define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_OPTS(xt_throughput_opts, __VA_ARGS__))
 XT_API xt_callback *xt_throughput_monitor_opt(xt_throughput_opts o);
+/* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is lr-SGD-1. */
 XT_API xt_callback *xt_lr_monitor(void);
 
 /* --- More callbacks: train_callbacks.h ------------------------------------------------------------------------------------------------------------ */

@@ -59,6 +59,13 @@ void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 void log_set_manual(bool on);
 /* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images are read in no other. */
 void log_row_next(bool due, int64_t step);
+/* Where a trainer's thread is. Between steps, in hooks around an epoch or a pass, values are of the stage's epoch: log_between_send writes them, numbers
+ * without a program or a read. All ranks send at the same places. Where nothing is trained or validated, logging is an error that names the alternative. */
+typedef enum log_place { LOG_IN_STEP, LOG_BETWEEN, LOG_NOWHERE } log_place;
+log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
+void log_between_send(int64_t step);
+void log_between_forget(void);
+void log_forget_step(log_stage s); /* values noted after the stage's last step: there is no step that they could go with */
 void log_set_mute(bool on); /* log calls do nothing, which the first of them says */
 /* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1: there is one. */
 void log_set_loader(int k);
@@ -69,6 +76,8 @@ void log_emit(log_stage s, bool epoch_level, int64_t step);
 int64_t log_epoch_rows(log_stage s); /* rows of epoch values that log_emit has sent on their way in this process */
 void log_drain(void); /* until all rows are written (validation results, end of fit) */
 void log_close(void); /* drains, closes the sinks, forgets the metrics */
+void log_loss_seen(const char *name, double v, int64_t step); /* warns of the first loss that is not finite since log_loss_watch */
+void log_loss_watch(void);
 double log_latest(const char *name); /* newest written value; NaN if none. Any thread. */
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
 size_t log_sums(const char *name, double *out, size_t n); /* newest written sums of a metric that has some; their number, 0 if none */

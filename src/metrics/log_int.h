@@ -29,9 +29,18 @@ typedef struct log_set { /* one stage */
     bool epoch_begins, window_begins;
     bool fresh; /* something was recorded since the last row */
 } log_set;
+typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
+    log_metric metric;
+    xt_tensor value, weight; /* none: number, weight_value */
+    double number, weight_value;
+} log_given;
 typedef struct log_engine { /* of a thread */
     log_set sets[LOG_STAGE_COUNT];
     log_stage stage;
+    log_place place;
+    log_given *given; /* between steps, for the stage `given_stage` */
+    size_t n_given, cap_given;
+    log_stage given_stage;
     bool manual, row_next; /* row_next, next_step: see log_row_next */
     int64_t next_step;
     bool mute, mute_said;
@@ -44,6 +53,19 @@ void log_work_begin(void);
 void log_work_queue(void (*fn)(void *user), void *user);
 void log_work_lost(void);
 void log_give_artifact(const log_artifact *a); /* to all sinks; on the logger thread */
+
+/* log_rows.c, for log_between.c: a row of epoch values that do not come from a stage's state. NULL without memory. Filled, it is sent or lost. */
+struct log_job;
+struct log_job *log_given_row(const log_engine *e, log_stage s, int64_t step, const log_given *given, size_t n);
+void log_given_fill(struct log_job *j, size_t i, const float *values, float weight);
+void log_given_send(struct log_job *j);
+void log_given_lost(struct log_job *j);
+bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever they have logged */
+void log_nothing_row(log_stage s, int64_t step); /* this rank has no epoch values; the others may */
+
+/* log_between.c */
+void log_between_note(log_engine *e, const xt_src *src, log_given given); /* takes the name over */
+void log_between_free(log_engine *e);
 
 log_engine *log_engine_get(void);
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */

@@ -15,6 +15,7 @@ static void engine_free(void *p) {
         if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
         lazy_replay_forget(set);
     }
+    log_between_free(e);
     base_free(e);
     if (engine == e) engine = NULL;
 }
@@ -45,6 +46,18 @@ void log_set_manual(bool on) {
     if (!e) return;
     e->manual = on;
     e->seen_steps = counter_get(COUNTER_optimizer_steps); /* of a plain loop that follows: only its own steps make rows */
+}
+
+log_place log_set_place(log_place place, log_stage of) {
+    log_engine *e = log_engine_get();
+    log_place was = e ? e->place : LOG_IN_STEP;
+    if (e) e->place = place, e->given_stage = of;
+    return was;
+}
+
+void log_forget_step(log_stage s) {
+    log_engine *e = log_engine_peek();
+    if (e) e->sets[s].n_pending = 0;
 }
 
 void log_set_mute(bool on) {
@@ -130,12 +143,27 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
 }
 
 typedef struct noted { /* what a log call gives */
-    xt_tensor value, weight;
-    double weight_value;
+    xt_tensor value, weight; /* value none: number */
+    double number, weight_value;
     int64_t count;
     xt_metric_finish finish;
     double arg;
 } noted;
+
+/* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
+static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
+    log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg}, .value = v->value, .weight = v->weight, .number = v->number, .weight_value = v->weight_value};
+    if (e->place == LOG_NOWHERE)
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, configure_optimizers, the start and end of a fit, predictions); "
+                             "xt_trainer_log_host writes numbers at any time of a fit", name));
+    else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of the batches, or leave on_step and on_epoch unset", name,
+                             o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
+    else if (!(g.metric.name = base_strdup(name)))
+        lazy_fail(status_oom(strlen(name), "a logged value"));
+    else
+        log_between_note(e, src, g);
+}
 
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     log_engine *e = log_engine_get();
@@ -153,6 +181,10 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
         return;
     }
+    if (e->place != LOG_IN_STEP) {
+        note_between(e, src, name, &v, &o);
+        return;
+    }
     settle_options(e, &o);
     if (o.on_step == XT_OFF && o.on_epoch == XT_OFF) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
@@ -167,7 +199,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
             set->pending[i] = set->pending[--set->n_pending];
             break;
         }
-    log_pending p = {which, v.value, v.weight, v.weight_value};
+    log_pending p = {which, v.value.slot ? v.value : lazy_scalar(src, XT_F32, v.number), v.weight, v.weight_value};
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
 }
 
@@ -192,7 +224,7 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
     int64_t batch = o.batch_size && o.reduce != XT_SUM ? o.batch_size : 1;
-    note(src, name, (noted){.value = lazy_scalar(src, XT_F32, v), .weight_value = (double)batch, .count = 1}, o);
+    note(src, name, (noted){.number = v, .weight_value = (double)batch, .count = 1}, o);
 }
 
 enum { MOST_SUMS = 1 << 20 };

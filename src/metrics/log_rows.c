@@ -18,7 +18,7 @@ typedef struct row_metric {
     xt_metric_finish finish;
     double arg;
 } row_metric;
-typedef struct job {
+typedef struct log_job {
     log_row row;
     row_metric *metrics; /* NULL: a host row, whose values are ready */
     size_t n;
@@ -29,7 +29,7 @@ typedef struct job {
     void *work_user;
     int64_t number; /* of the row, from 1 */
     bool lost;      /* its values never came */
-    struct job *next;
+    struct log_job *next;
 } job;
 
 static struct {
@@ -44,6 +44,7 @@ static struct {
     map *latest, *sums; /* by name: values; sums of metrics that have some */
     coll_group *group;
     bool group_failed, sync_failed;
+    atomic_bool warned; /* of a loss that is not finite */
     xt_status failure; /* of the ranks' agreement, for the thread that trains */
 } lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
 
@@ -233,6 +234,17 @@ static void remember(const log_row *row) {
     pthread_mutex_unlock(&lg.lock);
 }
 
+/* The value is here anyway, and a run that trains on nothing but NaN must not end without a word. */
+void log_loss_seen(const char *name, double v, int64_t step) {
+    if (isfinite(v) || !strstr(name, "loss") || atomic_exchange(&lg.warned, true)) return;
+    log_msg(XT_SEV_WARNING, "%s is %g at step %lld, the first row that has it so, and the training goes on: detect_anomaly (XT_DEBUG=nan) stops at the op that makes it and names its line; "
+            "a smaller learning rate, gradient_clip_val or the input data are the usual cures; xt_early_stopping(.monitor = \"%s\") ends such a run", name, v, (long long)step, name);
+}
+
+void log_loss_watch(void) {
+    atomic_store(&lg.warned, false);
+}
+
 static void write_row(job *j) {
     if (j->metrics) {
         bool sync = j->all_meet;
@@ -257,6 +269,8 @@ static void write_row(job *j) {
     remember(&j->row);
     if (world_get()->rank != 0) return;
     counter_add(COUNTER_log_rows, 1);
+    for (size_t i = 0; j->metrics && i < j->row.n; i++)
+        if (j->row.stage == LOG_TRAIN) log_loss_seen(j->row.values[i].name, j->row.values[i].value, j->row.step);
     pthread_mutex_lock(&lg.lock);
     log_sink sinks[16];
     size_t n = lg.n_sinks;
@@ -410,54 +424,102 @@ static void emit_nothing(log_stage s, bool epoch_level, int64_t step) {
     enqueue(j);
 }
 
+/* Room for n metrics; NULL without memory. */
+static job *job_of(size_t n, bool all_meet) {
+    job *j = base_calloc(1, sizeof *j);
+    if (!j) return NULL;
+    j->all_meet = all_meet;
+    j->metrics = base_calloc(n + 1, sizeof *j->metrics);
+    j->values = base_calloc(n + 1, sizeof *j->values);
+    if (j->metrics && j->values) return j;
+    job_free(j);
+    return NULL;
+}
+
+/* The next metric of the row, under the name it has in rows of this level. Without memory the job is freed. */
+static bool name_metric(job *j, const log_metric *m, int loader_plus_1, bool epoch_level) {
+    bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
+    char name[512], loader[40] = "";
+    if (loader_plus_1) snprintf(loader, sizeof loader, "/dataloader_idx_%d", loader_plus_1 - 1);
+    snprintf(name, sizeof name, "%s%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "", loader);
+    row_metric r = {.name = base_strdup(name),
+                    .reduce = m->o.reduce,
+                    .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,
+                    .sync = m->o.sync_dist == XT_ON,
+                    .prog_bar = m->o.prog_bar == XT_ON,
+                    .at = m->at,
+                    .count = m->count,
+                    .finish = m->finish,
+                    .arg = m->arg};
+    if (!r.name) {
+        job_free(j);
+        return false;
+    }
+    j->metrics[j->n++] = r;
+    return true;
+}
+
+bool log_ranks_meet(const log_engine *e) {
+    return world_get()->size > 1 && e && e->manual && !lazy_spmd();
+}
+
 void log_emit(log_stage s, bool epoch_level, int64_t step) {
     log_engine *e = log_engine_peek();
     log_set *set = e ? &e->sets[s] : NULL;
-    bool all_meet = world_get()->size > 1 && e && e->manual && !lazy_spmd(), any = false;
+    bool all_meet = log_ranks_meet(e), any = false;
     take_failure();
     if (e && e->mute) return;
     if (set && set->n && set->rows && set->fresh)
         for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
     if (!any && all_meet) emit_nothing(s, epoch_level, step);
     if (!any) return;
-    job *j = base_calloc(1, sizeof *j);
-    if (j) {
-        j->all_meet = all_meet;
-        j->metrics = base_calloc(set->n, sizeof *j->metrics);
-        j->values = base_calloc(set->n, sizeof *j->values);
-    }
-    if (!j || !j->metrics || !j->values) {
-        job_free(j);
-        return;
-    }
-    for (size_t i = 0; i < set->n; i++) {
-        const log_metric *m = &set->metrics[i];
-        bool both = m->o.on_step == XT_ON && m->o.on_epoch == XT_ON;
-        char name[512], loader[40] = "";
-        if (e->loader_plus_1) snprintf(loader, sizeof loader, "/dataloader_idx_%d", e->loader_plus_1 - 1);
-        snprintf(name, sizeof name, "%s%s%s", m->name, both ? (epoch_level ? "_epoch" : "_step") : "", loader);
-        j->metrics[i] = (row_metric){.name = base_strdup(name),
-                                     .reduce = m->o.reduce,
-                                     .on_level = (epoch_level ? m->o.on_epoch : m->o.on_step) == XT_ON,
-                                     .sync = m->o.sync_dist == XT_ON,
-                                     .prog_bar = m->o.prog_bar == XT_ON,
-                                     .at = m->at,
-                                     .count = m->count,
-                                     .finish = m->finish,
-                                     .arg = m->arg};
-        if (!j->metrics[i].name) {
-            j->n = i;
-            job_free(j);
-            return;
-        }
-        j->n = i + 1;
-    }
+    job *j = job_of(set->n, all_meet);
+    for (size_t i = 0; j && i < set->n; i++)
+        if (!name_metric(j, &set->metrics[i], e->loader_plus_1, epoch_level)) j = NULL;
+    if (!j) return;
     begin_row(j, s, epoch_level, step);
     if (epoch_level) {
         set->fresh = false;
         atomic_fetch_add(&epoch_rows[s], 1);
     }
     lazy_state_when_ready(set->state, arrived, dropped, j);
+}
+
+/* --- rows of values given by the host ---------------------------------------------------------------------------------------------------------- */
+void log_nothing_row(log_stage s, int64_t step) {
+    emit_nothing(s, true, step);
+}
+
+job *log_given_row(const log_engine *e, log_stage s, int64_t step, const log_given *given, size_t n) {
+    int64_t rows = 0;
+    job *j = job_of(n, log_ranks_meet(e));
+    for (size_t i = 0; j && i < n; i++) {
+        rows += given[i].metric.count;
+        if (!name_metric(j, &given[i].metric, 0, true)) return NULL;
+    }
+    if (j && !(j->data = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *j->data))) {
+        job_free(j);
+        return NULL;
+    }
+    if (j) begin_row(j, s, true, step);
+    return j;
+}
+
+void log_given_fill(job *j, size_t i, const float *values, float weight) {
+    for (int64_t r = 0; r < j->metrics[i].count; r++) {
+        float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
+        c[0] = c[4] = values[r] * weight;
+        c[1] = c[5] = weight;
+        c[2] = c[3] = values[r];
+    }
+}
+
+void log_given_send(job *j) {
+    enqueue(j);
+}
+
+void log_given_lost(job *j) {
+    dropped(j);
 }
 
 void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values) {
@@ -516,6 +578,7 @@ void log_remove_sink(const log_sink *s) {
 void log_close(void) {
     log_drain();
     atomic_store(&defaults_opened, false);
+    log_loss_watch();
     while (lg.n_sinks) {
         log_sink s = lg.sinks[lg.n_sinks - 1];
         log_remove_sink(&s);

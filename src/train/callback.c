@@ -33,6 +33,13 @@ void callback_free(xt_callback *c) {
     live_add(LIVE_callback, -1);
 }
 
+xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode) {
+    char text[300];
+    snprintf(text, sizeof text, "%s %s", mode == XT_MAX ? "max" : "min", monitor ? monitor : "");
+    if (c) c->watches = intern_text(intern(text));
+    return c;
+}
+
 /* Two kinds never share both the name and the function that frees them. */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind) {
     return strcmp(c->d.name, kind->name) == 0 && c->d.free_user == kind->free_user;

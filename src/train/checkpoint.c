@@ -93,6 +93,7 @@ static void add_callback(cJSON *all, const xt_callback *c) {
     cJSON *state = text ? cJSON_Parse(text) : NULL;
     snprintf(key, sizeof key, "%s", c->d.name);
     for (int i = 2; cJSON_HasObjectItem(all, key); i++) snprintf(key, sizeof key, "%s#%d", c->d.name, i); /* the second of a kind, in order */
+    if (state && c->watches) cJSON_AddStringToObject(state, "watches", c->watches);
     if (state) cJSON_AddItemToObject(all, key, state);
     if (text != small) base_free(text);
 }

@@ -103,6 +103,22 @@ static xt_status restore_tensors(xt_trainer *t, st_file *f, const char *path) {
     return NULL;
 }
 
+/* The state of callback i: that of its kind which watches the same; where states do not say what they watch, the one at its place. */
+static const cJSON *state_of(const xt_trainer *t, size_t i, const cJSON *all) {
+    const xt_callback *c = t->callbacks[i];
+    char key[256];
+    int nth = 1;
+    for (size_t k = 0; k < i; k++) nth += strcmp(t->callbacks[k]->d.name, c->d.name) == 0;
+    snprintf(key, sizeof key, nth > 1 ? "%s#%d" : "%s", c->d.name, nth);
+    const cJSON *at_place = cJSON_GetObjectItemCaseSensitive(all, key), *one;
+    if (!c->watches || !cJSON_GetObjectItemCaseSensitive(at_place, "watches")) return at_place;
+    cJSON_ArrayForEach(one, all) {
+        const char *watches = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(one, "watches"));
+        if (strncmp(one->string, c->d.name, strlen(c->d.name)) == 0 && watches && strcmp(watches, c->watches) == 0) return one;
+    }
+    return callback_is(c, &model_checkpoint_desc) ? at_place : NULL; /* which knows what to do with another monitor's */
+}
+
 static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *path) {
     const char *text = st_get_meta(f, "callbacks");
     cJSON *all = text ? cJSON_Parse(text) : NULL;
@@ -110,12 +126,8 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
     for (size_t i = 0; i < t->n_callbacks && !s; i++) {
         const xt_callback *c = t->callbacks[i];
         if (!c->d.load_state) continue;
-        int nth = 1;
-        for (size_t k = 0; k < i; k++) nth += strcmp(t->callbacks[k]->d.name, c->d.name) == 0;
-        char key[256];
-        snprintf(key, sizeof key, nth > 1 ? "%s#%d" : "%s", c->d.name, nth);
-        char *state = cJSON_PrintUnformatted(cJSON_GetObjectItemCaseSensitive(all, key));
-        if (state) s = status_context(c->d.load_state(state, c->user), "%s: callback %s", path, key);
+        char *state = cJSON_PrintUnformatted(state_of(t, i, all));
+        if (state) s = status_context(c->d.load_state(state, c->user), "%s: callback %s", path, c->d.name);
         cJSON_free(state);
     }
     cJSON_Delete(all);
@@ -322,6 +334,8 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) s = restore_callbacks(t, f, path);
     if (!s && r.position.batch) s = restore_log(f, path);
     if (!s) {
+        base_free(t->resumed_from);
+        t->resumed_from = base_strdup(path);
         t->elapsed_before_ns = r.elapsed_ns;
         t->position = r.position;
         t->epoch = r.position.epoch;

@@ -31,7 +31,7 @@ static void append_value(str *out, const char *format, bool integer, double v) {
 }
 #pragma GCC diagnostic pop
 
-xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, double (*value)(void *, const char *), void *user, str *out) {
+xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, double (*value)(void *, const char *), void *user, bool keys, str *out) {
     for (const char *p = pattern; *p;) {
         if (*p != '{') {
             str_putc(out, *p++);
@@ -48,7 +48,7 @@ xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, doub
             return status_new(XT_INVALID_ARGUMENT, NULL, "filename = %s: the format %.*s is not understood; e.g. {epoch:03d}, {val/acc:.3f}", pattern,
                               (int)(end - colon - 1), colon + 1);
         snprintf(name, sizeof name, "%.*s", (int)n, key);
-        append_key(out, key, n);
+        if (keys) append_key(out, key, n);
         append_value(out, format, integer, !whole ? value(user, name) : n == 5 ? (double)epoch : (double)step);
         p = end + 1;
     }

@@ -5,7 +5,7 @@
 #include "base/base.h"
 
 /* value(user, key) gives a metric's value, NaN if unknown (printed as nan). "{key:FORMAT}": FORMAT is printf's flags, width, precision and one of d f e g.
- * '/' in keys becomes '_'. Errors name what is wrong with the pattern. */
-xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, double (*value)(void *user, const char *key), void *user, str *out);
+ * '/' in keys becomes '_'; without `keys` the values stand alone. Errors name what is wrong with the pattern. */
+xt_status checkpoint_name(const char *pattern, int64_t epoch, int64_t step, double (*value)(void *user, const char *key), void *user, bool keys, str *out);
 
 #endif

@@ -123,5 +123,5 @@ xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o) {
     }
     e->o = o;
     e->o.monitor = intern_text(intern(o.monitor));
-    return callback_make(&early_stopping_desc, e);
+    return callback_watching(callback_make(&early_stopping_desc, e), o.monitor, o.mode);
 }

@@ -12,6 +12,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
     xt_eval(t->net);
     xt_no_grad_begin();
     log_set_stage(stage);
+    log_set_place(LOG_IN_STEP, stage);
     log_epoch_begin(stage);
     xt_batch b;
     bool cut = false;
@@ -36,6 +37,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
         log_emit(stage, true, t->global_step);
     }
     log_set_stage(LOG_TRAIN);
+    log_set_place(LOG_NOWHERE, stage);
     xt_no_grad_end();
     if (was_training) xt_train(t->net);
     *lazy_position_of_thread() = train_at;
@@ -61,14 +63,15 @@ void train_rewind_validation(xt_trainer *t) {
 }
 
 bool train_validate(xt_trainer *t, const xt_src *src) {
+    log_place was = log_set_place(LOG_BETWEEN, LOG_VALIDATE);
     t->validating = true;
     hooks_begin(t, PASS_VALIDATE);
     bool ok = train_evaluate_all(t, src, PASS_VALIDATE, 0);
     t->validating = false;
     t->validated_ns = clock_ns();
-    if (!ok) return false;
-    hooks_end(t, PASS_VALIDATE);
-    return !xt_error();
+    if (ok) hooks_end(t, PASS_VALIDATE);
+    log_set_place(was, LOG_TRAIN);
+    return ok && !xt_error();
 }
 
 /* --- on their own ------------------------------------------------------------------------------------------------------------------------------ */
@@ -107,12 +110,15 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
     train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
+    log_set_place(LOG_NOWHERE, stage);
     hooks_setup(t, name);
     hooks_begin(t, pass);
     bool ok = !xt_error() && train_evaluate(t, src, pass, loader, limit);
     ok = lazy_drain() && ok;
     if (ok) hooks_end(t, pass); /* the values are there: xt_trainer_metric */
+    log_set_place(LOG_NOWHERE, stage);
     hooks_teardown(t, name);
+    log_set_place(LOG_IN_STEP, LOG_TRAIN);
     log_remove_sink(&sink);
     log_set_manual(false);
     lazy_set_draw_step(-1);

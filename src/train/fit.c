@@ -161,6 +161,7 @@ static bool validation_due(loop *l, int64_t done) {
 
 static bool interrupt(loop *l) {
     settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    log_forget_step(LOG_TRAIN);
     if (xt_error() || !train_validate(l->t, l->src)) return false;
     stopping_check(l->t);
     return !xt_error();
@@ -177,6 +178,7 @@ static bool run_batches(loop *l) {
     bool limited = l->batches < xt_loader_batches(t->train), cut = t->epoch_batches >= l->batches;
     xt_batch b;
     l->loader_ready = false;
+    log_set_place(LOG_IN_STEP, LOG_TRAIN);
     while (!cut) {
         bool more = xt_next_at(l->src, t->train, &b);
         settle(l, !xt_error());
@@ -201,6 +203,8 @@ static bool run_batches(loop *l) {
         cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
     }
     if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    log_forget_step(LOG_TRAIN);
+    log_set_place(LOG_BETWEEN, LOG_TRAIN);
     t->whole_epoch = t->whole_epoch || t->epoch_batches >= l->batches;
     t->at.train_ns += clock_ns() - began - paused;
     return !xt_error();
@@ -221,7 +225,9 @@ static bool finish_epoch(loop *l) {
         schedules_epoch(t);
     }
     if (task->on_train_epoch_end) task->on_train_epoch_end(t->net, t->epoch, task->user);
-    TRAIN_CALL(t, epoch_end, t);
+    TRAIN_CALL_OWN(t, true, epoch_end, t);
+    log_between_send(t->global_step);
+    TRAIN_CALL_OWN(t, false, epoch_end, t);
     return !xt_error();
 }
 
@@ -237,8 +243,10 @@ static bool run_epoch(loop *l) {
     xt_train(t->net);
     log_set_stage(LOG_TRAIN);
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
+    log_set_place(LOG_BETWEEN, LOG_TRAIN);
     if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
     TRAIN_CALL(t, epoch_start, t);
+    log_between_send(t->global_step);
     bool ok = run_batches(l) && finish_epoch(l);
     result_epoch(t, began, &before);
     return ok;
@@ -424,6 +432,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     nn_sync_batch_norms(t->o.sync_batchnorm == XT_ON);
     lazy_check_nan(t->o.detect_anomaly == XT_ON);
     result_begin(t);
+    log_set_place(LOG_NOWHERE, LOG_TRAIN);
     s = train_begin(t, src);
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
@@ -432,11 +441,15 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src);
+    log_set_place(LOG_BETWEEN, LOG_TRAIN);
     if (ok && task->on_train_start) task->on_train_start(t->net, task->user);
+    if (ok) log_between_send(t->global_step);
     ok = ok && run_epochs(&l);
+    log_set_place(LOG_NOWHERE, LOG_TRAIN);
     stopping_end(t);
     end_fit(t, ok);
     hooks_teardown(t, "fit");
+    log_set_place(LOG_IN_STEP, LOG_TRAIN);
     t->fitting = false;
     return s;
 }

@@ -1,5 +1,5 @@
 /* The hooks of passes that do not train: a callback's hook of a place runs before the task's where something begins; at a pass's end the task's comes
- * first, so that callbacks that watch values find what it logged. */
+ * first, then the program's own callbacks, so that those of the library that watch values find what these logged. */
 #include "train/train_int.h"
 
 #define TASK_CALL(t, hook, ...)                                                         \
@@ -21,7 +21,12 @@ void hooks_teardown(xt_trainer *t, const char *stage) {
     if (t->net) TASK_CALL(t, teardown, stage);
 }
 
+static void may_log(train_pass pass) {
+    if (pass != PASS_PREDICT) log_set_place(LOG_BETWEEN, pass == PASS_TEST ? LOG_TEST : LOG_VALIDATE);
+}
+
 void hooks_begin(xt_trainer *t, train_pass pass) {
+    may_log(pass);
     switch (pass) {
     case PASS_SANITY: TRAIN_CALL(t, sanity_start, t); break;
     case PASS_VALIDATE:
@@ -37,18 +42,28 @@ void hooks_begin(xt_trainer *t, train_pass pass) {
         TASK_TELL(t, on_predict_start);
         break;
     }
+    if (pass == PASS_SANITY) log_between_forget();
+    else if (pass != PASS_PREDICT) log_between_send(t->global_step);
 }
 
 void hooks_end(xt_trainer *t, train_pass pass) {
+    may_log(pass);
     switch (pass) {
-    case PASS_SANITY: TRAIN_CALL(t, sanity_end, t); break;
+    case PASS_SANITY:
+        TRAIN_CALL(t, sanity_end, t);
+        log_between_forget();
+        break;
     case PASS_VALIDATE:
         TASK_CALL(t, on_validation_epoch_end, t->epoch);
-        TRAIN_CALL(t, validation_end, t);
+        TRAIN_CALL_OWN(t, true, validation_end, t);
+        log_between_send(t->global_step);
+        TRAIN_CALL_OWN(t, false, validation_end, t);
         break;
     case PASS_TEST:
         TASK_TELL(t, on_test_end);
-        TRAIN_CALL(t, test_end, t);
+        TRAIN_CALL_OWN(t, true, test_end, t);
+        log_between_send(t->global_step);
+        TRAIN_CALL_OWN(t, false, test_end, t);
         break;
     case PASS_PREDICT:
         TASK_TELL(t, on_predict_end);

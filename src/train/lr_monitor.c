@@ -1,20 +1,34 @@
-/* Logs the learning rate with every row, under Lightning's name for it: lr-SGD, lr-AdamW. The host knows it, so nothing is read. */
+/* Logs the learning rates with every row, under Lightning's names for them: lr-SGD, lr-AdamW/pg1, lr-SGD-1. The host knows them, so nothing is read. */
 #include "optim/optim.h"
 #include "train/train_int.h"
 
+enum { MOST = 64, NAME = 64 };
+
+/* "SGD", and for the second optimizer of that kind "SGD-1". */
+static void kind_name(const xt_trainer *t, int which, char out[NAME]) {
+    const char *title = t->opts[which]->kind->title;
+    int before = 0;
+    for (int i = 0; i < which; i++) before += strcmp(t->opts[i]->kind->title, title) == 0;
+    if (before) snprintf(out, NAME, "%s-%d", title, before);
+    else snprintf(out, NAME, "%s", title);
+}
+
 static void row(xt_trainer *t, void *user) {
-    enum { MOST = 16 }; /* groups, as lr-AdamW/pg1, lr-AdamW/pg2: Lightning's names too */
-    char text[MOST][64];
+    char text[MOST][NAME + 16], kind[NAME];
     const char *names[MOST];
     double rates[MOST];
-    int n = xt_optimizer_groups(t->opt) < MOST ? xt_optimizer_groups(t->opt) : MOST;
-    for (int i = 0; i < n; i++) {
-        if (n == 1) snprintf(text[i], sizeof text[i], "lr-%s", t->opt->kind->title);
-        else snprintf(text[i], sizeof text[i], "lr-%s/pg%d", t->opt->kind->title, i + 1);
-        names[i] = text[i];
-        rates[i] = xt_optimizer_group_lr(t->opt, i);
-    }
+    int n = 0;
     (void)user;
+    for (int k = 0; k < t->n_opts; k++) {
+        int groups = xt_optimizer_groups(t->opts[k]);
+        kind_name(t, k, kind);
+        for (int i = 0; i < groups && n < MOST; i++, n++) {
+            if (groups == 1) snprintf(text[n], sizeof text[n], "lr-%s", kind);
+            else snprintf(text[n], sizeof text[n], "lr-%s/pg%d", kind, i + 1);
+            names[n] = text[n];
+            rates[n] = xt_optimizer_group_lr(t->opts[k], i);
+        }
+    }
     xt_trainer_log_host(t, n, names, rates);
 }
 

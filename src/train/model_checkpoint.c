@@ -1,8 +1,9 @@
 /* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. The new file is written before an older one is deleted; only files
- * this callback wrote are ever deleted. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows it
+ * this callback wrote are ever deleted, and not the one that the fit was resumed from. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows it
  * until it is beaten, though the file is another run's. */
 #include <cjson/cJSON.h>
 #include <math.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lazy/mesh.h"
@@ -41,7 +42,8 @@ static double value_of(void *user, const char *key) {
 /* dir/NAME.ckpt, or -v1, -v2 when the name is taken by a file that is not ours to replace. */
 static xt_status free_path(xt_trainer *t, saver *m, char **out) {
     str name = STR_INIT;
-    xt_status s = checkpoint_name(m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, NULL, &name);
+    xt_status s = checkpoint_name(m->o.filename && *m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, NULL,
+                                 m->o.auto_insert_metric_name != XT_OFF, &name);
     *out = NULL;
     for (int v = 0; !s && !*out; v++) {
         str path = STR_INIT;
@@ -65,9 +67,17 @@ static size_t worst(const saver *m) {
     return w;
 }
 
-/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete. */
-static bool drop(saver *m, size_t i, checkpoint_job *job, size_t *cap) {
-    if (!VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path)) return false;
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete. The file the fit was resumed from stays. */
+static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, size_t *cap) {
+    if (t->resumed_from && same_file(t->resumed_from, m->files[i].path))
+        base_free(m->files[i].path);
+    else if (!VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path))
+        return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
     return true;
@@ -146,7 +156,7 @@ static xt_status save(xt_trainer *t, saver *m) {
         if (!VEC_PUSH(m->files, m->n, m->cap, entry)) s = status_oom(sizeof entry, "a checkpoint");
     }
     while (!s && (int64_t)m->n > k)
-        if (!drop(m, worst(m), &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
+        if (!drop(t, m, worst(m), &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
     bool handed = !s && (job.path || job.last);
     if (handed) s = write_files(t, m, job);
     for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i]);
@@ -283,6 +293,7 @@ static const option_row rows[] = {
     {"save_top_k", "files to keep; -1 = all", OPTION_INT, offsetof(xt_model_checkpoint_opts, save_top_k), 1, -1, 1e6, NULL},
     {"background", "write while training goes on", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, background), 0, 0, 0, NULL},
     {"last_only", "keep nothing but last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, last_only), 0, 0, 0, NULL},
+    {"auto_insert_metric_name", "names in file names", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, auto_insert_metric_name), 0, 0, 0, NULL},
     {"save_last", "keep last.ckpt", OPTION_SWITCH, offsetof(xt_model_checkpoint_opts, save_last), 0, 0, 0, NULL},
     {"every_n_epochs", "save after every so many epochs", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_epochs), 0, 0, 1e15, NULL},
     {"every_n_steps", "save after every so many optimizer steps", OPTION_I64, offsetof(xt_model_checkpoint_opts, every_n_steps), 0, 0, 1e15, NULL},
@@ -300,7 +311,7 @@ static xt_status check(xt_model_checkpoint_opts *o) {
     int64_t ns;
     if (o->every_time) XT_TRY(status_context(duration_parse("every_time", o->every_time, &ns), "xt_model_checkpoint"));
     str probe = STR_INIT;
-    xt_status s = checkpoint_name(o->filename ? o->filename : "", 0, 0, value_of, NULL, &probe);
+    xt_status s = checkpoint_name(o->filename ? o->filename : "", 0, 0, value_of, NULL, true, &probe);
     str_free(&probe);
     return status_context(s, "xt_model_checkpoint");
 }
@@ -320,5 +331,5 @@ xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o) {
     m->saved_step = -1;
     m->o.every_time = NULL;
     if (o.every_time) xt_status_free(duration_parse("every_time", o.every_time, &m->every_ns)); /* checked above */
-    return callback_make(&model_checkpoint_desc, m);
+    return callback_watching(callback_make(&model_checkpoint_desc, m), o.monitor, o.mode);
 }

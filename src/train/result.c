@@ -13,6 +13,7 @@ xt_epoch_detail result_counters(void) {
 
 void result_begin(xt_trainer *t) {
     t->n_details = 0;
+    log_loss_watch();
     t->epochs_done = 0;
     t->at = (train_totals){.began_ns = clock_ns(),
                            .compiles = counter_get(COUNTER_compiles),
@@ -57,6 +58,7 @@ void result_end(xt_trainer *t) {
         if (!s) {
             r->loss_first = losses[0];
             r->loss_last = losses[1];
+            if (world_get()->rank == 0 && !t->quiet) log_loss_seen("loss", losses[1], t->global_step);
         }
         xt_status_free(s);
     }

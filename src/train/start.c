@@ -178,7 +178,12 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     for (size_t i = 0; i < t->n_callbacks; i++) t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
     if (world_get()->rank == 0 && !t->quiet) say_header(t);
-    if (!t->quiet && t->val && !t->val_limit) train_tell_left_out(t->val, "validation");
+    if (!t->quiet && t->val && !t->val_limit) train_tell_left_out(t->val, t->n_vals ? "validation loader 0" : "validation");
+    for (size_t i = 0; i < t->n_vals && t->val && !t->quiet; i++) {
+        char what[32];
+        snprintf(what, sizeof what, "validation loader %zu", i + 1);
+        if (!t->val_limits[i]) train_tell_left_out(t->vals[i], what);
+    }
     train_rewind_validation(t);
     return NULL;
 }

@@ -32,6 +32,7 @@ struct xt_callback {
     void *user;
     const callback_tensors *tensors; /* NULL: it has none */
     bool own; /* the program's, made by xt_callback_new */
+    const char *watches; /* "min val/loss": which of its kind it is, so that a resumed run may add them in another order; NULL = go by the order */
 };
 
 typedef struct train_position { /* where the next micro-batch is */
@@ -108,6 +109,7 @@ struct xt_trainer {
     xt_epoch_detail *details;
     size_t n_details, cap_details;
     xt_fit_result result;
+    char *resumed_from; /* the file; NULL when the fit began anew */
     double mfu; /* by the throughput monitor; 0 without one */
 };
 
@@ -142,8 +144,15 @@ xt_status train_explain_name(xt_status s, const char *name); /* of an option tha
         for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
             if ((t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user);                                       \
     } while (0)
+/* The same of some: the program's own callbacks, which may log, and the library's, which watch values. */
+#define TRAIN_CALL_OWN(t, is_own, hook, ...)                                                                                                         \
+    do {                                                                                                                                             \
+        for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
+            if ((t)->callbacks[i_]->own == (is_own) && (t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user); \
+    } while (0)
 bool callback_rests(const xt_trainer *t, const xt_callback *c);
 void callback_free(xt_callback *c);
+xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode); /* sets .watches; NULL stays NULL */
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
 void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);

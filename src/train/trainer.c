@@ -140,6 +140,7 @@ void xt_trainer_free(xt_trainer *t) {
     base_free(t->callbacks);
     base_free(t->details);
     base_free(t->run_dir);
+    base_free(t->resumed_from);
     base_free(t->saved_last);
     xt_status_free(t->problem);
     base_free(t);
@@ -334,6 +335,12 @@ int64_t xt_trainer_epoch(const xt_trainer *t) {
 }
 int64_t xt_trainer_global_step(const xt_trainer *t) {
     return t ? t->global_step : 0;
+}
+int64_t xt_trainer_planned_steps(const xt_trainer *t) {
+    if (!t || !t->train) return 0;
+    int64_t k = t->o.accumulate_grad_batches, most = t->o.max_steps ? t->o.max_steps : -1;
+    int64_t epoch = (t->train_limit + k - 1) / k, all = t->o.max_epochs > 0 && epoch <= INT64_MAX / t->o.max_epochs ? epoch * t->o.max_epochs : -1;
+    return all < 0 ? most : most < 0 || all < most ? all : most;
 }
 const char *xt_trainer_run_dir(const xt_trainer *t) {
     return t ? t->run_dir : NULL;

@@ -1,0 +1,136 @@
+/* Values logged between a trainer's steps, in hooks around an epoch or a pass. They are of the whole epoch and leave as a row of their own as soon as the
+ * hooks of that place are over: numbers at once, without a program or a read; tensors by one small program that packs them all, and one read. */
+#include "metrics/log_int.h"
+
+static void forget(log_engine *e) {
+    for (size_t i = 0; i < e->n_given; i++) base_free(e->given[i].metric.name);
+    e->n_given = 0;
+}
+
+void log_between_free(log_engine *e) {
+    forget(e);
+    base_free(e->given);
+}
+
+/* The same name again at the same place: the later value counts, as in a step. */
+void log_between_note(log_engine *e, const xt_src *src, log_given g) {
+    (void)src;
+    g.metric.o.on_step = XT_OFF;
+    g.metric.o.on_epoch = XT_ON;
+    if (g.metric.o.reduce == XT_REDUCE_DEFAULT) g.metric.o.reduce = XT_MEAN;
+    for (size_t i = 0; i < e->n_given; i++)
+        if (strcmp(e->given[i].metric.name, g.metric.name) == 0) {
+            base_free(e->given[i].metric.name);
+            e->given[i] = g;
+            return;
+        }
+    if (VEC_PUSH(e->given, e->n_given, e->cap_given, g)) return;
+    base_free(g.metric.name);
+    lazy_fail(status_oom(sizeof g, "a logged value"));
+}
+
+/* --- tensors ------------------------------------------------------------------------------------------------------------------------------------- */
+/* Which elements of the packed values are whose: count values, then the weight where that is a tensor too. */
+typedef struct part {
+    size_t metric;
+    int64_t count;
+    float weight; /* < 0: it stands behind the values */
+} part;
+typedef struct packed {
+    struct log_job *row;
+    size_t n;
+    part parts[];
+} packed;
+
+static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    packed *p = user;
+    const float *at = data, *end = at + bytes / sizeof *at;
+    (void)dtype;
+    for (size_t i = 0; i < p->n; i++) {
+        const part *k = &p->parts[i];
+        if (at + k->count + (k->weight < 0) > end) break;
+        log_given_fill(p->row, k->metric, at, k->weight < 0 ? at[k->count] : k->weight);
+        at += k->count + (k->weight < 0);
+    }
+    log_given_send(p->row);
+    base_free(p);
+}
+
+static void lost(void *user) {
+    packed *p = user;
+    log_given_lost(p->row);
+    base_free(p);
+}
+
+/* [n] of f32: all values logged as tensors, one behind the other. */
+static xt_tensor pack(const log_engine *e, packed *p) {
+    ir_value **parts = base_calloc(2 * e->n_given + 1, sizeof *parts);
+    size_t n = 0;
+    if (!parts) {
+        lazy_fail(status_oom(e->n_given * sizeof *parts, "logged values"));
+        return (xt_tensor){0};
+    }
+    ir_builder *b = NULL;
+    for (size_t i = 0; i < e->n_given; i++) {
+        const log_given *g = &e->given[i];
+        if (!g->value.slot) continue;
+        ir_value *v = lazy_value(g->value), *w = g->weight.slot ? lazy_value(g->weight) : NULL;
+        int64_t count = g->metric.count, one = 1;
+        b = lazy_begin(src_get(g->metric.src));
+        parts[n++] = ir_reshape(b, ir_convert(b, v, XT_F32), 1, &count);
+        if (g->weight.slot) parts[n++] = ir_reshape(b, ir_convert(b, w, XT_F32), 1, &one);
+        p->parts[p->n++] = (part){i, count, g->weight.slot ? -1 : (float)g->weight_value};
+    }
+    xt_tensor all = lazy_wrap(n == 1 ? parts[0] : ir_concatenate(b, n, parts, 0), "xt_log");
+    base_free(parts);
+    return all;
+}
+
+static void send_tensors(log_engine *e, struct log_job *row) {
+    const xt_src *src = src_get(e->given[0].metric.src);
+    packed *p = base_calloc(1, sizeof *p + e->n_given * sizeof p->parts[0]);
+    if (!p) {
+        log_given_lost(row);
+        return;
+    }
+    p->row = row;
+    for (size_t i = 0; i < e->n_given; i++)
+        if (e->given[i].value.slot) lazy_note_asker(src_get(e->given[i].metric.src), "xt_log");
+    xt_no_grad_begin();
+    lazy_path_push("log");
+    xt_tensor all = pack(e, p);
+    lazy_path_pop();
+    xt_no_grad_end();
+    lazy_request_value(src, "xt_log", all, arrived, lost, p);
+    lazy_boundary(LAZY_EVAL, src);
+}
+
+void log_between_forget(void) {
+    log_engine *e = log_engine_peek();
+    if (e) forget(e);
+}
+
+void log_between_send(int64_t step) {
+    log_engine *e = log_engine_peek();
+    if (!e || e->mute) return;
+    if (xt_error() || !e->n_given) {
+        forget(e);
+        if (!xt_error() && log_ranks_meet(e)) log_nothing_row(e->given_stage, step);
+        return;
+    }
+    bool tensors = false;
+    int64_t rows = 0;
+    for (size_t i = 0; i < e->n_given; i++) {
+        e->given[i].metric.at = rows;
+        rows += e->given[i].metric.count;
+        tensors = tensors || e->given[i].value.slot;
+    }
+    struct log_job *row = log_given_row(e, e->given_stage, step, e->given, e->n_given);
+    for (size_t i = 0; row && i < e->n_given; i++) {
+        float v = (float)e->given[i].number;
+        if (!e->given[i].value.slot) log_given_fill(row, i, &v, (float)e->given[i].weight_value);
+    }
+    if (row && tensors) send_tensors(e, row);
+    else if (row) log_given_send(row);
+    forget(e);
+}

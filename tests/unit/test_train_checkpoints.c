@@ -1,0 +1,262 @@
+/* Which checkpoints are kept, and under which names. The cases with numbers are Lightning's own. */
+#include "train_test.h"
+
+#include "train/checkpoint_name.h"
+
+/* --- names ---------------------------------------------------------------------------------------------------------------------------------------- */
+static double named(void *user, const char *key) {
+    (void)user;
+    return strcmp(key, "acc") == 0 || strcmp(key, "val/loss") == 0 ? 0.03 : strcmp(key, "epoch_test") == 0 ? 3 : strcmp(key, "val/mAP@0.50") == 0 ? 0.2 : NAN;
+}
+
+/* But that '/' makes no folder, and a value that nobody logged is nan, not 0, where the format allows it. */
+static void files_have_names(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern, *name; /* name NULL: refused */
+        bool bare;
+    } rows[] = {{"{epoch}-{step}", "epoch=3-step=2", false},
+                {"{epoch:03d}-{acc}", "epoch=003-acc=0.03", false},
+                {"{epoch:03d}-{epoch_test:03d}", "epoch=003-epoch_test=003", false},
+                {"{epoch}_{val/loss:.5f}", "epoch=3_val_loss=0.03000", false},
+                {"mAP@0.50={val/mAP@0.50:.4f}", "mAP@0.50=0.2000", true},
+                {"epoch={epoch:03d}-acc={acc}", "epoch=003-acc=0.03", true},
+                {"{missing:d}", "missing=0", false},
+                {"{missing}", "missing=nan", false},
+                {"plain", "plain", false},
+                {"{epoch", NULL, false},
+                {"{}", NULL, false},
+                {"{acc:s}", NULL, false},
+                {"{acc:n}", NULL, false}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        str out = STR_INIT;
+        xt_status s = checkpoint_name(rows[i].pattern, 3, 2, named, NULL, !rows[i].bare, &out);
+        if (rows[i].name) assert_string_equal(str_cstr(&out), rows[i].name);
+        else assert_non_null(strstr(xt_status_message(s), "filename = "));
+        assert_int_equal(s != NULL, rows[i].name == NULL);
+        xt_status_free(s);
+        str_free(&out);
+    }
+}
+
+/* --- a run whose validation says what it is told to -------------------------------------------------------------------------------------------------- */
+static const double *scores;
+static xt_trainer *now;
+static const char *fails_in = "";
+static void here(const char *hook) {
+    if (strcmp(hook, fails_in) == 0) xt_matmul(xt_zeros(XT_F32, 2, 3), xt_zeros(XT_F32, 2, 3));
+}
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static int steps;
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    steps++;
+    if (b.index == 1) here("training_step");
+    return xt_mean(xt_forward(m, b.x));
+}
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)b;
+    (void)user;
+    here("validation_step");
+    if (scores) xt_log_value("val/score", scores[xt_trainer_epoch(now)]);
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.01);
+}
+static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+
+static xt_loader *data(int64_t batches) {
+    static float x[64];
+    for (int i = 0; i < 64; i++) x[i] = 1;
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2 * batches), .batch = 2);
+}
+
+/* The names of the .ckpt files of a folder, sorted, "a b c". */
+static const char *files_of(const char *folder) {
+    static char out[1024];
+    char command[512];
+    snprintf(command, sizeof command, "cd %s 2>/dev/null && LC_ALL=C ls | sed -n 's/.ckpt$//p' | tr '\\n' ' '", in_dir(folder));
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    size_t n = fread(out, 1, sizeof out - 1, p);
+    pclose(p);
+    while (n && out[n - 1] == ' ') n--;
+    out[n] = 0;
+    return out;
+}
+
+typedef struct kept_case {
+    const char *folder;
+    int64_t epochs, batches;
+    const char *val_every; /* NULL: no validation */
+    const double *scores;
+    const char *resume;
+    xt_model_checkpoint_opts o;
+    const char *files;
+    double best;
+} kept_case;
+
+static void fit_case(const kept_case *c) {
+    char folder[256], resume[128] = "";
+    snprintf(folder, sizeof folder, "%s", in_dir(c->folder));
+    if (c->resume) snprintf(resume, sizeof resume, "%s/%s.ckpt", dir, c->resume);
+    scores = c->scores;
+    xt_trainer *t = now = TEST_TRAINER(.max_epochs = c->epochs, .logger = XT_OFF, .val_every = c->val_every, .resume = c->resume ? resume : NULL);
+    xt_model_checkpoint_opts o = c->o;
+    o.struct_size = sizeof o;
+    o.dirpath = folder;
+    xt_trainer_add(t, xt_model_checkpoint_opt(o));
+    if (xt_fit(t, &task, data(c->batches), c->val_every ? data(1) : NULL)) fail_msg("%s: %s", c->folder, str_cstr(&said));
+    double best;
+    xt_trainer_best_checkpoint(t, &best);
+    if (!(best == c->best || (isnan(best) && isnan(c->best)))) fail_msg("%s: the best is %g, not %g", c->folder, best, c->best);
+    xt_finish();
+    if (strcmp(files_of(c->folder), c->files) != 0) fail_msg("%s: %s, not %s", c->folder, files_of(c->folder), c->files);
+}
+
+static void what_is_kept(void **state) {
+    (void)state;
+    static const double late[] = {NAN, 8, 7, 5}, no[] = {NAN, NAN, NAN}, falls[] = {9, 8, 7, 6};
+    static const kept_case rows[] = {
+        {"newest", 3, 5, NULL, NULL, NULL, {.save_last = XT_OFF}, "epoch=2-step=15", NAN},
+        {"all", 3, 5, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{step}"}, "step=10 step=15 step=5", NAN},
+        {"empty", 1, 5, NULL, NULL, NULL, {.save_last = XT_OFF, .filename = ""}, "epoch=0-step=5", NAN},
+        {"by1", 5, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3 epoch=4", NAN},
+        {"by2", 5, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 2, .filename = "{epoch}"}, "epoch=1 epoch=3", NAN},
+        {"by3", 5, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_epochs = 3, .filename = "{epoch}"}, "epoch=2", NAN},
+        {"validated2", 5, 2, "2epochs", NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=1 epoch=3", NAN},
+        {"bysteps", 2, 7, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_steps = 4, .filename = "{step}"}, "step=12 step=4 step=8", NAN},
+        {"last", 2, 5, NULL, NULL, NULL, {.last_only = XT_ON}, "last", NAN},
+        {"late", 4, 2, "1", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=3", 5},
+        {"four", 4, 2, "1", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3", 5},
+        {"nan", 3, 2, "1", no, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=0", NAN},
+        /* The same folder twice: the files of the other fit stay as they are. */
+        {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1", NAN},
+        {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0-v1 epoch=0 epoch=1-v1 epoch=1", NAN},
+        /* The best two, at steps 2 and 4; going on from step 4 to 8 leaves 4 there, and another folder leaves both alone. */
+        {"two", 2, 2, "1", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=2 step=4", 8},
+        {"other", 4, 2, "1", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=6 step=8", 6},
+        {"two", 4, 2, "1", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=4 step=6 step=8", 6}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        fit_case(&rows[i]);
+        if (strcmp(rows[i].folder, "other") == 0) assert_string_equal(files_of("two"), "step=2 step=4");
+    }
+    scores = NULL;
+}
+
+static void what_is_refused(void **state) {
+    (void)state;
+    static const struct {
+        xt_model_checkpoint_opts o;
+        const char *says;
+    } rows[] = {{{.save_top_k = -3}, "save_top_k = -3 is out of range"},
+                {{.save_top_k = 3}, "save_top_k = 3 needs a monitor"},
+                {{.every_n_steps = 2, .every_n_epochs = 1}, "choose one"},
+                {{.every_time = "often"}, "every_time"},
+                {{.monitor = "a", .mode = XT_SUM}, "XT_MIN or XT_MAX"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        xt_model_checkpoint_opts o = rows[i].o;
+        o.struct_size = sizeof o;
+        assert_null(xt_model_checkpoint_opt(o));
+        if (!strstr(xt_status_message(xt_error()), rows[i].says)) fail_msg("%s", xt_status_message(xt_error()));
+        xt_clear_error();
+    }
+}
+
+/* --- an error, wherever it comes from, leaves the last whole step ------------------------------------------------------------------------------------- */
+#define M0(name) \
+    static void name(xt_module *m, void *user) { (void)m; (void)user; here(#name); }
+#define M_EPOCH(name) \
+    static void name(xt_module *m, int64_t epoch, void *user) { (void)m; (void)user; (void)epoch; here(#name); }
+#define M_BATCH(name) \
+    static void name(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)user; if (b->index == 1) here(#name); }
+#define C_EPOCH(name) \
+    static void c_##name(xt_trainer *t, void *user) { (void)t; (void)user; here("c_" #name); }
+#define C0(name) \
+    static void c_##name(xt_trainer *t, void *user) { (void)user; if (xt_trainer_global_step(t)) here("c_" #name); }
+#define C_BATCH(name) \
+    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { (void)t; (void)user; if (b->index == 1) here("c_" #name); }
+static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)user; if (b->index == 1) here("on_train_batch_start"); return false; }
+static void on_before_backward(xt_module *m, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; if (steps == 2) here("on_before_backward"); }
+static void on_after_backward(xt_module *m, void *user) { (void)m; (void)user; if (steps == 2) here("on_after_backward"); }
+static void on_before_optimizer_step(xt_module *m, void *user) { (void)m; (void)user; if (steps == 2) here("on_before_optimizer_step"); }
+static void on_train_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; if (b->index == 1) here("on_train_batch_end"); }
+static xt_batch on_after_batch_transfer(xt_module *m, xt_batch b, void *user) { (void)m; (void)user; if (steps == 1) here("on_after_batch_transfer"); return b; }
+static void c_before_backward(xt_trainer *t, xt_tensor loss, void *user) { (void)t; (void)loss; (void)user; if (steps == 2) here("c_before_backward"); }
+static void c_after_backward(xt_trainer *t, void *user) { (void)t; (void)user; if (steps == 2) here("c_after_backward"); }
+static void c_before_step(xt_trainer *t, void *user) { (void)t; (void)user; if (steps == 2) here("c_before_step"); }
+M_EPOCH(on_train_epoch_end) M_EPOCH(on_validation_epoch_start) M_EPOCH(on_validation_epoch_end) M_BATCH(on_validation_batch_start) M_BATCH(on_validation_batch_end)
+C0(step_end) C0(epoch_end) C0(validation_start) C0(validation_end) C0(row) C_BATCH(batch_start) C_BATCH(batch_end) C_BATCH(validation_batch_start) C_BATCH(validation_batch_end)
+C_EPOCH(sanity_end)
+
+static void errors_leave_a_checkpoint(void **state) {
+    (void)state;
+    static const char *const hooks[] = {"training_step", "validation_step", "on_train_batch_start", "on_before_backward", "on_after_backward", "on_before_optimizer_step", "on_train_batch_end",
+                                        "on_after_batch_transfer", "on_train_epoch_end", "on_validation_epoch_start", "on_validation_epoch_end", "on_validation_batch_start", "on_validation_batch_end",
+                                        "c_step_end", "c_epoch_end", "c_validation_start", "c_validation_end", "c_row", "c_batch_start", "c_batch_end", "c_validation_batch_start",
+                                        "c_validation_batch_end", "c_before_backward", "c_after_backward", "c_before_step"};
+    static const xt_task hooked = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .on_train_batch_start = on_train_batch_start,
+                                   .on_before_backward = on_before_backward, .on_after_backward = on_after_backward, .on_before_optimizer_step = on_before_optimizer_step,
+                                   .on_train_batch_end = on_train_batch_end, .on_after_batch_transfer = on_after_batch_transfer, .on_train_epoch_end = on_train_epoch_end,
+                                   .on_validation_epoch_start = on_validation_epoch_start, .on_validation_epoch_end = on_validation_epoch_end,
+                                   .on_validation_batch_start = on_validation_batch_start, .on_validation_batch_end = on_validation_batch_end};
+    static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_desc), .name = "everywhere", .step_end = c_step_end, .epoch_end = c_epoch_end, .validation_start = c_validation_start,
+                                                .validation_end = c_validation_end, .row = c_row, .batch_start = c_batch_start, .batch_end = c_batch_end, .before_backward = c_before_backward,
+                                                .validation_batch_start = c_validation_batch_start, .validation_batch_end = c_validation_batch_end, .after_backward = c_after_backward,
+                                                .before_optimizer_step = c_before_step, .sanity_end = c_sanity_end};
+    for (size_t i = 0; i < BASE_COUNT(hooks) + 2; i++) {
+        bool sanity = i == BASE_COUNT(hooks), smoke = i > BASE_COUNT(hooks);
+        fails_in = sanity ? "c_sanity_end" : smoke ? "validation_step" : hooks[i];
+        steps = 0;
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .logger = XT_OFF, .checkpointing = XT_OFF, .log_every_n_steps = 1, .num_sanity_val_steps = sanity, .fast_dev_run = smoke ? 2 : 0);
+        xt_trainer_add(t, xt_callback_new(&everywhere, NULL));
+        xt_trainer_add(t, xt_exception_checkpoint(.dirpath = in_dir("broken")));
+        if (xt_fit(t, &hooked, data(3), data(2)) != 1) fail_msg("an error in %s went unnoticed", fails_in);
+        bool there = file_exists(in_dir("broken/on_exception.ckpt"));
+        if (there == (sanity || smoke)) fail_msg("an error in %s%s: %s", fails_in, smoke ? " of a smoke run" : "", there ? "a checkpoint" : "no checkpoint");
+        unlink(in_dir("broken/on_exception.ckpt"));
+        fails_in = "";
+        xt_finish();
+    }
+}
+
+/* --- states of two callbacks of one kind ------------------------------------------------------------------------------------------------------------- */
+static void two_val(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)b;
+    (void)user;
+    xt_log_value("val/a", (double)xt_trainer_epoch(now)); /* rises: no improvement after the first */
+    xt_log_value("val/b", -(double)xt_trainer_epoch(now));
+}
+static void order_does_not_matter(void **state) {
+    (void)state;
+    xt_task two = task;
+    two.validation_step = two_val;
+    for (int swapped = 0; swapped < 2; swapped++) {
+        xt_trainer *t = now = TEST_TRAINER(.max_epochs = 3, .logger = XT_OFF);
+        xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("order"), .last_only = XT_ON));
+        xt_trainer_add(t, xt_early_stopping(.monitor = "val/a", .patience = 4));
+        xt_trainer_add(t, xt_early_stopping(.monitor = "val/b", .patience = 4));
+        assert_int_equal(xt_fit(t, &two, data(2), data(1)), 0); /* a has waited 2, b never */
+        xt_finish();
+        str_clear(&said);
+        t = now = TEST_TRAINER(.max_epochs = 9, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = in_dir("order/last.ckpt"));
+        xt_trainer_add(t, xt_early_stopping(.monitor = swapped ? "val/b" : "val/a", .patience = 4));
+        xt_trainer_add(t, xt_early_stopping(.monitor = swapped ? "val/a" : "val/b", .patience = 4));
+        assert_int_equal(xt_fit(t, &two, data(2), data(1)), 0);
+        assert_int_equal(xt_trainer_global_step(t), 2 * 5); /* epochs 3 and 4 are a's third and fourth without improvement */
+        says("val/a");
+        xt_finish();
+    }
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names), T(what_is_kept), T(what_is_refused), T(errors_leave_a_checkpoint), T(order_does_not_matter)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

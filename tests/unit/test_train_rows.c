@@ -1,0 +1,349 @@
+/* What is in the rows: names and levels, x axes, weighted means, values logged outside the steps, rates of several optimizers, and a loss that is NaN. The
+ * numbers are those of Lightning's own tests (but that a row's step counts from 1). */
+#include "train_test.h"
+
+static const char *place = ""; /* where `here` logs */
+static void here(const char *name) {
+    if (strcmp(name, place) == 0) xt_log_value(name, 7);
+}
+
+/* --- a task that logs what the test asks for ----------------------------------------------------------------------------------------------------- */
+static void (*in_training)(xt_tensor loss, const xt_batch *b), (*in_validation)(const xt_batch *b);
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_mul(x, xt_param(m, "w", "ones", 0, XT_F32, 1));
+}
+static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor loss = xt_mean(xt_forward(m, b.x));
+    if (in_training) in_training(loss, &b);
+    here("training_step");
+    return loss;
+}
+static void val_step(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)user;
+    if (in_validation) in_validation(&b);
+    else xt_log_value("val/loss", 1);
+    here("validation_step");
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    here("configure_optimizers");
+    return xt_sgd(m, .lr = 0.001);
+}
+static const xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd};
+
+static xt_loader *data(int64_t batches, float value) {
+    static float rows[2][2048];
+    float *x = rows[isnan(value)];
+    for (int i = 0; i < 2048; i++) x[i] = value;
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2 * batches), .batch = 2);
+}
+
+/* The rows of a name in the run's CSV, as "step=value step=value": of the steps, or of the epochs. */
+static const char *rows_of(const char *run, const char *level, const char *name) {
+    static str out = STR_INIT;
+    char path[256], *text, *save = NULL, want[128];
+    size_t n;
+    str_clear(&out);
+    snprintf(path, sizeof path, "%s/metrics.csv", run);
+    snprintf(want, sizeof want, ",%s,%s,", level, name);
+    assert_null(file_read_all(path, &text, &n));
+    for (char *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+        const char *at = strstr(line, want);
+        if (at) str_printf(&out, "%s%d=%s", out.len ? " " : "", atoi(line), at + strlen(want));
+    }
+    base_free(text);
+    static char kept[2048];
+    snprintf(kept, sizeof kept, "%s", str_cstr(&out));
+    str_free(&out);
+    return kept;
+}
+#define ROWS(level, name, want) assert_string_equal(rows_of(xt_trainer_run_dir(t), level, name), want)
+#define LOGGED(...) TEST_TRAINER(.loggers = "csv", .checkpointing = XT_OFF, __VA_ARGS__)
+
+/* --- means ---------------------------------------------------------------------------------------------------------------------------------------- */
+static void weighted(const xt_batch *b) {
+    int64_t v = b->index + 1;
+    if (v <= 2) xt_log("two", xt_scalar(v == 1 ? 2 : 4, XT_F32), .batch_size = v == 1 ? 3 : 5);
+    if (v <= 9) xt_log("squares", xt_scalar((double)v, XT_F32), .batch_size = v * v);
+    if (v <= 3) xt_log("min", xt_scalar((double)b->index, XT_F32), .reduce = XT_MIN);
+    if (v <= 11) xt_log("max", xt_scalar((double)b->index, XT_F32), .reduce = XT_MAX);
+    if (v <= 2) xt_log_value("mean", 5, .reduce = XT_MEAN);
+    if (v <= 2) xt_log_value("sum", 5, .reduce = XT_SUM, .batch_size = 64);
+    static const xt_dtype types[] = {XT_I8, XT_F16, XT_BF16};
+    static const char *const names[] = {"i8", "f16", "bf16"};
+    for (int i = 0; i < 3; i++) xt_log(names[i], xt_full(1, types[i]), .reduce = XT_SUM);
+}
+
+static void means_are_weighted(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        double want;
+    } rows[] = {{"two", 3.25}, {"squares", 2025.0 / 285}, {"min", 0}, {"max", 10}, {"mean", 5}, {"sum", 10}, {"i8", 1000}, {"f16", 1000}, {"bf16", 1000}};
+    in_validation = weighted;
+    xt_trainer *t = LOGGED(.max_epochs = 1);
+    assert_int_equal(xt_validate(t, &task, data(1000, 1)), 0);
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        double v = xt_trainer_metric(t, rows[i].name, true);
+        if (fabs(v - rows[i].want) > 1e-6) fail_msg("%s is %g, not %g", rows[i].name, v, rows[i].want);
+    }
+    in_validation = NULL;
+}
+
+/* --- names, axes ---------------------------------------------------------------------------------------------------------------------------------- */
+static void at_all_levels(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("default", loss);
+    xt_log("s", loss, .on_step = XT_ON, .on_epoch = XT_OFF);
+    xt_log("e", loss, .on_step = XT_OFF, .on_epoch = XT_ON);
+    xt_log("se", xt_scalar((double)b->index, XT_F32), .on_step = XT_ON, .on_epoch = XT_ON);
+}
+static void val_at_both(const xt_batch *b) {
+    xt_log("v", xt_scalar((double)b->index, XT_F32), .on_step = XT_ON, .on_epoch = XT_ON);
+}
+
+static void names_say_the_level(void **state) {
+    (void)state;
+    in_training = at_all_levels;
+    in_validation = val_at_both;
+    xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 1);
+    assert_int_equal(xt_fit(t, &task, data(2, 1), data(2, 1)), 0);
+    static const char *const there[][2] = {{"step", "default"}, {"step", "s"}, {"epoch", "e"}, {"step", "se_step"}, {"epoch", "se_epoch"}, {"epoch", "v_epoch"}};
+    static const char *const not_there[][2] = {{"epoch", "default"}, {"epoch", "s"}, {"step", "e"}, {"step", "se"}, {"epoch", "se"}, {"epoch", "v"}};
+    for (size_t i = 0; i < BASE_COUNT(there); i++) {
+        assert_int_not_equal(rows_of(xt_trainer_run_dir(t), there[i][0], there[i][1])[0], 0);
+        ROWS(not_there[i][0], not_there[i][1], "");
+    }
+    ROWS("step", "se_step", "1=0 2=1 3=0 4=1");
+    ROWS("epoch", "se_epoch", "2=0.5 4=0.5");
+    ROWS("epoch", "v_epoch", "2=0.5 4=0.5");
+    assert_true(xt_trainer_metric(t, "se", true) == 0.5); /* callbacks find the epoch's value under the plain name */
+    assert_true(xt_trainer_metric(t, "v", true) == 0.5);
+    in_validation = NULL;
+    xt_finish();
+    t = LOGGED(.max_epochs = 4, .max_steps = 10, .log_every_n_steps = 5);
+    assert_int_equal(xt_fit(t, &task, data(3, 1), NULL), 0);
+    ROWS("step", "se_step", "3=2 5=1 9=2 10=0"); /* beside the period, an epoch that had no row has its last step's */
+    in_training = NULL;
+}
+
+static void two_elements(xt_tensor loss, const xt_batch *b) {
+    (void)loss;
+    xt_log("pair", b->x);
+}
+static void other_flags(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("twice", loss);
+    xt_log("twice", loss, .on_epoch = XT_ON);
+}
+static void never(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("never", loss, .on_step = XT_OFF, .on_epoch = XT_OFF);
+}
+static void mistakes_are_named(void **state) {
+    (void)state;
+    static const struct {
+        void (*log)(xt_tensor, const xt_batch *);
+        const char *says;
+    } rows[] = {{two_elements, "a logged value has one element"}, {other_flags, "with other options"}, {never, "it would never be written"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        in_training = rows[i].log;
+        str_clear(&said);
+        assert_int_equal(xt_fit(LOGGED(.max_epochs = 1), &task, data(2, 1), NULL), 1);
+        says(rows[i].says);
+        says("test_train_rows.c:");
+        xt_finish();
+    }
+    in_training = NULL;
+}
+
+/* --- outside the steps ---------------------------------------------------------------------------------------------------------------------------- */
+#define M0(name) \
+    static void name(xt_module *m, void *user) { (void)m; (void)user; here(#name); }
+#define M_EPOCH(name) \
+    static void name(xt_module *m, int64_t epoch, void *user) { (void)m; (void)user; (void)epoch; here(#name); }
+#define M_BATCH(name) \
+    static void name(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)user; (void)b; here(#name); }
+#define C0(name) \
+    static void c_##name(xt_trainer *t, void *user) { (void)t; (void)user; here("c_" #name); }
+#define C_BATCH(name) \
+    static void c_##name(xt_trainer *t, const xt_batch *b, void *user) { (void)t; (void)user; (void)b; here("c_" #name); }
+M0(on_fit_start) M0(on_fit_end) M0(on_train_start) M0(on_train_end) M0(on_after_backward) M0(on_before_optimizer_step)
+M_EPOCH(on_train_epoch_start) M_EPOCH(on_train_epoch_end) M_EPOCH(on_validation_epoch_start) M_EPOCH(on_validation_epoch_end)
+M_BATCH(on_validation_batch_start) M_BATCH(on_validation_batch_end)
+C0(epoch_start) C0(epoch_end) C0(validation_start) C0(validation_end) C0(step_end)
+C_BATCH(batch_start) C_BATCH(batch_end) C_BATCH(validation_batch_end)
+static void setup(xt_module *m, const char *stage, void *user) { (void)m; (void)stage; (void)user; here("setup"); }
+static void teardown(xt_module *m, const char *stage, void *user) { (void)m; (void)stage; (void)user; here("teardown"); }
+static bool on_train_batch_start(xt_module *m, const xt_batch *b, void *user) { (void)m; (void)b; (void)user; here("on_train_batch_start"); return false; }
+static void on_before_backward(xt_module *m, xt_tensor loss, void *user) { (void)m; (void)loss; (void)user; here("on_before_backward"); }
+static void on_train_batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) { (void)m; (void)b; (void)loss; (void)user; here("on_train_batch_end"); }
+static xt_status c_fit_start(xt_trainer *t, void *user) { (void)t; (void)user; here("c_fit_start"); return NULL; }
+static void c_fit_end(xt_trainer *t, bool ok, void *user) { (void)t; (void)ok; (void)user; here("c_fit_end"); }
+static const xt_task hooked = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = sgd, .setup = setup, .teardown = teardown, .on_fit_start = on_fit_start, .on_fit_end = on_fit_end,
+                               .on_train_start = on_train_start, .on_train_end = on_train_end, .on_train_epoch_start = on_train_epoch_start, .on_train_batch_start = on_train_batch_start,
+                               .on_before_backward = on_before_backward, .on_after_backward = on_after_backward, .on_before_optimizer_step = on_before_optimizer_step, .on_train_batch_end = on_train_batch_end,
+                               .on_train_epoch_end = on_train_epoch_end, .on_validation_epoch_start = on_validation_epoch_start, .on_validation_epoch_end = on_validation_epoch_end,
+                               .on_validation_batch_start = on_validation_batch_start, .on_validation_batch_end = on_validation_batch_end};
+static const xt_callback_desc everywhere = {.struct_size = sizeof(xt_callback_desc), .name = "everywhere", .fit_start = c_fit_start, .fit_end = c_fit_end, .epoch_start = c_epoch_start, .epoch_end = c_epoch_end,
+                                            .batch_start = c_batch_start, .batch_end = c_batch_end, .step_end = c_step_end, .validation_start = c_validation_start, .validation_end = c_validation_end,
+                                            .validation_batch_end = c_validation_batch_end};
+
+/* Two epochs of four batches, a row every two steps, a validation each: what a number logged in one hook becomes, and that it costs no program and no
+ * execution more (but after a step, where it goes with the next one, so the first has a program of its own). */
+static void each_hook_has_its_level(void **state) {
+    (void)state;
+    static const char of_steps[] = "2=7 4=7 6=7 8=7", of_epochs[] = "4=7 8=7", starts[] = "0=7 4=7";
+    static const struct {
+        const char *hook, *level, *want; /* level NULL: refused */
+        int programs;
+    } rows[] = {{"", "step", "", 2}, {"training_step", "step", of_steps, 2}, {"on_train_batch_start", "step", of_steps, 2}, {"on_before_backward", "step", of_steps, 2},
+                {"on_after_backward", "step", of_steps, 2}, {"on_before_optimizer_step", "step", of_steps, 2}, {"on_train_batch_end", "step", of_steps, 2}, {"c_batch_start", "step", of_steps, 2},
+                {"c_batch_end", "step", of_steps, 2}, {"c_step_end", "step", of_steps, 3}, {"validation_step", "epoch", of_epochs, 2}, {"on_validation_batch_start", "epoch", of_epochs, 2},
+                {"on_validation_batch_end", "epoch", of_epochs, 2}, {"c_validation_batch_end", "epoch", of_epochs, 2}, {"on_train_start", "epoch", "0=7", 2}, {"on_train_epoch_start", "epoch", starts, 2},
+                {"on_train_epoch_end", "epoch", of_epochs, 2}, {"c_epoch_start", "epoch", starts, 2}, {"c_epoch_end", "epoch", of_epochs, 2}, {"on_validation_epoch_start", "epoch", of_epochs, 2},
+                {"on_validation_epoch_end", "epoch", of_epochs, 2}, {"c_validation_start", "epoch", of_epochs, 2}, {"c_validation_end", "epoch", of_epochs, 2},
+                {"setup", NULL, NULL, 0}, {"configure_optimizers", NULL, NULL, 0}, {"on_fit_start", NULL, NULL, 0}, {"c_fit_start", NULL, NULL, 0},
+                {"on_train_end", NULL, NULL, 0}, {"on_fit_end", NULL, NULL, 0}, {"c_fit_end", NULL, NULL, 0}, {"teardown", NULL, NULL, 0}};
+    int64_t executions = 0, reads = 0;
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        place = rows[i].hook;
+        str_clear(&said);
+        xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 2, .run_name = *place ? place : "none");
+        xt_trainer_add(t, xt_callback_new(&everywhere, NULL));
+        if (xt_fit(t, &hooked, data(4, 1), data(2, 1)) != !rows[i].level) fail_msg("%s: %s", place, str_cstr(&said));
+        if (rows[i].level) {
+            xt_fit_result r = xt_trainer_result(t);
+            if (!*place) executions = r.executions, reads = r.host_reads;
+            if (r.executions != executions || r.host_reads != reads || r.compiles > rows[i].programs)
+                fail_msg("%s: %d programs, %d executions, %d reads; at most %d, %d, %d are expected", place, (int)r.compiles, (int)r.executions, (int)r.host_reads, rows[i].programs, (int)executions, (int)reads);
+            if (*place && strcmp(rows_of(xt_trainer_run_dir(t), rows[i].level, place), rows[i].want) != 0) fail_msg("%s: %s", place, rows_of(xt_trainer_run_dir(t), rows[i].level, place));
+        } else {
+            says("nothing is trained, validated or tested here");
+            says("test_train_rows.c:");
+        }
+        place = "";
+        xt_finish();
+    }
+}
+
+/* A tensor takes one small program and one read at each such place; a callback that watches the value finds it in the same epoch. */
+static void norm_of_weights(xt_module *m, int64_t epoch, void *user) {
+    (void)user;
+    xt_log("val/norm", xt_sum(xt_square(xt_module_find(m, "w"))));
+    xt_metric hits = {.numerator = xt_scalar((double)epoch, XT_F32), .denominator = xt_scalar(4, XT_F32)};
+    xt_log_metric("val/hits", hits);
+}
+static void on_step(xt_module *m, int64_t epoch, void *user) {
+    (void)m;
+    (void)user;
+    (void)epoch;
+    xt_log_value("wrong", 1, .on_step = XT_ON);
+}
+static void tensors_at_an_epochs_end(void **state) {
+    (void)state;
+    xt_task at_end = task;
+    xt_trainer *t = LOGGED(.max_epochs = 3, .log_every_n_steps = 2);
+    assert_int_equal(xt_fit(t, &task, data(4, 1), data(2, 1)), 0);
+    xt_fit_result without = xt_trainer_result(t);
+    xt_finish();
+    at_end.on_validation_epoch_end = norm_of_weights;
+    t = LOGGED(.max_epochs = 3, .log_every_n_steps = 2);
+    xt_trainer_add(t, xt_early_stopping(.monitor = "val/norm", .mode = XT_MAX, .patience = 2)); /* the norm falls: stops after epoch 2 */
+    assert_int_equal(xt_fit(t, &at_end, data(4, 1), data(2, 1)), 0);
+    says("early stopping after epoch 2");
+    xt_fit_result r = xt_trainer_result(t);
+    assert_in_range(r.compiles, 0, without.compiles + 1);
+    assert_int_equal(r.executions, without.executions + 3);
+    assert_int_equal(r.host_reads, without.host_reads + 3);
+    assert_float_equal(xt_trainer_metric(t, "val/norm", true), pow(1 - 12 * 0.001, 2), 1e-5);
+    ROWS("epoch", "val/hits", "4=0 8=0.25 12=0.5");
+    at_end.on_validation_epoch_end = on_step;
+    xt_finish();
+    assert_int_equal(xt_fit(LOGGED(.max_epochs = 1), &at_end, data(4, 1), data(2, 1)), 1);
+    says("on_step is on, but between steps a value is of the whole epoch");
+}
+
+/* --- rates, NaN ----------------------------------------------------------------------------------------------------------------------------------- */
+static xt_tensor pair_net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_add(xt_mul(x, xt_param(m, "a", "ones", 0, XT_F32, 1)), xt_param(m, "b", "ones", 0, XT_F32, 1));
+}
+static int configure_two(xt_module *m, xt_optimizer **out, int max, void *user) {
+    (void)max;
+    (void)user;
+    out[0] = xt_adam(m, .lr = 0.5);
+    out[1] = xt_adam(m, .lr = 0.25);
+    xt_optimizer_group(out[0], "b", .frozen = XT_ON);
+    xt_optimizer_group(out[1], "a", .lr = 0.125);
+    xt_linear_schedule(out[0], .start_factor = 1, .end_factor = 0.5, .total_iters = 4);
+    return 2;
+}
+static void rates_of_all_optimizers(void **state) {
+    (void)state;
+    const xt_task both = {.net = pair_net, .training_step = train_step, .configure_several = configure_two};
+    xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 2);
+    xt_trainer_add(t, xt_lr_monitor());
+    assert_int_equal(xt_fit(t, &both, data(7, 1), NULL), 0);
+    static const char *const names[] = {"lr-Adam/pg1", "lr-Adam-1/pg1", "lr-Adam-1/pg2"};
+    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+        int n = 0;
+        for (const char *p = rows_of(xt_trainer_run_dir(t), "step", names[i]); (p = strchr(p, '=')); p++) n++;
+        assert_int_equal(n, 7); /* of 14 steps, a row every 2 */
+    }
+    assert_non_null(strstr(rows_of(xt_trainer_run_dir(t), "step", "lr-Adam-1/pg2"), "2=0.125 "));
+}
+
+static void a_loss_that_is_nan_is_told_once(void **state) {
+    (void)state;
+    int64_t reads[2];
+    for (int nan = 0; nan < 2; nan++) {
+        xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 2);
+        assert_int_equal(xt_fit(t, &task, data(4, nan ? NAN : 1), NULL), 0);
+        reads[nan] = xt_trainer_result(t).host_reads;
+        xt_finish();
+    }
+    assert_int_equal(reads[0], reads[1]);
+    static const char told[] = "loss is nan at step 2, the first row that has it so";
+    says(told);
+    says("detect_anomaly");
+    assert_null(strstr(strstr(str_cstr(&said), told) + 1, "loss is nan"));
+    str_clear(&said);
+    xt_trainer *t = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON); /* no rows: the fit's own last loss tells */
+    assert_int_equal(xt_fit(t, &task, data(4, NAN), NULL), 0);
+    says("loss is nan at step 8");
+}
+
+/* --- sizes of a plan ------------------------------------------------------------------------------------------------------------------------------ */
+static xt_trainer *planning;
+static int64_t planned;
+static xt_optimizer *planner(xt_module *m, void *user) {
+    (void)user;
+    planned = xt_trainer_planned_steps(planning);
+    return xt_sgd(m, .lr = 0.1);
+}
+static void steps_are_known_in_advance(void **state) {
+    (void)state;
+    static const int64_t rows[][4] = {{2, 0, 1, 14}, {2, 0, 2, 8}, {2, 5, 2, 5}, {-1, 5, 1, 5}}; /* epochs of 7, max_steps, accumulation -> steps */
+    xt_task plans = task;
+    plans.configure_optimizers = planner;
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        planning = LOGGED(.max_epochs = rows[i][0], .max_steps = rows[i][1], .accumulate_grad_batches = rows[i][2]);
+        assert_int_equal(xt_fit(planning, &plans, data(7, 1), NULL), 0);
+        assert_int_equal(planned, rows[i][3]);
+        assert_int_equal(xt_trainer_global_step(planning), planned);
+        xt_finish();
+    }
+}
+
+int main(void) {
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
+        T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once), T(steps_are_known_in_advance),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
