@@ -11,13 +11,13 @@
 
 enum { MAX_ARRAYS = 256 };
 static const char usage[] =
-    "usage: xtrain run PROGRAM.mlir [--input F.npy ...] [options]\n\n"
+    "usage: xtrain run PROGRAM [--input F.npy ...] [options]\n\n"
     "Runs the function @main of a StableHLO program. A file without inputs to give may hold several modules between '// -----' lines, and\n"
     "functions of other names: without @main every public function without arguments runs. Assertions of the StableHLO project's tests\n"
     "(check.expect_eq, check.expect_almost_eq, ..., as ops or as custom calls) are checked; a failed one is exit 1.\n";
 
 typedef struct run_opts {
-    const char *program, *args, *output_dir, *device, *print, *dump;
+    const char *program, *args, *output_dir, *device, *print, *dump, *emit, *emit_version;
     cli_list inputs, expects;
     double rtol, atol;
     bool json;
@@ -36,7 +36,7 @@ static char **unfold_lists(int argc, char **argv, int *out_argc) {
     int n = 0, given = 0;
     for (int i = 0; v && i < argc; i++) {
         size_t len = strlen(argv[i]);
-        bool option = argv[i][0] == '-', program = len > 5 && !strcmp(argv[i] + len - 5, ".mlir");
+        bool option = argv[i][0] == '-', program = (len > 5 && !strcmp(argv[i] + len - 5, ".mlir")) || (len > 7 && !strcmp(argv[i] + len - 7, ".mlirbc"));
         if (option) {
             list = !strcmp(argv[i], "--input") || !strcmp(argv[i], "--expect") ? argv[i] : NULL;
             given = 0;
@@ -182,6 +182,10 @@ static int run_program(const run_opts *o, xt_program *p) {
         xt_text_free(text);
         return 0;
     }
+    if (o->emit) {
+        s = xt_program_write(p, o->emit, o->emit_version);
+        return s ? cli_fail_status("run", s) : 0;
+    }
     if (xt_program_has_main(p)) return run_main(o, p);
     if (o->inputs.n || o->args) return cli_fail("run", "%s has no single function @main that could take inputs", o->program);
     int entries;
@@ -198,7 +202,7 @@ static int run_program(const run_opts *o, xt_program *p) {
 static int run(int argc, char **argv) {
     run_opts o = {.rtol = -1, .atol = -1};
     const cli_option options[] = {
-        {"PROGRAM", CLI_STRING, &o.program, NULL, "StableHLO text"},
+        {"PROGRAM", CLI_STRING, &o.program, NULL, "StableHLO: text, MLIR bytecode, or an HLO module"},
         {"--input", CLI_LIST, &o.inputs, "F.npy ...", "the arguments of @main, in order"},
         {"--args", CLI_STRING, &o.args, "LITERALS", "the same as '[dense<1> : tensor<i32>, ...]'"},
         {"--output-dir", CLI_STRING, &o.output_dir, "DIR", "where out0.npy ... go (default: here)"},
@@ -207,6 +211,8 @@ static int run(int argc, char **argv) {
         {"--rtol", CLI_DOUBLE, &o.rtol, "X", "relative tolerance of --expect (default by type: f32 1e-5, f64 1e-12, the larger where inputs are f32)"},
         {"--atol", CLI_DOUBLE, &o.atol, "X", "absolute tolerance of --expect (the same defaults)"},
         {"--print", CLI_STRING, &o.print, "FORM", "print the program instead of running it: pretty or generic"},
+        {"--emit", CLI_STRING, &o.emit, "FILE", "write the program instead of running it: text into a .mlir, else bytecode (a portable artefact)"},
+        {"--emit-version", CLI_STRING, &o.emit_version, "V", "the artefact's version of StableHLO, 1.0.0 to 1.20.0 (default 1.13.0)"},
         {"--dump", CLI_STRING, &o.dump, "DIR", "write the program after each pass of the CPU compiler, and its plans, into DIR (as XT_DUMP=DIR)"},
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };

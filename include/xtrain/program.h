@@ -35,6 +35,10 @@ XT_API xt_status xt_program_check(xt_program *p, const char *device, int *out_ru
 /* The program as text: "pretty" or "generic". xt_text_free. */
 XT_API xt_status xt_program_text(const xt_program *p, const char *form, char **out);
 XT_API void xt_text_free(char *text);
+/* The program into a file: as text, without the defaults that it spells out, when the name ends in .mlir, else as a portable StableHLO artefact (MLIR bytecode) of that version, "1.0.0" to "1.20.0",
+ * NULL for the library's own choice: what every tool of that version and later reads. One module only; an op or type that the version does not have is
+ * INVALID_ARGUMENT. Source lines go along. */
+XT_API xt_status xt_program_write(const xt_program *p, const char *path, const char *version);
 
 /* Arrays written as StableHLO literals: `[dense<1> : tensor<i32>, dense<[1.0, 2.0]> : tensor<2xf32>]`, with or without the outer brackets. */
 XT_API xt_status xt_arrays_parse(const char *text, xt_array *out, int max, int *out_n);

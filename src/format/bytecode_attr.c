@@ -286,7 +286,7 @@ static bool index_text(bc_reader *r, const ir_literal *l, bc_attr *out) {
     bool same = l->splat;
     for (int64_t i = 1; !l->splat && (same = i == 1 || same) && i < l->type->count; i++) same = v[i] == v[0];
     if (l->type->count == 0) { /* no element */
-    } else if (same && (l->splat || l->type->count > 1)) {
+    } else if (same || l->type->count == 1) {
         str_printf(&s, "%lld", (long long)v[0]);
     } else {
         for (int64_t i = 0; i < l->type->count; i++) str_printf(&s, "%s%lld", i ? ", " : "[", (long long)v[i]);

@@ -187,6 +187,21 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
 /* Defaults are dropped, members that old versions lack added, groups of attributes joined. */
 bool bc_finish_op_attrs(bc_reader *r, const void *at, const bc_op_name *op, bc_attrs *l);
 
+/* --- bytecode_defaults.c ------------------------------------------------------------------------------------------------------------------------------ */
+/* What vhlo must say and StableHLO leaves out: `value` for integers and lists (all members equal to it). OP_COUNT: of any op. */
+typedef enum bc_when { BC_IF_FALSE, BC_IF_ZERO, BC_IF_EMPTY, BC_IF_ALL, BC_IF_UNIT } bc_when;
+typedef struct bc_default {
+    ir_attr_key key;
+    bc_when when;
+    int64_t value;
+    ir_opcode op;
+} bc_default;
+extern const bc_default bc_defaults[];
+extern const size_t bc_n_defaults;
+const bc_default *bc_default_of(ir_opcode op, ir_attr_key key); /* NULL: the attribute must be there */
+bool bc_is_default(const bc_default *d, const ir_attr *a);
+void bc_drop_defaults(ir_opcode code, ir_attr *items, size_t *n);
+
 /* --- bytecode_ops.c: the IR section ------------------------------------------------------------------------------------------------------------------------------- */
 bool bc_read_module(bc_reader *r);
 
@@ -199,6 +214,13 @@ typedef struct vhlo_row {
     const char *props; /* names of its properties, alphabetical, one blank between */
 } vhlo_row;
 const vhlo_row *vhlo_find(const char *name, size_t n, int version);
+const vhlo_row *vhlo_at(const char *name, int stablehlo); /* the one that belongs to a version of StableHLO; NULL: none does */
+bool vhlo_element(uint64_t code, xt_dtype *out);
+bool vhlo_element_code(xt_dtype t, uint64_t *out_code, int *out_since);
+int vhlo_enum_code(ir_attr_key key, bc_dialect d); /* of the attribute that is a member of the key's enumeration; -1: there is none */
+/* Codes of types that are no elements. */
+enum { VT_COMPLEX = 1, VT_FUNCTION = 8, VT_INDEX = 9, VT_TENSOR = 20, VT_TENSOR_ENCODED = 21, VT_TOKEN = 22, VT_TUPLE = 23, VT_QUANTIZED = 24,
+       VT_UNRANKED = 25, VT_WITNESS = 26, VT_QUANTIZED_AXIS = 30, VT_NONE = 33, VT_TF32 = 34, VT_BUFFER = 41, VT_FUTURE = 42 };
 /* Properties of an op of another dialect, as its generated code writes them; NULL: not known. */
 const char *plain_props(const char *dialect, const char *name);
 

@@ -149,85 +149,6 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
     return bc_push(r, at, out, one);
 }
 
-/* --- Defaults ------------------------------------------------------------------------------------------------------------------------------- */
-
-typedef enum when { IF_FALSE, IF_ZERO, IF_EMPTY, IF_ALL, IF_UNIT } when;
-/* What vhlo must say and StableHLO leaves out: `value` for integers and lists (all members equal to it). OP_COUNT: of any op. */
-static const struct default_row {
-    ir_attr_key key;
-    when when;
-    int64_t value;
-    ir_opcode op;
-} defaults[] = {
-    {IR_A_has_dynamic_root, IF_FALSE, 0, OP_COUNT},
-    {IR_A_lower, IF_FALSE, 0, OP_cholesky},
-    {IR_A_compare_type, IF_ZERO, 0, OP_COUNT},
-    {IR_A_version, IF_ZERO, 0, OP_composite},
-    {IR_A_composite_attributes, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_window_strides, IF_ALL, 1, OP_COUNT},
-    {IR_A_padding, IF_ALL, 0, OP_COUNT},
-    {IR_A_lhs_dilation, IF_ALL, 1, OP_COUNT},
-    {IR_A_rhs_dilation, IF_ALL, 1, OP_COUNT},
-    {IR_A_base_dilations, IF_ALL, 1, OP_COUNT},
-    {IR_A_window_dilations, IF_ALL, 1, OP_COUNT},
-    {IR_A_window_reversal, IF_ALL, 0, OP_COUNT},
-    {IR_A_precision_config, IF_ALL, IR_PREC_DEFAULT, OP_COUNT},
-    {IR_A_has_side_effect, IF_FALSE, 0, OP_COUNT},
-    {IR_A_backend_config, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_api_version, IF_ZERO, 1, OP_COUNT},
-    {IR_A_called_computations, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_output_operand_aliases, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_known_expanding_dimensions, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_known_nonexpanding_dimensions, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_indices_are_sorted, IF_FALSE, 0, OP_COUNT},
-    {IR_A_unique_indices, IF_FALSE, 0, OP_COUNT},
-    {IR_A_infeed_config, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_outfeed_config, IF_EMPTY, 0, OP_COUNT},
-    {IR_A_layout, IF_EMPTY, 0, OP_infeed},
-    {IR_A_is_host_transfer, IF_FALSE, 0, OP_COUNT},
-    {IR_A_source_target_pairs, IF_EMPTY, 0, OP_send},
-    {IR_A_source_target_pairs, IF_EMPTY, 0, OP_recv},
-    {IR_A_dimension, IF_ZERO, -1, OP_sort},
-    {IR_A_is_stable, IF_FALSE, 0, OP_COUNT},
-    {IR_A_result_accuracy, IF_UNIT, 0, OP_COUNT},
-};
-
-static bool is_list(const ir_attr *a) {
-    return a->kind == IR_AK_INTS || a->kind == IR_AK_BOOLS || a->kind == IR_AK_ENUMS;
-}
-
-static bool all_equal(const ir_attr *a, int64_t v) {
-    if (!is_list(a)) return false;
-    for (size_t i = 0; i < a->n; i++)
-        if (a->v.ints[i] != v) return false;
-    return a->n > 0 || a->kind == IR_AK_ENUMS;
-}
-
-static bool holds(const struct default_row *d, const ir_attr *a) {
-    switch (d->when) {
-    case IF_FALSE: return a->kind == IR_AK_BOOL && !a->v.b;
-    case IF_ZERO: return (a->kind == IR_AK_INT || a->kind == IR_AK_ENUM) && a->v.i == d->value;
-    case IF_EMPTY: return (is_list(a) || a->kind == IR_AK_ARRAY || a->kind == IR_AK_DICT || a->kind == IR_AK_STRING) && a->n == 0;
-    case IF_ALL: return all_equal(a, d->value);
-    case IF_UNIT: return a->kind == IR_AK_UNIT;
-    }
-    return false;
-}
-
-static void drop_defaults(const bc_op_name *op, bc_attrs *l) {
-    for (size_t i = 0; i < BASE_COUNT(defaults); i++) {
-        ir_attr *a = defaults[i].op == OP_COUNT || defaults[i].op == op->code ? find(l, defaults[i].key) : NULL;
-        if (a && holds(&defaults[i], a)) drop(l, a);
-    }
-    ir_attr *in = find(l, IR_A_operand_layouts), *out = find(l, IR_A_result_layouts);
-    if (in && out && in->kind == IR_AK_ARRAY && out->kind == IR_AK_ARRAY && !in->n && !out->n) {
-        drop(l, find(l, IR_A_operand_layouts));
-        drop(l, find(l, IR_A_result_layouts));
-    }
-    ir_attr *tilings = find_named(l, "result_tilings");
-    if (tilings && tilings->kind == IR_AK_ARRAY && !tilings->n) drop(l, tilings);
-}
-
 /* --- Groups of attributes ----------------------------------------------------------------------------------------------------------------------- */
 
 static ir_attr int_attr(ir_attr_key k, int64_t v) {
@@ -286,7 +207,7 @@ static bool upgrade(bc_reader *r, const void *at, const bc_op_name *op, bc_attrs
 }
 
 bool bc_finish_op_attrs(bc_reader *r, const void *at, const bc_op_name *op, bc_attrs *l) {
-    drop_defaults(op, l);
+    bc_drop_defaults(op->code, l->items, &l->n);
     if (op->dialect != BC_VHLO) return true;
     if (op->code == OP_dot_general && !join_algorithm(r, at, l)) return false;
     return join_channel(r, at, op, l) && upgrade(r, at, op, l);

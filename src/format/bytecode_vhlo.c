@@ -4,16 +4,6 @@
 
 /* --- Types ------------------------------------------------------------------------------------------------------------------------------ */
 
-enum { VT_I1 = 0, VT_COMPLEX = 1, VT_FUNCTION = 8, VT_INDEX = 9, VT_TENSOR = 20, VT_TENSOR_ENCODED = 21, VT_TOKEN = 22, VT_TUPLE = 23, VT_QUANTIZED = 24,
-       VT_UNRANKED = 25, VT_WITNESS = 26, VT_QUANTIZED_AXIS = 30, VT_NONE = 33, VT_TF32 = 34, VT_BUFFER = 41, VT_FUTURE = 42, VT_COUNT };
-
-static const xt_dtype elements[VT_COUNT] = {
-    [VT_I1] = XT_BOOL, [2] = XT_BF16, [3] = XT_F16, [4] = XT_F32, [5] = XT_F64, [6] = XT_F8E4M3FN, [7] = XT_F8E5M2, [10] = XT_I4, [11] = XT_I8,
-    [12] = XT_I16, [13] = XT_I32, [14] = XT_I64, [15] = XT_U4, [16] = XT_U8, [17] = XT_U16, [18] = XT_U32, [19] = XT_U64, [27] = XT_F8E4M3FNUZ,
-    [28] = XT_F8E5M2FNUZ, [29] = XT_F8E4M3B11FNUZ, [31] = XT_I2, [32] = XT_U2, [35] = XT_F8E4M3, [36] = XT_F8E3M4, [37] = XT_F4E2M1FN,
-    [38] = XT_F6E2M3FN, [39] = XT_F6E3M2FN, [40] = XT_F8E8M0FNU,
-};
-
 /* A type without a counterpart in the IR: named, so that a value that has it can be refused with its name. */
 static bool foreign(bc_cursor *c, const char *name, bc_type *out) {
     out->name = name;
@@ -25,8 +15,9 @@ bool bc_vhlo_type(bc_reader *r, bc_cursor *c, bc_type *out) {
     const unsigned char *at = c->at;
     uint64_t code;
     if (!bc_varint(r, c, &code)) return false;
-    if (code < VT_COUNT && elements[code]) {
-        *out = (bc_type){.kind = BC_TYPE_ELEMENT, .dtype = elements[code], .name = ir_dtype_mlir(elements[code])};
+    xt_dtype t;
+    if (vhlo_element(code, &t)) {
+        *out = (bc_type){.kind = BC_TYPE_ELEMENT, .dtype = t, .name = ir_dtype_mlir(t)};
         return true;
     }
     switch (code) {

@@ -151,6 +151,50 @@ xt_status xt_program_text(const xt_program *p, const char *form, char **out) {
     return s;
 }
 
+/* "1.13.0" or "1.13" as 113; the last number is not asked. */
+static xt_status read_version(const char *text, int *out) {
+    int64_t major = -1, minor = -1;
+    char digits[8];
+    const char *dot = strchr(text, '.');
+    if (dot && dot - text < 7) {
+        size_t n = strcspn(dot + 1, ".");
+        snprintf(digits, sizeof digits, "%.*s", (int)(dot - text), text);
+        bool ok = parse_i64(digits, &major);
+        snprintf(digits, sizeof digits, "%.*s", n < 7 ? (int)n : 0, dot + 1);
+        if (!ok || !parse_i64(digits, &minor)) minor = -1;
+    }
+    if (major < 0 || minor < 0 || minor > 99 || major > 99)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "'%s' is no version of StableHLO: it would be like 1.13.0", text);
+    *out = (int)(100 * major + minor);
+    return NULL;
+}
+
+static xt_status print_short(const ir_module *m, str *out) {
+    ir_module *copy;
+    XT_TRY(ir_module_clone(m, &copy));
+    program_drop_defaults(copy);
+    xt_status s = ir_print(copy, 0, out);
+    ir_module_free(copy);
+    return s;
+}
+
+xt_status xt_program_write(const xt_program *p, const char *path, const char *version) {
+    size_t n = strlen(path);
+    bool text = n > 5 && strcmp(path + n - 5, ".mlir") == 0;
+    str bytes = STR_INIT;
+    bytecode_opts o = {.locs = IR_PRINT_LOC_SOURCE};
+    if (version) XT_TRY(read_version(version, &o.version));
+    if (p->n != 1 && !text) return status_new(XT_INVALID_ARGUMENT, NULL, "%s holds %zu modules; bytecode is of one module", p->name, p->n);
+    xt_status s = NULL;
+    for (size_t i = 0; !s && i < p->n; i++) {
+        if (i) str_append(&bytes, "// -----\n");
+        s = text ? print_short(p->modules[i], &bytes) : bytecode_write(p->modules[i], &o, &bytes);
+    }
+    if (!s) s = file_write_all(path, bytes.data, bytes.len);
+    str_free(&bytes);
+    return s;
+}
+
 void xt_text_free(char *text) {
     base_free(text);
 }
