@@ -46,6 +46,8 @@ typedef struct device_info {
     const char *build_id;    /* of the plugin file: size + mtime + GNU build id, for cache keys */
 } device_info;
 const device_info *device_get_info(const device_client *c);
+/* The version of StableHLO that programs for the device are written for; zeros: today's, which our own compiler reads whatever it tells others. */
+const int64_t *device_text_version(const device_client *c);
 /* True for XLA's older CPU compilers, which add thousands of f32 in one accumulator: pass lower_sums is for them. */
 bool device_sums_in_one_accumulator(const device_client *c);
 

@@ -35,6 +35,11 @@ bool device_sums_in_one_accumulator(const device_client *c) {
     return c->plugin->family == DEVICE_FAMILY_XLA_CPU && c->info.api_major == 0 && c->info.api_minor < XLA_SUMS_IN_PARTS;
 }
 
+const int64_t *device_text_version(const device_client *c) {
+    static const int64_t any[3] = {0};
+    return c->dry || c->plugin->family == DEVICE_FAMILY_CPU ? any : c->info.stablehlo;
+}
+
 /* name -> value, a message of the alternatives 1 text and 2 bool. */
 static void override(str *options, const char *name, const str *value) {
     str entry = STR_INIT;

@@ -24,6 +24,9 @@ typedef struct bytecode_opts {
  * dialects, with casts around them; all else is vhlo of that version. What it does not know is INVALID_ARGUMENT with the op's name. Appended to out. */
 xt_status bytecode_write(const ir_module *m, const bytecode_opts *o, str *out);
 
+/* A program as a device reads it whose StableHLO has this version (zeros: it did not say): text in today's spelling, or an artefact of its version when
+ * that is older than BYTECODE_NEWEST and has all that the program needs. */
+xt_status program_print(const ir_module *m, const int64_t version[3], unsigned locs, str *out);
 /* Takes away what is written out in a program and is the default all the same; an artefact cannot tell the two apart. */
 void program_drop_defaults(ir_module *m);
 

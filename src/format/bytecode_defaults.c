@@ -85,13 +85,22 @@ void bc_drop_defaults(ir_opcode code, ir_attr *items, size_t *n) {
     if (is_empty_array(tilings)) *tilings = items[--*n];
 }
 
+/* vhlo has a channel's number, 0 for none, and not its type. */
+static void drop_channel_type(ir_attr *items, size_t *n) {
+    ir_attr *id = find(items, *n, IR_A_channel_id);
+    bool none = id && id->v.i == 0;
+    if (none) *id = items[--*n];
+    ir_attr *type = find(items, *n, IR_A_channel_type);
+    if (type) type->v.i = 0;
+    if (type && none) *type = items[--*n];
+}
+
 static void drop_in_block(const ir_block *b) {
     for (ir_op *op = b ? b->first : NULL; op; op = op->next) {
         size_t n = op->n_attrs;
         bc_drop_defaults(op->code, op->attrs, &n);
+        if (op->code != OP_send && op->code != OP_recv) drop_channel_type(op->attrs, &n);
         op->n_attrs = (uint32_t)n;
-        ir_attr *type = op->code != OP_send && op->code != OP_recv ? find(op->attrs, n, IR_A_channel_type) : NULL;
-        if (type) type->v.i = 0; /* vhlo has a channel's number only */
         for (uint32_t i = 0; i < op->n_regions; i++) drop_in_block(op->regions[i].block);
     }
 }

@@ -143,11 +143,14 @@ bool bc_type_ref(bc_reader *r, bc_cursor *c, const bc_type **out);
 bool bc_attr_list(bc_reader *r, bc_cursor *c, ir_attr *out); /* a list of references, as an ARRAY */
 bool bc_int_list(bc_reader *r, bc_cursor *c, ir_attr *out); /* svarints, as INTS */
 bool bc_value_type(bc_reader *r, size_t index, const void *at, const ir_type **out); /* of an operand or result */
-bc_type *bc_type_new(bc_reader *r, bc_type t);
 bool bc_tensor_type(bc_reader *r, const void *at, const int64_t *dims, size_t rank, const bc_type *element, bc_type *out);
 bool bc_type_list(bc_reader *r, bc_cursor *c, const bc_type *const **out, size_t *n);
 bool bc_function_type(bc_reader *r, bc_cursor *c, bc_type *out);
 bool bc_aggregate_type(bc_reader *r, bc_cursor *c, ir_kind kind, bc_type *out);
+/* --- bytecode_type.c */
+bc_type *bc_type_new(bc_reader *r, bc_type t);
+bool bc_builtin_type(bc_reader *r, bc_cursor *c, bc_type *out);
+bool bc_text_type(bc_reader *r, bc_cursor *c, bc_type *out);
 /* Elements of a tensor from MLIR's raw form: little-endian, one element for a splat, booleans packed. */
 bool bc_dense(bc_reader *r, const bc_type *type, bc_cursor raw, bc_attr *out);
 bool bc_number(bc_reader *r, bc_cursor *c, const bc_type *type, bc_attr *out, bool is_float);
@@ -202,7 +205,7 @@ const bc_default *bc_default_of(ir_opcode op, ir_attr_key key); /* NULL: the att
 bool bc_is_default(const bc_default *d, const ir_attr *a);
 void bc_drop_defaults(ir_opcode code, ir_attr *items, size_t *n);
 
-/* --- bytecode_ops.c: the IR section ------------------------------------------------------------------------------------------------------------------------------- */
+/* --- bytecode_module.c: the IR section ------------------------------------------------------------------------------------------------------------------------------- */
 bool bc_read_module(bc_reader *r);
 
 /* --- vhlo.c: the versioned ops ---------------------------------------------------------------------------------------------------------------------------------------- */

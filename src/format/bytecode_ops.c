@@ -1,21 +1,8 @@
-/* The IR section: a module of functions, their blocks and ops, built as they are read. Values are numbered: a region takes the next numbers for
+/* The IR section: blocks and their ops, built as they are read. Values are numbered: a region takes the next numbers for
  * what its blocks define, and gives them back when it ends; a region that captures nothing starts anew from zero. */
-#include "format/bytecode_int.h"
+#include "format/bytecode_ops.h"
 
 enum { HAS_ATTRS = 1, HAS_RESULTS = 2, HAS_OPERANDS = 4, HAS_SUCCESSORS = 8, HAS_REGIONS = 16, HAS_USE_ORDERS = 32, HAS_PROPERTIES = 64 };
-
-/* An op as the file has it, up to its regions. */
-typedef struct op_head {
-    const unsigned char *at;
-    const bc_op_name *name;
-    bc_loc loc;
-    const bc_attr *dict; /* NULL: none */
-    const bc_cursor *props; /* NULL: none */
-    const unsigned char *types_at, *operands_at;
-    size_t n_types, n_operands, n_regions;
-    size_t *types, *operands; /* indices */
-    bool isolated;
-} op_head;
 
 /* What region and block are being filled: the number of the next value, and of the first that is not theirs. */
 typedef struct scope {
@@ -36,7 +23,7 @@ static bool read_indices(bc_reader *r, bc_cursor *c, const char *what, size_t *o
 }
 
 /* Orders of use lists matter only to tools that write the same bytes again. */
-static bool skip_use_orders(bc_reader *r, bc_cursor *c, size_t n_values) {
+bool bc_skip_use_orders(bc_reader *r, bc_cursor *c, size_t n_values) {
     size_t n = 1;
     if (n_values > 1 && !bc_count(r, c, "use lists", &n)) return false;
     for (size_t i = 0; i < n; i++) {
@@ -51,10 +38,10 @@ static bool skip_use_orders(bc_reader *r, bc_cursor *c, size_t n_values) {
     return true;
 }
 
-static bool read_head(bc_reader *r, bc_cursor *c, op_head *h) {
+bool bc_read_head(bc_reader *r, bc_cursor *c, bc_op_head *h) {
     unsigned mask;
     size_t name, loc, prop, dict;
-    *h = (op_head){.at = c->at};
+    *h = (bc_op_head){.at = c->at};
     if (!bc_index(r, c, r->n_ops, "op name", &name) || !bc_byte(r, c, &mask)) return false;
     h->name = &r->ops[name];
     const unsigned char *at = c->at;
@@ -73,7 +60,7 @@ static bool read_head(bc_reader *r, bc_cursor *c, op_head *h) {
     h->operands_at = c->at;
     if (mask & HAS_OPERANDS && !read_indices(r, c, "operands", &h->n_operands, &h->operands)) return false;
     if (mask & HAS_SUCCESSORS) return bc_fail(r, c->at, "successor blocks are not part of StableHLO");
-    if (mask & HAS_USE_ORDERS && !skip_use_orders(r, c, h->n_types)) return false;
+    if (mask & HAS_USE_ORDERS && !bc_skip_use_orders(r, c, h->n_types)) return false;
     if (mask & HAS_REGIONS) {
         uint64_t n;
         if (!bc_flagged(r, c, &n, &h->isolated)) return false;
@@ -126,7 +113,7 @@ static bool read_args(bc_reader *r, bc_cursor *c, scope *s) {
         if (!arg) return bc_oom(r);
         if (!define(r, s, at, arg)) return false;
     }
-    return r->version < 3 || (bc_byte(r, c, &orders) && (!orders || skip_use_orders(r, c, n)));
+    return r->version < 3 || (bc_byte(r, c, &orders) && (!orders || bc_skip_use_orders(r, c, n)));
 }
 
 static bool read_block(bc_reader *r, bc_cursor *c, scope *s) {
@@ -139,7 +126,7 @@ static bool read_block(bc_reader *r, bc_cursor *c, scope *s) {
 }
 
 /* One region into `block`; *out_empty when it has no block at all. */
-static bool read_region(bc_reader *r, bc_cursor *c, ir_block *block, bool *out_empty) {
+bool bc_read_region(bc_reader *r, bc_cursor *c, ir_block *block, bool *out_empty) {
     const unsigned char *at = c->at;
     uint64_t n_blocks;
     size_t n_values;
@@ -155,14 +142,8 @@ static bool read_region(bc_reader *r, bc_cursor *c, ir_block *block, bool *out_e
     return ok;
 }
 
-/* Where the regions of an op lie: in a section of their own with values from zero, or in place. */
-typedef struct nest {
-    bc_cursor own, *c;
-    size_t base;
-} nest;
-
-static bool enter_nest(bc_reader *r, bc_cursor *c, const op_head *h, nest *n) {
-    *n = (nest){.c = c, .base = r->base};
+bool bc_enter_nest(bc_reader *r, bc_cursor *c, const bc_op_head *h, bc_nest *n) {
+    *n = (bc_nest){.c = c, .base = r->base};
     if (!h->isolated) return true;
     r->base = r->n_values;
     if (r->version < 2) return true;
@@ -174,49 +155,40 @@ static bool enter_nest(bc_reader *r, bc_cursor *c, const op_head *h, nest *n) {
     return true;
 }
 
-static bool leave_nest(bc_reader *r, const nest *n) {
+bool bc_leave_nest(bc_reader *r, const bc_nest *n) {
     r->base = n->base;
     return n->c != &n->own || n->c->at == n->c->end || bc_fail(r, n->c->at, "%zu bytes too many after an op's regions", (size_t)(n->c->end - n->c->at));
 }
 
-static bool read_regions(bc_reader *r, bc_cursor *c, const op_head *h, ir_block **blocks) {
-    nest n;
+static bool read_regions(bc_reader *r, bc_cursor *c, const bc_op_head *h, ir_block **blocks) {
+    bc_nest n;
     if (h->n_regions == 0) return true;
-    if (!enter_nest(r, c, h, &n)) return false;
+    if (!bc_enter_nest(r, c, h, &n)) return false;
     for (size_t i = 0; i < h->n_regions; i++) {
         bool empty;
         if (!(blocks[i] = ir_block_new(r->m))) return bc_oom(r);
-        if (!read_region(r, n.c, blocks[i], &empty)) return false;
+        if (!bc_read_region(r, n.c, blocks[i], &empty)) return false;
         if (empty) blocks[i] = NULL;
     }
-    return leave_nest(r, &n);
+    return bc_leave_nest(r, &n);
 }
 
 /* --- Attributes ----------------------------------------------------------------------------------------------------------------------------------- */
 
-typedef struct prop {
-    const char *name;
-    const bc_attr *a;
-} prop;
-typedef struct props {
-    prop *items;
-    size_t n;
-} props;
-
 /* Properties as their row spells them, one reference each, "name?" one that may be missing; then the dictionary. */
-static bool read_props(bc_reader *r, const op_head *h, props *out) {
+bool bc_read_props(bc_reader *r, const bc_op_head *h, bc_props *out) {
     size_t cap = 1 + (h->dict ? h->dict->a.n : 0);
     const char *names = h->props ? h->name->props : "";
     if (!names) return bc_refuse(r, h->at, "the properties of %s.%s are not known here", h->name->dialect_name, h->name->name);
     for (const char *s = names; *s; s++) cap += *s == ' ' || s == names;
-    *out = (props){.items = bc_alloc(r, cap, sizeof *out->items)};
+    *out = (bc_props){.items = bc_alloc(r, cap, sizeof *out->items)};
     if (!out->items) return false;
     bc_cursor c = h->props ? *h->props : (bc_cursor){h->at, h->at};
     while (*names) {
         size_t n = strcspn(names, " ");
         bool optional = names[n - 1] == '?';
         char *copy = bc_alloc(r, n + 1, 1);
-        prop p = {copy, NULL};
+        bc_prop p = {copy, NULL};
         if (!copy) return false;
         memcpy(copy, names, n - optional);
         if (optional ? !bc_attr_ref_optional(r, &c, &p.a) : !bc_attr_ref(r, &c, &p.a)) return false;
@@ -224,14 +196,14 @@ static bool read_props(bc_reader *r, const op_head *h, props *out) {
         names += n + (names[n] == ' ');
     }
     if (c.at != c.end) return bc_fail(r, c.at, "%s.%s has more properties than are known of it", h->name->dialect_name, h->name->name);
-    for (size_t i = 0; h->dict && i < h->dict->a.n; i++) out->items[out->n++] = (prop){h->dict->a.v.list[i].name, h->dict->members[i]};
+    for (size_t i = 0; h->dict && i < h->dict->a.n; i++) out->items[out->n++] = (bc_prop){h->dict->a.v.list[i].name, h->dict->members[i]};
     return true;
 }
 
-static bool op_attrs(bc_reader *r, const op_head *h, bc_attrs *out) {
-    props p;
+static bool op_attrs(bc_reader *r, const bc_op_head *h, bc_attrs *out) {
+    bc_props p;
     if (!h->props && !h->dict) return bc_finish_op_attrs(r, h->at, h->name, out);
-    if (!read_props(r, h, &p)) return false;
+    if (!bc_read_props(r, h, &p)) return false;
     for (size_t i = 0; i < p.n; i++)
         if (!bc_push_op_attr(r, h->at, h->name, p.items[i].name, p.items[i].a, out)) return false;
     return bc_finish_op_attrs(r, h->at, h->name, out);
@@ -239,7 +211,7 @@ static bool op_attrs(bc_reader *r, const op_head *h, bc_attrs *out) {
 
 /* --- Ops ------------------------------------------------------------------------------------------------------------------------------------------ */
 
-static bool not_known(bc_reader *r, const op_head *h) {
+bool bc_not_known(bc_reader *r, const bc_op_head *h) {
     return bc_refuse(r, h->at, "the op %s.%s is not known here", h->name->dialect_name, h->name->name);
 }
 
@@ -258,7 +230,7 @@ static void fit_compare(ir_value *const *in, bc_attrs *l) {
 }
 
 /* Between types of two dialects that are one in the IR. */
-static bool read_cast(bc_reader *r, const op_head *h, scope *s) {
+static bool read_cast(bc_reader *r, const bc_op_head *h, scope *s) {
     if (h->n_types != h->n_operands) return bc_fail(r, h->at, "a cast of %zu values to %zu", h->n_operands, h->n_types);
     for (size_t i = 0; i < h->n_types; i++) {
         ir_value *v = NULL;
@@ -270,7 +242,7 @@ static bool read_cast(bc_reader *r, const op_head *h, scope *s) {
     return true;
 }
 
-static bool build(bc_reader *r, const op_head *h, ir_block *block, ir_opcode code, ir_value **in, const bc_attrs *attrs, size_t n_regions,
+static bool build(bc_reader *r, const bc_op_head *h, ir_block *block, ir_opcode code, ir_value **in, const bc_attrs *attrs, size_t n_regions,
                   ir_block *const *regions, const ir_type *const *types, ir_op **out) {
     ir_builder b = ir_at_end(r->m, block);
     b.src = h->loc.src;
@@ -288,18 +260,18 @@ static bool build(bc_reader *r, const op_head *h, ir_block *block, ir_opcode cod
     return (*out)->n_out == h->n_types || bc_refuse(r, h->at, "%s has %u results, but the file has %zu", ir_op_infos[code].name, (*out)->n_out, h->n_types);
 }
 
-static ir_opcode opcode_of(const op_head *h, const ir_block *block) {
+static ir_opcode opcode_of(const bc_op_head *h, const ir_block *block) {
     if (h->name->code == OP_return && block->func) return OP_func_return;
     return h->name->code;
 }
 
 static bool read_op(bc_reader *r, bc_cursor *c, scope *s) {
-    op_head h;
+    bc_op_head h;
     bc_attrs attrs = {0};
     ir_op *op;
-    if (!read_head(r, c, &h)) return false;
+    if (!bc_read_head(r, c, &h)) return false;
     if (h.name->dialect == BC_BUILTIN && strcmp(h.name->name, "unrealized_conversion_cast") == 0) return read_cast(r, &h, s);
-    if (h.name->code == OP_COUNT) return not_known(r, &h);
+    if (h.name->code == OP_COUNT) return bc_not_known(r, &h);
     ir_value **in = bc_alloc(r, h.n_operands, sizeof *in);
     const ir_type **types = bc_alloc(r, h.n_types, sizeof *types);
     ir_block **regions = bc_alloc(r, h.n_regions, sizeof *regions);
@@ -315,262 +287,4 @@ static bool read_op(bc_reader *r, bc_cursor *c, scope *s) {
     if (!read_regions(r, c, &h, regions) || !build(r, &h, s->block, opcode_of(&h, s->block), in, &attrs, h.n_regions, regions, types, &op)) return false;
     for (size_t i = 0; i < h.n_types; i++) r->values[first + i] = &op->out[i];
     return true;
-}
-
-/* --- Functions ----------------------------------------------------------------------------------------------------------------------------------------- */
-
-static bool set_func_attrs(bc_reader *r, const op_head *h, ir_func *f, const ir_attr *list, bool results) {
-    if (!list || list->kind != IR_AK_ARRAY || list->n == 0) return true;
-    size_t n = results ? f->n_results : f->body->n_args;
-    if (list->n != n) return bc_fail(r, h->at, "%zu dictionaries of attributes for %zu %s", list->n, n, results ? "results" : "arguments");
-    for (size_t i = 0; i < n; i++)
-        for (size_t k = 0; list->v.list[i].kind == IR_AK_DICT && k < list->v.list[i].n; k++) {
-            const ir_attr a = list->v.list[i].v.list[k];
-            if (!(results ? ir_func_set_result_attr(f, i, a) : ir_func_set_arg_attr(f, i, a))) return bc_oom(r);
-        }
-    return true;
-}
-
-static bool set_result_types(bc_reader *r, const op_head *h, ir_func *f, const bc_type *type) {
-    f->n_results = type->n_out;
-    f->result_types = arena_alloc(r->m->mem, (type->n_out + 1) * sizeof *f->result_types);
-    if (!f->result_types) return bc_oom(r);
-    for (size_t i = 0; i < type->n_out; i++) {
-        if (type->out[i]->kind != BC_TYPE_IR) return bc_refuse(r, h->at, "the function @%s returns a type that is not supported: %s", f->name, type->out[i]->name);
-        f->result_types[i] = type->out[i]->ir;
-    }
-    return true;
-}
-
-static bool check_func(bc_reader *r, const op_head *h, const ir_func *f, const bc_type *type) {
-    const ir_op *ret = ir_block_return(f->body);
-    if (!ret || ret->n_in != f->n_results) return bc_fail(r, h->at, "the function @%s does not return its %zu results", f->name, f->n_results);
-    bool same = type->n_in == f->body->n_args;
-    for (size_t i = 0; same && i < type->n_in; i++) same = type->in[i]->kind == BC_TYPE_IR && type->in[i]->ir == f->body->args[i]->type;
-    return same || bc_fail(r, h->at, "the arguments of @%s are not those of its type", f->name);
-}
-
-typedef struct func_parts {
-    const char *name;
-    bool is_public;
-    const bc_type *type;
-    const ir_attr *arg_attrs, *result_attrs; /* NULL: none */
-} func_parts;
-
-static bool read_func_parts(bc_reader *r, const op_head *h, func_parts *out) {
-    props p;
-    *out = (func_parts){.is_public = true};
-    if (!read_props(r, h, &p)) return false;
-    for (size_t i = 0; i < p.n; i++) {
-        const bc_attr *a = p.items[i].a;
-        const char *name = p.items[i].name;
-        if (strcmp(name, "sym_name") == 0 && a->a.kind == IR_AK_STRING) out->name = a->a.v.s;
-        else if (strcmp(name, "sym_visibility") == 0 && a->a.kind == IR_AK_STRING) out->is_public = !*a->a.v.s || strcmp(a->a.v.s, "public") == 0;
-        else if (strcmp(name, "function_type") == 0) out->type = a->type;
-        else if (strcmp(name, "arg_attrs") == 0) out->arg_attrs = &a->a;
-        else if (strcmp(name, "res_attrs") == 0) out->result_attrs = &a->a;
-    }
-    if (!out->name || !out->type || out->type->kind != BC_TYPE_FUNCTION) return bc_fail(r, h->at, "a function without its name or type");
-    return true;
-}
-
-/* Past a region without building anything of it. */
-static bool skim_region(bc_reader *r, bc_cursor *c);
-
-static bool skim_op(bc_reader *r, bc_cursor *c) {
-    op_head h;
-    nest n;
-    if (!read_head(r, c, &h)) return false;
-    if (h.n_regions == 0) return true;
-    if (!enter_nest(r, c, &h, &n)) return false;
-    for (size_t i = 0; i < h.n_regions; i++)
-        if (!skim_region(r, n.c)) return false;
-    return leave_nest(r, &n);
-}
-
-static bool skim_args(bc_reader *r, bc_cursor *c) {
-    size_t n;
-    uint64_t v;
-    unsigned orders;
-    if (!bc_count(r, c, "arguments", &n)) return false;
-    for (size_t i = 0; i < n; i++) {
-        bool has_loc = true;
-        if (r->version < 4 ? !bc_varint(r, c, &v) : !bc_flagged(r, c, &v, &has_loc)) return false;
-        if (has_loc && !bc_varint(r, c, &v)) return false;
-    }
-    return r->version < 3 || (bc_byte(r, c, &orders) && (!orders || skip_use_orders(r, c, n)));
-}
-
-static bool skim_region(bc_reader *r, bc_cursor *c) {
-    const unsigned char *at = c->at;
-    uint64_t n_blocks, n_ops;
-    size_t n_values;
-    bool has_args;
-    if (!bc_varint(r, c, &n_blocks)) return false;
-    if (n_blocks == 0) return true;
-    if (n_blocks > 1) return bc_fail(r, at, "%llu blocks: StableHLO regions have exactly one", (unsigned long long)n_blocks);
-    if (!bc_count(r, c, "values", &n_values) || !bc_flagged(r, c, &n_ops, &has_args) || !bc_enter(r, at)) return false;
-    bool ok = !has_args || skim_args(r, c);
-    for (uint64_t i = 0; ok && i < n_ops; i++) ok = skim_op(r, c);
-    bc_leave(r);
-    return ok;
-}
-
-static bool build_func(bc_reader *r, bc_cursor *c, const op_head *h, const func_parts *p) {
-    nest n;
-    bool empty;
-    if (!enter_nest(r, c, h, &n)) return false;
-    bc_cursor peek = *n.c;
-    uint64_t n_blocks;
-    if (!bc_varint(r, &peek, &n_blocks)) return false;
-    if (n_blocks == 0) { /* a declaration: nothing can be run of it, and a call to it will say that it is missing */
-        *n.c = peek;
-        return leave_nest(r, &n);
-    }
-    ir_func *f = ir_func_new(r->m, p->name, p->is_public);
-    if (!f) return bc_oom(r);
-    return set_result_types(r, h, f, p->type) && read_region(r, n.c, f->body, &empty) && leave_nest(r, &n) &&
-           set_func_attrs(r, h, f, p->arg_attrs, false) && set_func_attrs(r, h, f, p->result_attrs, true) && check_func(r, h, f, p->type);
-}
-
-static void remove_func(ir_module *m, const char *name) {
-    ir_func *before = NULL;
-    for (ir_func *f = m->funcs; f; before = f, f = f->next) {
-        if (strcmp(f->name, name) != 0) continue;
-        if (before) before->next = f->next;
-        else m->funcs = f->next;
-        if (m->last_func == f) m->last_func = before;
-        return;
-    }
-}
-
-/* The function could not be built because of what the IR has no form for: it is left out, with the reason kept for who needs it. */
-static bool leave_out(bc_reader *r, bc_cursor *c, const op_head *h, const char *name) {
-    nest n;
-    bc_left_out *l = bc_alloc(r, 1, sizeof *l);
-    if (!l) return false;
-    *l = (bc_left_out){name, arena_printf(r->scratch, "%s", status_text(r->status)), r->left_out};
-    if (!l->why) return false;
-    r->left_out = l;
-    xt_status_free(r->status);
-    r->status = NULL;
-    r->refused = false;
-    remove_func(r->m, name);
-    return enter_nest(r, c, h, &n) && skim_region(r, n.c) && leave_nest(r, &n);
-}
-
-static bool read_func(bc_reader *r, bc_cursor *c, const op_head *h) {
-    func_parts p;
-    if (!read_func_parts(r, h, &p)) return false;
-    if (h->n_regions != 1) return bc_fail(r, h->at, "a function of %zu regions", h->n_regions);
-    if (ir_func_find(r->m, p.name)) return bc_fail(r, h->at, "the function @%s is defined twice", p.name);
-    bc_cursor start = *c;
-    size_t n_values = r->n_values, base = r->base;
-    int depth = r->depth;
-    if (build_func(r, c, h, &p)) return true;
-    if (!r->refused || strcmp(p.name, "main") == 0) return false;
-    *c = start;
-    r->n_values = n_values;
-    r->base = base;
-    r->depth = depth;
-    return leave_out(r, c, h, p.name);
-}
-
-/* A program that names a function that was left out cannot do without it. */
-static bool names_left_out(bc_reader *r, const ir_attr *a) {
-    for (const bc_left_out *l = r->left_out; l && a->kind == IR_AK_SYMBOL; l = l->next)
-        if (strcmp(l->name, a->v.s) == 0) {
-            r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s", l->why);
-            return true;
-        }
-    for (size_t i = 0; a->kind == IR_AK_ARRAY && i < a->n; i++)
-        if (names_left_out(r, &a->v.list[i])) return true;
-    return false;
-}
-
-static bool check_block(bc_reader *r, const ir_block *b) {
-    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
-        for (uint32_t i = 0; i < op->n_attrs; i++)
-            if (names_left_out(r, &op->attrs[i])) return false;
-        for (uint32_t i = 0; i < op->n_regions; i++)
-            if (!check_block(r, op->regions[i].block)) return false;
-    }
-    return true;
-}
-
-static bool check_left_out(bc_reader *r) {
-    if (r->left_out && !r->m->funcs) {
-        r->status = status_new(XT_INVALID_ARGUMENT, NULL, "%s", r->left_out->why);
-        return false;
-    }
-    for (const ir_func *f = r->left_out ? r->m->funcs : NULL; f; f = f->next)
-        if (!check_block(r, f->body)) return false;
-    return true;
-}
-
-/* --- Module -------------------------------------------------------------------------------------------------------------------------------------------------- */
-
-static bool read_mesh(bc_reader *r, const op_head *h) {
-    props p;
-    const char *name = NULL, *text = NULL;
-    if (!read_props(r, h, &p)) return false;
-    for (size_t i = 0; i < p.n; i++) {
-        const ir_attr *a = &p.items[i].a->a;
-        if (strcmp(p.items[i].name, "sym_name") == 0 && a->kind == IR_AK_STRING) name = a->v.s;
-        if (strcmp(p.items[i].name, "mesh") == 0 && a->kind == IR_AK_OPAQUE) text = a->v.s;
-    }
-    if (!name || !text) return bc_fail(r, h->at, "a mesh without its name or axes");
-    return ir_module_set_mesh(r->m, name, text) || bc_oom(r);
-}
-
-static bool read_member(bc_reader *r, bc_cursor *c) {
-    op_head h;
-    if (!read_head(r, c, &h)) return false;
-    bool vhlo = h.name->dialect == BC_VHLO, func = h.name->dialect == BC_FUNC;
-    if ((vhlo && strcmp(h.name->name, "func_v1") == 0) || (func && strcmp(h.name->name, "func") == 0)) return read_func(r, c, &h);
-    if (h.name->dialect == BC_SDY && strcmp(h.name->name, "mesh") == 0) return h.n_regions == 0 ? read_mesh(r, &h) : not_known(r, &h);
-    return not_known(r, &h);
-}
-
-static bool read_members(bc_reader *r, bc_cursor *c, const op_head *h) {
-    nest n;
-    uint64_t n_blocks, n_ops;
-    size_t n_values;
-    bool has_args;
-    if (h->n_regions != 1) return bc_fail(r, h->at, "a module of %zu regions", h->n_regions);
-    if (!enter_nest(r, c, h, &n)) return false;
-    const unsigned char *at = n.c->at;
-    if (!bc_varint(r, n.c, &n_blocks)) return false;
-    if (n_blocks != 1) return bc_fail(r, at, "a module of %llu blocks", (unsigned long long)n_blocks);
-    if (!bc_count(r, n.c, "values", &n_values) || !bc_flagged(r, n.c, &n_ops, &has_args)) return false;
-    if (has_args) return bc_fail(r, at, "a module has no arguments");
-    for (uint64_t i = 0; i < n_ops; i++)
-        if (!read_member(r, n.c)) return false;
-    return leave_nest(r, &n);
-}
-
-static bool set_module_attrs(bc_reader *r, const op_head *h) {
-    const bc_attr *name = NULL;
-    bc_cursor c = h->props ? *h->props : (bc_cursor){0};
-    if (h->props && !bc_attr_ref_optional(r, &c, &name)) return false;
-    if (name && name->a.kind == IR_AK_STRING) r->m->name = name->a.v.s;
-    for (size_t i = 0; h->dict && i < h->dict->a.n; i++) {
-        const ir_attr *a = &h->dict->a.v.list[i];
-        if (strcmp(a->name, "sym_name") == 0 && a->kind == IR_AK_STRING) r->m->name = a->v.s;
-        else if (!ir_module_set_attr(r->m, *a)) return bc_oom(r);
-    }
-    return true;
-}
-
-bool bc_read_module(bc_reader *r) {
-    bc_cursor *c = &r->section[4];
-    op_head h;
-    uint64_t n;
-    bool has_args;
-    if (!bc_flagged(r, c, &n, &has_args)) return false;
-    if (n != 1 || has_args) return bc_fail(r, c->at, "the file holds %llu top-level ops; a program is one module", (unsigned long long)n);
-    if (!read_head(r, c, &h)) return false;
-    if (h.name->dialect != BC_BUILTIN || strcmp(h.name->name, "module") != 0)
-        return bc_fail(r, h.at, "the top-level op is %s.%s; a program is one builtin.module", h.name->dialect_name, h.name->name);
-    return set_module_attrs(r, &h) && read_members(r, c, &h) && check_left_out(r) && (c->at == c->end || bc_fail(r, c->at, "bytes after the module"));
 }

@@ -1,4 +1,5 @@
 /* Programs of the process: looked up by key, made on a miss (extract -> text -> disk cache -> compile), dropped least recently used. */
+#include "format/bytecode.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 #include "pass/pass.h"
@@ -273,6 +274,21 @@ static xt_status adapt_to_device(ir_module *m) {
     return device_sums_in_one_accumulator(client) ? pass_run(&(pass_ctx)PASS_CTX_INIT, pass_find("lower_sums"), m) : NULL;
 }
 
+/* The program's text, or an artefact in its place where the device's StableHLO is older than ours. */
+static xt_status for_device(const ir_module *m, const device_client *c, str *text) {
+    str bytes = STR_INIT;
+    const int64_t *version = device_text_version(c);
+    if (!version[0]) return NULL;
+    xt_status s = program_print(m, version, IR_PRINT_LOC_ORDINAL, &bytes);
+    if (s) {
+        str_free(&bytes);
+        return s;
+    }
+    str_free(text);
+    *text = bytes;
+    return NULL;
+}
+
 static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program *p) {
     static __thread device_compile_phase phases[DEVICE_COMPILE_PHASES]; /* until the event has been told */
     ir_module *m = NULL;
@@ -303,7 +319,8 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
         p->number = ++programs.made;
         dump(&text, p->number);
         p->n_outputs = r->n;
-        s = build_exec(&text, ev, p);
+        s = for_device(m, client, &text);
+        if (!s) s = build_exec(&text, ev, p);
     }
     if (!s) {
         device_exec_get_stats(p->exec, &p->stats);
