@@ -128,6 +128,18 @@ static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJR
     return NULL;
 }
 
+/* A donated buffer may not be an input twice: the program would write what it still reads. Most have no other holder than the client and this task. */
+static xt_status check_donation(const run_task *t, PJRT_Buffer *const *in) {
+    for (size_t i = 0; i < t->n_in; i++) {
+        if (!t->donated[i] || atomic_load_explicit(&t->in[i]->refs, memory_order_relaxed) <= 2) continue;
+        for (size_t k = 0; k < t->n_in; k++)
+            if (k != i && in[k] == in[i])
+                return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is donated and is input %zu too: pass a copy, or do not donate it", i,
+                                  cpu_exec_name(t->exec->program->exec), k);
+    }
+    return NULL;
+}
+
 /* A task with checked inputs and fresh outputs; nothing is donated yet. */
 static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *const *in, const PJRT_ExecuteOptions *o, run_task **out) {
     const face_program *p = e->program;
@@ -151,6 +163,7 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
         t->n_in = i + 1;
         t->donated[i] = cpu_exec_alias(p->exec, i) >= 0 && !is_kept(o, i);
     }
+    if (!s) s = check_donation(t, in);
     if (t->in) t->out = t->in + p->n_in;
     for (size_t j = 0; !s && j < p->n_out; j++) {
         s = face_value_new(d, cpu_exec_output_type(p->exec, j), &t->out[j]);

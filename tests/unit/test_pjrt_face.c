@@ -321,6 +321,7 @@ static void test_wrong_arguments(void **state) {
     assert_int_equal(code_of(upload_error(&a, &scalar), NULL), PJRT_OK);
     assert_int_equal(code_of(execute(e, g, scalar, NULL, &out, NULL), "tensor<f32>; the program takes tensor<4xf32>"), PJRT_INVALID_ARGUMENT);
     assert_int_equal(code_of(execute(e, g, NULL, NULL, &out, NULL), "NULL"), PJRT_INVALID_ARGUMENT);
+    assert_int_equal(code_of(execute(e, g, g, NULL, &out, NULL), "input 0 of step is donated and is input 1 too"), PJRT_INVALID_ARGUMENT);
     PJRT_LoadedExecutable_Execute_Args x = PJRT_INIT(LoadedExecutable_Execute, .executable = e, .num_devices = 2);
     assert_int_equal(code_of(api->LoadedExecutable_Execute(&x), "2 argument lists"), PJRT_INVALID_ARGUMENT);
     x.num_devices = 1;
