@@ -65,7 +65,7 @@ def train(device):
         loss = torch.nn.functional.cross_entropy(net(x), y)
         loss.backward()
         opt.step()
-        losses.append(float(loss))
+        losses.append(loss.item())
     return losses
 ours, theirs = train(torch_xla.device()), train("cpu")
 print(ours, theirs)
