@@ -127,6 +127,10 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
         }
         const char *eq = strchr(arg, '=');
         const cli_option *o = find(options, n, arg, eq ? (size_t)(eq - arg) : strlen(arg));
+        if (!o && arg[1] != '-' && arg[2] && (o = find(options, n, arg, 2))) { /* -n4 */
+            if (o->kind == CLI_FLAG) o = NULL;
+            else eq = arg + 1;
+        }
         if (!o) {
             const char *names[64], *near;
             int known = 0;

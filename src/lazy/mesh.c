@@ -345,6 +345,17 @@ void lazy_layout_slice(const lazy_layout *l, const ir_type *type, const void *wh
     if (type->count > 0) copy_part(l, l->index, type, (char *)(uintptr_t)whole, part, false);
 }
 
+/* The part that rank r has goes to its place. */
+static void place_part(const lazy_layout *l, const ir_type *type, int r, const char *part, char *whole) {
+    int64_t index[XT_MAX_RANK] = {0};
+    for (uint32_t d = 0; d < type->rank; d++) {
+        int8_t axes[IR_SHARD_AXES];
+        int n = ir_sharding_axes(&l->sharding, (int)d, axes);
+        for (int i = 0; i < n; i++) index[d] = index[d] * l->grid.size[axes[i]] + r / l->grid.stride[axes[i]] % l->grid.size[axes[i]];
+    }
+    copy_part(l, index, type, whole, (char *)(uintptr_t)part, true);
+}
+
 xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole) {
     coll_group *group;
     const ir_type *local = lazy_layout_local(l, type);
@@ -354,16 +365,26 @@ xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const voi
     if (!local || !size_mul(bytes, (size_t)coll_size(group), &total)) return status_oom(bytes, "the parts of a tensor");
     char *all = base_malloc(total);
     xt_status s = all ? coll_all_gather(group, part, bytes, all) : status_oom(total, "the parts of a tensor");
-    for (int r = 0; r < coll_size(group) && !s; r++) {
-        int64_t index[XT_MAX_RANK] = {0};
-        for (uint32_t d = 0; d < type->rank; d++) {
-            int8_t axes[IR_SHARD_AXES];
-            int n = ir_sharding_axes(&l->sharding, (int)d, axes);
-            for (int i = 0; i < n; i++) index[d] = index[d] * l->grid.size[axes[i]] + r / l->grid.stride[axes[i]] % l->grid.size[axes[i]];
-        }
-        copy_part(l, index, type, whole, all + (size_t)r * bytes, true);
-    }
+    for (int r = 0; r < coll_size(group) && !s; r++) place_part(l, type, r, all + (size_t)r * bytes, whole);
     base_free(all);
+    return s;
+}
+
+xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, const void *part, void *whole) {
+    coll_group *group;
+    const ir_type *local = lazy_layout_local(l, type);
+    size_t bytes = local ? ir_type_bytes(local) : 0;
+    if (type->count == 0) return NULL;
+    XT_TRY(coll_run_group(&group));
+    int me = coll_rank(group);
+    char *one = local && me == 0 ? base_malloc(bytes) : NULL;
+    xt_status s = local && (one || me != 0) ? NULL : status_oom(bytes, "a part of a tensor");
+    if (!s && me == 0) place_part(l, type, 0, part, whole);
+    for (int r = 1; r < coll_size(group) && !s; r++) {
+        s = coll_permute(group, me == r ? 0 : -1, me == 0 ? r : -1, part, bytes, one);
+        if (!s && me == 0) place_part(l, type, r, one, whole);
+    }
+    base_free(one);
     return s;
 }
 

@@ -43,10 +43,19 @@ void lazy_divide_optimizer(xt_tensor param, const lazy_layout *l);
 xt_status lazy_state_lay_out(xt_tensor state, const lazy_layout *l);
 /* Fills `whole` from the parts of all ranks: every rank must call it. `part` is this rank's. */
 xt_status lazy_gather_parts(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
+/* The same for rank 0 alone; the others give NULL and need no room. */
+xt_status lazy_gather_parts_first(const lazy_layout *l, const ir_type *type, const void *part, void *whole);
 /* Brings all states that are divided over the ranks together in rank 0's memory, where lazy_state_read finds them: every rank calls it, then rank 0 may
  * save alone. lazy_forget_states gives the memory back; any rank, any time. */
 xt_status lazy_gather_states(void);
 void lazy_forget_states(void);
+/* What was brought together of a state: NULL when nothing was. Shared, not copied, as a checkpoint of all states in memory is the most that rank 0 ever holds. */
+typedef struct lazy_whole {
+    _Atomic int refs;
+    _Alignas(16) char bytes[];
+} lazy_whole;
+lazy_whole *lazy_state_whole(xt_tensor state); /* retained */
+void lazy_whole_release(lazy_whole *w); /* any thread; accepts NULL */
 xt_status lazy_mesh_axes(const xt_mesh *m, const char *axes); /* an error for a list that names an unknown axis, or one twice */
 bool lazy_mesh_is(const xt_mesh *m);                          /* it is the run's mesh */
 xt_mesh *lazy_mesh_of_run(void);                              /* NULL: there is none */

@@ -1,5 +1,6 @@
 /* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still be explained. */
 #include "base/tally.h"
+#include "lazy/mesh.h"
 #include "lazy/step.h"
 
 #include <stdlib.h>
@@ -131,9 +132,10 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
     lazy_buf_release(s->buf);
     lazy_buf_release(s->read_buf);
     base_free(s->host);
-    base_free(s->whole);
+    lazy_whole_release(s->whole);
     s->buf = s->read_buf = NULL;
-    s->host = s->whole = NULL;
+    s->host = NULL;
+    s->whole = NULL;
     s->has_host = false;
     s->value = s->leaf = NULL;
     s->live = false;

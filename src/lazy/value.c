@@ -167,7 +167,7 @@ xt_status lazy_state_read(xt_tensor state, void *dst, size_t n) {
     }
     if (!s->buf) return status_new(XT_FAILED_PRECONDITION, NULL, "%s has no value yet: its step has not ended", intern_text(s->name));
     if (s->whole && s->whole_of == s->buf) {
-        memcpy(dst, s->whole, n);
+        memcpy(dst, s->whole->bytes, n);
         return NULL;
     }
     return read_buffer(s->buf, s->layout, s->type, dst, n);
@@ -177,9 +177,40 @@ void lazy_forget_states(void) {
     lazy_ctx *c = lazy_ctx_get();
     for (size_t k = 0; c && k < c->n_persistent; k++) {
         lazy_slot *s = &c->slots[c->persistent[k]];
-        base_free(s->whole);
+        lazy_whole_release(s->whole);
         s->whole = NULL;
     }
+}
+
+lazy_whole *lazy_state_whole(xt_tensor state) {
+    lazy_ctx *c = lazy_ctx_get();
+    lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    if (!s || !s->buf || !s->whole || s->whole_of != s->buf) return NULL;
+    s->whole->refs++;
+    return s->whole;
+}
+
+void lazy_whole_release(lazy_whole *w) {
+    if (w && --w->refs == 0) base_free(w);
+}
+
+/* One state at a time: what this rank has of it is read and given back before the next. */
+static xt_status gather_state(lazy_slot *s) {
+    size_t n = ir_type_bytes(s->type), bytes = device_buffer_bytes(s->buf->dev);
+    bool first = world_get()->rank == 0;
+    lazy_whole *w = first ? base_malloc(sizeof *w + n) : NULL;
+    void *part = base_malloc(bytes ? bytes : 1);
+    if (w) w->refs = 1;
+    xt_status e = part && (w || !first) ? device_read(s->buf->dev, part, bytes) : status_oom(n, intern_text(s->name));
+    if (!e) e = lazy_gather_parts_first(s->layout, s->type, part, w ? w->bytes : NULL);
+    base_free(part);
+    if (e) {
+        lazy_whole_release(w);
+        return e;
+    }
+    s->whole = w;
+    s->whole_of = s->buf;
+    return NULL;
 }
 
 xt_status lazy_gather_states(void) {
@@ -188,16 +219,7 @@ xt_status lazy_gather_states(void) {
     lazy_forget_states();
     for (size_t k = 0; k < c->n_persistent; k++) { /* in the order of birth, the same on all ranks */
         lazy_slot *s = &c->slots[c->persistent[k]];
-        if (!s->layout || !s->buf || !s->is_state) continue;
-        size_t n = ir_type_bytes(s->type);
-        void *whole = base_malloc(n ? n : 1);
-        xt_status e = whole ? read_buffer(s->buf, s->layout, s->type, whole, n) : status_oom(n, intern_text(s->name));
-        if (e || world_get()->rank != 0) base_free(whole);
-        else {
-            s->whole = whole;
-            s->whole_of = s->buf;
-        }
-        XT_TRY(e);
+        if (s->layout && s->buf && s->is_state) XT_TRY(gather_state(s));
     }
     return NULL;
 }

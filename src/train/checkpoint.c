@@ -44,6 +44,7 @@ typedef struct part {
     int rank;
     int64_t dims[XT_MAX_RANK];
     void *data;
+    lazy_whole *shared; /* whose bytes data are; NULL: data are the part's own */
     size_t bytes;
 } part;
 struct snapshot {
@@ -58,7 +59,8 @@ void snapshot_free(snapshot *s) {
     for (size_t i = 0; i < s->n_meta; i++) base_free(s->meta[i]);
     for (size_t i = 0; i < s->n; i++) {
         base_free(s->parts[i].name);
-        base_free(s->parts[i].data);
+        if (!s->parts[i].shared) base_free(s->parts[i].data);
+        lazy_whole_release(s->parts[i].shared);
     }
     base_free(s->meta);
     base_free(s->parts);
@@ -158,6 +160,15 @@ static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
     const ir_type *type = lazy_type(tensor);
     if (!type) return status_new(XT_FAILED_PRECONDITION, NULL, "tensor %s is gone", name);
     size_t n = ir_type_bytes(type);
+    lazy_whole *shared = lazy_state_whole(tensor); /* what a mesh's ranks brought together */
+    if (shared) {
+        part p = {.name = base_strdup(name), .dtype = type->dtype, .rank = (int)type->rank, .data = shared->bytes, .shared = shared, .bytes = n};
+        memcpy(p.dims, type->dims, type->rank * sizeof *p.dims);
+        if (p.name && VEC_PUSH(s->parts, s->n, s->cap, p)) return NULL;
+        base_free(p.name);
+        lazy_whole_release(shared);
+        return status_oom(n, name);
+    }
     void *data = base_malloc(n + 1);
     xt_status st = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
     if (!st) return add_part(s, name, type, data, n);
