@@ -6,11 +6,13 @@
 
 #include "coll/coll.h"
 #include "dist/dist_int.h"
+#include "dist/restart.h"
 #include "lazy/lazy.h"
 
 extern char **environ;
 
 int run_here(xt_rank_fn fn, void *arg) {
+    restart_check();
     int code = fn(world_get()->rank, arg);
     xt_status pending = xt_error();
     if (code || !pending) return code;

@@ -55,6 +55,19 @@ void restart_note(const char *checkpoint) {
     close(fd);
 }
 
+void restart_check(void) {
+    static bool told;
+    const char *name = env_get("XT_RESTART_FILE");
+    char host[65] = "";
+    if (told || !name || access(name, W_OK) == 0) return;
+    told = true;
+    gethostname(host, sizeof host - 1);
+    log_msg(XT_SEV_WARNING,
+            "rank %d on host %s cannot reach %s, where rank 0 notes its checkpoints: started again after a failure, this run would not find them; with --host, --max-restarts needs a working folder "
+            "that all hosts share, for checkpoints too",
+            world_get()->rank, host, name);
+}
+
 int xt_restarts(void) {
     int64_t n;
     return env_int("XT_RESTARTS", &n) && n > 0 ? (int)n : 0;

@@ -8,6 +8,8 @@
 void restart_note(const char *checkpoint);
 /* In a rank that was started again: the checkpoint to go on from, base_free it; NULL when there is none, or nothing was restarted. */
 char *restart_point(void);
+/* In a rank, at its start: warns once when it cannot reach what the launcher keeps for a restart, as on a host that does not share the working folder. */
+void restart_check(void);
 
 /* In the launcher. On one host the word lives in a memory file, in no folder. */
 typedef struct restart_file {

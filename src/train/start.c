@@ -151,6 +151,7 @@ static void say_header(const xt_trainer *t) {
 /* A group that the launcher started again goes on from where the last one got to, not from where that one began. */
 static xt_status resume(xt_trainer *t) {
     if (t->global_step) return NULL;
+    restart_check();
     char *point = restart_point();
     const char *from = point ? point : t->o.resume;
     xt_status s = from ? checkpoint_load(t, from) : NULL;

@@ -144,6 +144,8 @@ if command -v mpirun >/dev/null; then
     say "$XTRAIN" launch -n 2 --host localhost --max-restarts 2 -- sh -c 'echo "attempt $XT_RESTARTS"; [ $OMPI_COMM_WORLD_RANK = 1 ] && exit 5; exec sleep 20'
     check "and again, when a rank has died" [ "$?$(grep -c '^attempt' "$out")$(grep -c 'restart [12] of 2, from the beginning: no checkpoint was complete' "$err")" -ge 532 ]
     check "leaving no note" [ -z "$(ls .xtrain-restart-* 2>/dev/null)" ]
+    say env XT_RESTART_FILE="$tmp/not here" XT_RANK=0 XT_WORLD_SIZE=1 "$hello"
+    check "a folder that is not shared is told of at the start" [ "$?$(grep -c 'rank 0 on host .* cannot reach .*/not here, .* working folder that all hosts share' "$err")" = 01 ]
     say "$XTRAIN" launch -n 2 --host localhost -- "$hello"
     check "--host starts mpirun" [ "$(lines "$out")" = "hello from rank 0 of 2|hello from rank 1 of 2|" ]
 fi
