@@ -134,5 +134,5 @@ int main(int argc, char **argv) {
         printf("%-34s %9.3f %9.3f   compile %.1f\n", rows[r].name, ms[1], ms[1 + (n - 1) / 2], ms[0]);
         fflush(stdout);
     }
-    return 0;
+    return xt_finish();
 }

@@ -272,6 +272,7 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static xt_status scatter_run(const cpu_call *c) {
+    enum { PIECE_BYTES = 256 << 10, PIECE_ROW = 64 };
     const slices *s = c->thunk->state;
     const cpu_team *team = &c->device->team;
     const ir_type *t = c->thunk->op->out[0].type;
@@ -283,6 +284,10 @@ static xt_status scatter_run(const cpu_call *c) {
     for (int i = 0; i < s->n_batch; i++)
         if (s->batch_operand[i] && s->batch_dims[i] > longest) longest = s->batch_dims[j.dim = i];
     if (longest < 2 * j.pieces) j.dim = -1;
+    /* The part of the operand that a piece writes to, here and there, stays in the second-level cache; rows of at least a few lines. */
+    int64_t near = (int64_t)ir_type_bytes(t) / PIECE_BYTES, most = longest / PIECE_ROW;
+    if (j.dim >= 0 && near > most) near = most;
+    if (j.dim >= 0 && near > j.pieces) j.pieces = near;
     longest = 1;
     for (int i = 0; i < s->window.dst.n && j.dim < 0; i++)
         if (s->window.dst.dims[i] > longest) longest = s->window.dst.dims[j.window_dim = i];

@@ -8,14 +8,16 @@
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 #include "cpu/cpu_int.h"
+#include "cpu/simd.h"
 #include "ir/interp_int.h"
 
-enum { DIGIT = 256, SMALL = 48 };
+enum { DIGIT = 256, SMALL = 48, OPERANDS_MOST = 32, POSITIONS = -1 };
 
 typedef struct sort_state {
     int64_t n, inner, slices; /* along the sorted dim; of the dims behind it; rows in all */
     int64_t first; /* how many places of the order are wanted */
     size_t n_operands, *sizes;
+    int8_t from[OPERANDS_MOST]; /* the thunk's input that operand j is; POSITIONS: it counts along the sorted dim, so its results are the order itself */
     int key_operand; /* -1: the region computes keys */
     xt_dtype key_type;
     bool total, descending;
@@ -39,15 +41,36 @@ typedef struct rec32 {
 /* Floats by their bits: negative ones turned over, positive ones above them. */
 #define FLOAT_KEY(U, bits, top) ((bits) & (top) ? (U) ~(bits) : (U)((bits) | (top)))
 
+/* Loops that AVX2 doubles (base x86 has no unsigned minimum): written once, compiled for both. */
+#define INLINE static inline __attribute__((always_inline))
+#if defined(__x86_64__)
+#define WIDE __attribute__((target("avx2")))
+#define HAS_WIDE (simd_level() >= 1)
+#else
+#define WIDE
+#define HAS_WIDE false
+#endif
+
 #define KEYS(name, T, U, K, expr)                                                                                                                    \
-    static void name(const void *src, int64_t step, int64_t n, bool total, K flip, K *out) {                                                         \
-        const T *x = src;                                                                                                                            \
+    INLINE void name##_from(const T *x, int64_t step, int64_t n, bool total, K flip, K *out) {                                                       \
         (void)total;                                                                                                                                 \
         for (int64_t i = 0; i < n; i++) {                                                                                                            \
             U u;                                                                                                                                     \
             memcpy(&u, &x[i * step], sizeof u);                                                                                                      \
             out[i] = (K)(expr) ^ flip;                                                                                                               \
         }                                                                                                                                            \
+    }                                                                                                                                                \
+    WIDE static void name##_wide(const T *x, int64_t n, bool total, K flip, K *out) {                                                                \
+        if (total)                                                                                                                                   \
+            name##_from(x, 1, n, true, flip, out);                                                                                                   \
+        else                                                                                                                                         \
+            name##_from(x, 1, n, false, flip, out);                                                                                                  \
+    }                                                                                                                                                \
+    static void name(const void *src, int64_t step, int64_t n, bool total, K flip, K *out) {                                                         \
+        if (step == 1 && HAS_WIDE)                                                                                                                   \
+            name##_wide(src, n, total, flip, out);                                                                                                   \
+        else                                                                                                                                         \
+            name##_from(src, step, n, total, flip, out);                                                                                             \
     }
 /* Without the total order -0 is +0 and every NaN the last. */
 #define CANON(u, top, inf) (total ? (u) : ((u) & ~(top)) == 0 ? 0 : ((u) & ~(top)) > (inf) ? ~(top) : (u))
@@ -147,7 +170,7 @@ RADIX(radix64, rec, 8)
 
 /* The first k of n keys, in order, at the front of `h`: a heap whose top is the last of those held; blocks without a smaller key are passed over. */
 #define SELECT(name, R, K, sort)                                                                                                                     \
-    static void name(const K *keys, int64_t n, int64_t k, R *h) {                                                                                   \
+    INLINE void name##_from(const K *keys, int64_t n, int64_t k, R *h) {                                                                             \
         enum { BLOCK = 128 };                                                                                                                        \
         for (int64_t i = 0; i < k; i++) h[i] = (R){keys[i], (uint32_t)i};                                                                            \
         for (int64_t i = k / 2; i-- > 0;) sort##_sink(h, k, i);                                                                                      \
@@ -167,6 +190,13 @@ RADIX(radix64, rec, 8)
             h[left] = t;                                                                                                                             \
             sort##_sink(h, left, 0);                                                                                                                 \
         }                                                                                                                                            \
+    }                                                                                                                                                \
+    WIDE static void name##_wide(const K *keys, int64_t n, int64_t k, R *h) { name##_from(keys, n, k, h); }                                          \
+    static void name(const K *keys, int64_t n, int64_t k, R *h) {                                                                                   \
+        if (HAS_WIDE)                                                                                                                                \
+            name##_wide(keys, n, k, h);                                                                                                              \
+        else                                                                                                                                         \
+            name##_from(keys, n, k, h);                                                                                                              \
     }
 SELECT(select32, rec32, uint32_t, radix32)
 SELECT(select64, rec, uint64_t, radix64)
@@ -188,7 +218,7 @@ static xt_status region_keys(const sort_run *r, region_eval *e, int64_t base, ch
         int64_t m = s->n - at < INTERP_CHUNK ? s->n - at : INTERP_CHUNK, one = 1;
         char *row = rows;
         for (size_t j = 0; j < s->n_operands; j++) {
-            copy_strided(1, &m, row, &one, (const char *)r->in[j] + (size_t)(base + at * s->inner) * s->sizes[j], &s->inner, s->sizes[j]);
+            copy_strided(1, &m, row, &one, (const char *)r->in[s->from[j]] + (size_t)(base + at * s->inner) * s->sizes[j], &s->inner, s->sizes[j]);
             args[2 * j] = args[2 * j + 1] = row;
             row += INTERP_CHUNK * 16;
         }
@@ -197,12 +227,23 @@ static xt_status region_keys(const sort_run *r, region_eval *e, int64_t base, ch
     return NULL;
 }
 
+static void put_positions(const sort_run *r, size_t j, int64_t base, const uint32_t *order, int64_t step) {
+    const sort_state *s = r->s;
+    for (int64_t i = 0; i < s->first && s->sizes[j] == 4; i++) ((uint32_t *)r->out[j])[base + i * s->inner] = order[i * step];
+    for (int64_t i = 0; i < s->first && s->sizes[j] == 8; i++) ((uint64_t *)r->out[j])[base + i * s->inner] = order[i * step];
+}
+
 static void put_in_order(const sort_run *r, int64_t base, const uint32_t *order, int64_t step) {
     const sort_state *s = r->s;
 #define PUT(T)                                                                                                                                       \
-    for (int64_t i = 0; i < s->first; i++) ((T *)r->out[j])[base + i * s->inner] = ((const T *)r->in[j])[base + (int64_t)order[i * step] * s->inner];  \
+    for (int64_t i = 0; i < s->first; i++) ((T *)r->out[j])[base + i * s->inner] = ((const T *)r->in[s->from[j]])[base + (int64_t)order[i * step] * s->inner];  \
     break
-    for (size_t j = 0; j < s->n_operands; j++) switch (s->sizes[j]) {
+    for (size_t j = 0; j < s->n_operands; j++) {
+        if (s->from[j] == POSITIONS) {
+            put_positions(r, j, base, order, step);
+            continue;
+        }
+        switch (s->sizes[j]) {
         case 1: PUT(uint8_t);
         case 2: PUT(uint16_t);
         case 4: PUT(uint32_t);
@@ -210,8 +251,9 @@ static void put_in_order(const sort_run *r, int64_t base, const uint32_t *order,
         default:
             for (int64_t i = 0; i < s->first; i++)
                 memcpy((char *)r->out[j] + (size_t)(base + i * s->inner) * s->sizes[j],
-                       (const char *)r->in[j] + (size_t)(base + (int64_t)order[i * step] * s->inner) * s->sizes[j], s->sizes[j]);
+                       (const char *)r->in[s->from[j]] + (size_t)(base + (int64_t)order[i * step] * s->inner) * s->sizes[j], s->sizes[j]);
         }
+    }
 #undef PUT
 }
 
@@ -244,7 +286,7 @@ static void sort_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         if (e)
             st = region_keys(r, e, base, values, rows);
         else
-            src = (const char *)r->in[s->key_operand] + (size_t)base * s->sizes[s->key_operand];
+            src = (const char *)r->in[s->from[s->key_operand]] + (size_t)base * s->sizes[s->key_operand];
         if (st) break;
         int64_t step = e ? 1 : s->inner;
         const uint32_t *order;
@@ -364,12 +406,19 @@ static size_t scratch_of(const sort_state *s) {
     return (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
 }
 
+/* It need not be read, nor be in memory for that. */
+static bool is_positions(const ir_value *v, int64_t dim) {
+    xt_dtype t = v->type->dtype;
+    bool holds = t == XT_I32 || t == XT_U32 || t == XT_I64 || t == XT_U64;
+    return holds && v->def && v->def->code == OP_iota && ir_get_int(v->def, IR_A_iota_dimension, -1) == dim;
+}
+
 CPU_LOWER(sort) {
     const ir_type *t = op->in[0]->type;
     int64_t dim = ir_get_int(op, IR_A_dimension, -1);
     if (dim < 0) dim += t->rank;
     sort_state found = {.region = op->regions[0].block, .module = cpu_build_module(b), .n_operands = op->n_in};
-    if (t->rank == 0 || t->count <= 0 || op->n_in > 32 || !found.region || !read_comparator(found.region, &found) || t->dims[dim] >= UINT32_MAX) return NULL;
+    if (t->rank == 0 || t->count <= 0 || op->n_in > OPERANDS_MOST || !found.region || !read_comparator(found.region, &found) || t->dims[dim] >= UINT32_MAX) return NULL;
     sort_state *s = base_malloc(sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
     *s = found;
@@ -385,10 +434,18 @@ CPU_LOWER(sort) {
     }
     for (uint32_t j = 0; j < op->n_in; j++) s->sizes[j] = xt_dtype_size(op->in[j]->type->dtype);
     s->row_bytes = scratch_of(s);
+    const ir_value *in[OPERANDS_MOST];
+    uint32_t n_in = 0;
+    for (uint32_t j = 0; j < op->n_in; j++) {
+        bool counts = s->key_operand >= 0 && (int)j != s->key_operand && is_positions(op->in[j], dim);
+        s->from[j] = counts ? POSITIONS : (int8_t)n_in;
+        if (!counts) in[n_in++] = op->in[j];
+    }
     *out_done = true;
     cpu_thunk_desc d = {.kernel = &sort_kernel,
                         .op = op,
-                        .n_in = op->n_in,
+                        .n_in = n_in,
+                        .in = in,
                         .n_out = op->n_out,
                         .scratch_bytes = s->row_bytes * (size_t)cpu_build_threads(b),
                         .state = s,
