@@ -541,6 +541,33 @@ XT_API xt_tensor xt_inverse_at(const xt_src *src, xt_tensor a);
 XT_API xt_tensor xt_det_at(const xt_src *src, xt_tensor a);
 XT_API xt_tensor xt_logdet_at(const xt_src *src, xt_tensor a);
 XT_API void xt_slogdet_at(const xt_src *src, xt_tensor a, xt_tensor *out_sign, xt_tensor *out_logabsdet);
+/* Factorisations with torch.linalg's meanings, of matrices [...,m,n] of floats or complex numbers (16-bit floats in f32); derivatives of real ones, of vectors only where the values differ.
+ * Signs of vectors are free. On xtrain's CPU compiler by LAPACK; a device without them gets an error with this line. A LAPACK routine that does not converge gives what it has. */
+typedef struct xt_svd_opts {
+    size_t struct_size;
+    xt_switch full_matrices; /* u [...,m,m] and vh [...,n,n]; off: [...,m,k] and [...,k,n], k = min(m,n); default on, as PyTorch's */
+} xt_svd_opts;
+typedef struct xt_eigh_opts {
+    size_t struct_size;
+    bool upper; /* read the upper triangle; default: the lower one */
+} xt_eigh_opts;
+typedef struct xt_qr_opts {
+    size_t struct_size;
+    bool complete; /* q [...,m,m], r [...,m,n]; default: [...,m,k] and [...,k,n]. With m > n a complete q has no derivative */
+} xt_qr_opts;
+#define xt_linalg_svd(x, out_u, out_s, ...) XT_SVD_(x, out_u, out_s, __VA_ARGS__, ) /* s [...,k] falling, real: x = u diag(s) vh */
+#define XT_SVD_(x, out_u, out_s, out_vh, ...) xt_linalg_svd_at(XT_HERE, x, XT_OPTS(xt_svd_opts, __VA_ARGS__), out_u, out_s, out_vh)
+#define xt_linalg_eigh(x, out_values, ...) XT_EIGH_(x, out_values, __VA_ARGS__, )   /* of a symmetric (Hermitian) x [...,n,n]: values [...,n] rising, vectors in columns */
+#define XT_EIGH_(x, out_values, out_vectors, ...) xt_linalg_eigh_at(XT_HERE, x, XT_OPTS(xt_eigh_opts, __VA_ARGS__), out_values, out_vectors)
+#define xt_linalg_qr(x, out_q, ...) XT_QR_(x, out_q, __VA_ARGS__, )
+#define XT_QR_(x, out_q, out_r, ...) xt_linalg_qr_at(XT_HERE, x, XT_OPTS(xt_qr_opts, __VA_ARGS__), out_q, out_r)
+#define xt_linalg_svdvals(x) xt_linalg_svdvals_at(XT_HERE, x)
+#define xt_linalg_eigvalsh(...) XT_OPT1_(xt_linalg_eigvalsh_at, xt_eigh_opts, __VA_ARGS__, )
+XT_API void xt_linalg_svd_at(const xt_src *src, xt_tensor x, xt_svd_opts o, xt_tensor *out_u, xt_tensor *out_s, xt_tensor *out_vh);
+XT_API void xt_linalg_eigh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o, xt_tensor *out_values, xt_tensor *out_vectors);
+XT_API void xt_linalg_qr_at(const xt_src *src, xt_tensor x, xt_qr_opts o, xt_tensor *out_q, xt_tensor *out_r);
+XT_API xt_tensor xt_linalg_svdvals_at(const xt_src *src, xt_tensor x);
+XT_API xt_tensor xt_linalg_eigvalsh_at(const xt_src *src, xt_tensor x, xt_eigh_opts o);
 typedef struct xt_sdpa_opts {
     size_t struct_size;
     xt_tensor mask;   /* broadcasts to [...,L,S]: bool (true: may be seen) or floats to be added; none: everything */

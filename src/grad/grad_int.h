@@ -65,6 +65,17 @@ typedef struct grad_recomputed {
 xt_status grad_recompute(ir_builder *b, const grad_walk *w, size_t k, size_t n_seeds, ir_value *const *values, ir_value *const *seeds,
                          grad_recomputed *out);
 
+/* rules_linalg.c: matrices are the last two dims. */
+enum { GRAD_NO_TRANSPOSE = 1, GRAD_TRANSPOSE = 2, GRAD_ADJOINT = 3 }; /* StableHLO's numbers */
+typedef struct grad_system {
+    bool left, lower, unit;
+    int transpose;
+} grad_system;
+ir_value *grad_matrix_turn(grad_call *c, ir_value *x);
+ir_value *grad_matrix_product(grad_call *c, ir_value *x, ir_value *y);
+ir_value *grad_triangle(grad_call *c, ir_value *x, bool lower, double diagonal); /* the lower (or upper) triangle of x; the diagonal times `diagonal` */
+ir_value *grad_triangular_system(grad_call *c, ir_value *a, ir_value *x, grad_system s); /* op(a) y = x, or y op(a) = x */
+
 /* --- rules, by file ------------------------------------------------------------------------------------------------------------------- */
 /* rules_elementwise.c */
 xt_status grad_unary(grad_call *c);
@@ -117,6 +128,8 @@ xt_status grad_sort(grad_call *c);
 xt_status grad_cholesky(grad_call *c);
 xt_status grad_triangular_solve(grad_call *c);
 xt_status grad_fft(grad_call *c);
+/* rules_factor.c: of a custom call that is a factorisation; false: it is none. */
+bool grad_factorisation(grad_call *c, xt_status *out);
 /* rules_collective.c */
 xt_status grad_custom_call(grad_call *c);
 xt_status grad_all_reduce(grad_call *c);

@@ -192,6 +192,8 @@ xt_status grad_collective_reduce(grad_call *c) {
 
 /* A cotangent lies as its value does. */
 xt_status grad_custom_call(grad_call *c) {
+    xt_status s = NULL;
+    if (grad_factorisation(c, &s)) return s;
     if (!ir_is_sharding(c->op)) return grad_refuse(c, "only its author knows what it computes; record the computation as ops, or make it a composite with a decomposition");
     c->d_in[0] = ir_annotate_sharding(c->b, c->d_out[0], ir_sharding_text(c->op->n_attrs, c->op->attrs));
     return NULL;

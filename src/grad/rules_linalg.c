@@ -3,9 +3,7 @@
  * the gradient stands in that triangle. */
 #include "grad/grad_int.h"
 
-enum { NO_TRANSPOSE = 1, TRANSPOSE = 2, ADJOINT = 3 }; /* StableHLO's numbers */
-
-static ir_value *swap_last(grad_call *c, ir_value *x) {
+ir_value *grad_matrix_turn(grad_call *c, ir_value *x) {
     int64_t *perm;
     if (!x) return NULL;
     size_t rank = x->type->rank;
@@ -23,16 +21,14 @@ static ir_value *swap_last(grad_call *c, ir_value *x) {
     return ir_transpose(c->b, x, rank, perm);
 }
 
-/* x y, matrix by matrix. */
-static ir_value *product(grad_call *c, ir_value *x, ir_value *y) {
+ir_value *grad_matrix_product(grad_call *c, ir_value *x, ir_value *y) {
     if (!x || !y) return NULL;
     int64_t batch[IR_MAX_RANK], last = (int64_t)x->type->rank - 1, before = last - 1;
     for (int64_t i = 0; i < before; i++) batch[i] = i;
     return ir_dot_general(c->b, x, y, (size_t)before, batch, batch, 1, &last, &before, IR_PREC_HIGHEST);
 }
 
-/* The lower (or upper) triangle of x; the diagonal times `diagonal`. */
-static ir_value *triangle(grad_call *c, ir_value *x, bool lower, double diagonal) {
+ir_value *grad_triangle(grad_call *c, ir_value *x, bool lower, double diagonal) {
     if (!x) return NULL;
     ir_builder *b = c->b;
     const ir_type *t = ir_with_dtype(x->type, XT_I32);
@@ -43,12 +39,8 @@ static ir_value *triangle(grad_call *c, ir_value *x, bool lower, double diagonal
     return ir_select(b, ir_compare(b, IR_EQ, row, column), on, inside);
 }
 
-typedef struct solve {
-    bool left, lower, unit;
-    int transpose;
-} solve;
-
-static ir_value *triangular(grad_call *c, ir_value *a, ir_value *x, solve s) {
+ir_value *grad_triangular_system(grad_call *c, ir_value *a, ir_value *x, grad_system s) {
+    if (!a || !x) return NULL;
     ir_attr attrs[] = {ir_attr_bool(IR_A_left_side, s.left), ir_attr_bool(IR_A_lower, s.lower), ir_attr_bool(IR_A_unit_diagonal, s.unit),
                        ir_attr_enum(IR_A_transpose_a, s.transpose)};
     ir_op *op = ir_build(c->b, OP_triangular_solve, 2, (ir_value *[]){a, x}, BASE_COUNT(attrs), attrs, 0, NULL, 0, NULL);
@@ -61,14 +53,14 @@ xt_status grad_cholesky(grad_call *c) {
     if (ir_dtype_is_complex(op->out[0].type->dtype)) return grad_refuse(c, "only real matrices are differentiated");
     bool lower = ir_get_bool(op, IR_A_lower, false);
     ir_value *l = &((ir_op *)op)->out[0], *d = c->d_out[0];
-    if (!lower) l = swap_last(c, l), d = swap_last(c, d);
-    l = triangle(c, l, true, 1); /* what the op leaves in the other triangle is not defined */
-    d = triangle(c, d, true, 1);
-    ir_value *p = triangle(c, product(c, swap_last(c, l), d), true, 0.5);
-    ir_value *s = triangular(c, l, p, (solve){.left = true, .lower = true, .transpose = TRANSPOSE});
-    s = triangular(c, l, s, (solve){.left = false, .lower = true, .transpose = NO_TRANSPOSE});
-    s = triangle(c, ir_add(c->b, s, swap_last(c, s)), true, 0.5);
-    c->d_in[0] = lower ? s : swap_last(c, s);
+    if (!lower) l = grad_matrix_turn(c, l), d = grad_matrix_turn(c, d);
+    l = grad_triangle(c, l, true, 1); /* what the op leaves in the other triangle is not defined */
+    d = grad_triangle(c, d, true, 1);
+    ir_value *p = grad_triangle(c, grad_matrix_product(c, grad_matrix_turn(c, l), d), true, 0.5);
+    ir_value *s = grad_triangular_system(c, l, p, (grad_system){.left = true, .lower = true, .transpose = GRAD_TRANSPOSE});
+    s = grad_triangular_system(c, l, s, (grad_system){.left = false, .lower = true, .transpose = GRAD_NO_TRANSPOSE});
+    s = grad_triangle(c, ir_add(c->b, s, grad_matrix_turn(c, s)), true, 0.5);
+    c->d_in[0] = lower ? s : grad_matrix_turn(c, s);
     return NULL;
 }
 
@@ -76,20 +68,20 @@ xt_status grad_cholesky(grad_call *c) {
 xt_status grad_triangular_solve(grad_call *c) {
     const ir_op *op = c->op;
     ir_value *a = op->in[0], *x = &((ir_op *)op)->out[0];
-    solve s = {.left = ir_get_bool(op, IR_A_left_side, true),
+    grad_system s = {.left = ir_get_bool(op, IR_A_left_side, true),
                .lower = ir_get_bool(op, IR_A_lower, true),
                .unit = ir_get_bool(op, IR_A_unit_diagonal, false),
-               .transpose = (int)ir_get_int(op, IR_A_transpose_a, NO_TRANSPOSE)};
-    bool turned = s.transpose != NO_TRANSPOSE;
-    if (s.transpose == ADJOINT && ir_dtype_is_complex(a->type->dtype)) return grad_refuse(c, "an adjoint complex system is not differentiated");
-    solve back = s;
-    back.transpose = turned ? NO_TRANSPOSE : TRANSPOSE;
-    ir_value *db = triangular(c, a, c->d_out[0], back);
+               .transpose = (int)ir_get_int(op, IR_A_transpose_a, GRAD_NO_TRANSPOSE)};
+    bool turned = s.transpose != GRAD_NO_TRANSPOSE;
+    if (s.transpose == GRAD_ADJOINT && ir_dtype_is_complex(a->type->dtype)) return grad_refuse(c, "an adjoint complex system is not differentiated");
+    grad_system back = s;
+    back.transpose = turned ? GRAD_NO_TRANSPOSE : GRAD_TRANSPOSE;
+    ir_value *db = grad_triangular_system(c, a, c->d_out[0], back);
     if (c->want[1]) c->d_in[1] = db;
     if (!c->want[0]) return NULL;
-    ir_value *da = s.left ? product(c, db, swap_last(c, x)) : product(c, swap_last(c, x), db);
-    if (turned) da = swap_last(c, da);
-    c->d_in[0] = triangle(c, da ? ir_negate(c->b, da) : NULL, s.lower, s.unit ? 0 : 1);
+    ir_value *da = s.left ? grad_matrix_product(c, db, grad_matrix_turn(c, x)) : grad_matrix_product(c, grad_matrix_turn(c, x), db);
+    if (turned) da = grad_matrix_turn(c, da);
+    c->d_in[0] = grad_triangle(c, da ? ir_negate(c->b, da) : NULL, s.lower, s.unit ? 0 : 1);
     return NULL;
 }
 

@@ -267,10 +267,31 @@ static xt_status build_exec(const str *text, lazy_event *ev, lazy_program *p) {
     return NULL;
 }
 
+/* XLA's compilers say "unknown target" of factorisations, which are custom calls; the user's line says more. Other devices are asked. */
+xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform) {
+    static const char *const xla[] = {"cpu", "cuda", "gpu", "rocm", "tpu"};
+    bool foreign = false, tpu = !strcmp(platform, "tpu"); /* which knows Eigh and Qr */
+    for (size_t i = 0; i < BASE_COUNT(xla); i++) foreign |= !strcmp(platform, xla[i]);
+    for (const ir_func *f = foreign ? m->funcs : NULL; f; f = f->next)
+        for (const ir_op *op = f->body ? f->body->first : NULL; op; op = op->next) {
+            const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
+            bool lapack = target && !strncmp(target, "lapack_", 7), eigh = target && !strcmp(target, "Eigh"), qr = target && !strcmp(target, "Qr");
+            if (!lapack && ((!eigh && !qr) || tpu)) continue;
+            return status_new(XT_UNIMPLEMENTED, src_get(op->src), "%s is not known to the device %s (custom call @%s): run this on xtrain's CPU compiler (XT_DEVICE=CPU)",
+                              eigh   ? "xt_linalg_eigh"
+                              : qr   ? "xt_linalg_qr"
+                              : strstr(target, "gesdd") ? "xt_linalg_svd"
+                                                        : "a factorisation",
+                              platform, target);
+        }
+    return NULL;
+}
+
 /* Before ordinals are given out: what the pass adds carries the source of the op it stands for. */
 static xt_status adapt_to_device(ir_module *m) {
     device_client *client;
     XT_TRY(lazy_device(&client));
+    XT_TRY(lazy_refuse_factorisations(m, device_get_info(client)->platform));
     return device_sums_in_one_accumulator(client) ? pass_run(&(pass_ctx)PASS_CTX_INIT, pass_find("lower_sums"), m) : NULL;
 }
 

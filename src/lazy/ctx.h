@@ -274,6 +274,7 @@ typedef struct lazy_roots {
 
 /* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results for the roots. */
 xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r, lazy_program *p);
+xt_status lazy_refuse_factorisations(const ir_module *m, const char *platform); /* cache.c: what XLA's devices have no code for, by the user's line */
 void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compiling told */
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */

@@ -1,5 +1,5 @@
 /* Custom calls that other front ends write for ops of chlo: @mhlo.erf, @chlo.top_k and the like (PyTorch/XLA's and older JAX's exports), and
- * JAX's @ApproxTopK, whose answer here is exact. */
+ * JAX's @ApproxTopK, whose answer here is exact; and our own @xtrain.qr (lazy/ops_factor.c). */
 #include "pass/lower_chlo_int.h"
 
 static const ir_attr *member(const ir_attr *dict, const char *name) {
@@ -40,6 +40,37 @@ static bool approx_top_k(ir_builder *b, const ir_op *op, value out[2]) {
     return true;
 }
 
+static ir_op *call(ir_builder *b, const char *target, size_t n_in, ir_value *const *in, size_t n_out, const ir_type *const *types) {
+    ir_attr name = ir_attr_string(b, IR_A_call_target_name, target);
+    return ir_build(b, OP_custom_call, n_in, in, 1, &name, 0, NULL, n_out, types);
+}
+
+/* x = q r as the two calls that devices know: reflectors below r, and their product, of which q has the first columns. */
+static bool lower_qr(ir_builder *b, const ir_op *op, value out[2]) {
+    const ir_type *t = op->in[0]->type, *q = op->out[0].type, *r = op->n_out == 2 ? op->out[1].type : NULL;
+    int64_t none[IR_MAX_RANK] = {0}, high[IR_MAX_RANK] = {0}, dims[IR_MAX_RANK];
+    if (op->n_in != 1 || !r || t->rank < 2 || t->count <= 0) return false;
+    uint32_t rank = t->rank;
+    int64_t m = t->dims[rank - 2], n = t->dims[rank - 1], columns = q->dims[rank - 1];
+    out[0] = out[1] = NULL;
+    memcpy(dims, t->dims, rank * sizeof *dims);
+    dims[rank - 2] = m < n ? m : n;
+    const ir_type *types[2] = {t, ir_tensor(t->dtype, rank - 1, dims)};
+    ir_op *made = call(b, "Qr", 1, op->in, 2, types);
+    if (!made) return true;
+    value top = ir_slice(b, &made->out[0], none, r->dims, NULL);
+    const ir_type *index = ir_with_dtype(r, XT_I32);
+    value upper = ir_compare(b, IR_LE, ir_iota(b, index, rank - 2), ir_iota(b, index, rank - 1));
+    out[1] = top && upper ? ir_select(b, upper, top, ir_splat(b, r, 0)) : NULL;
+    value reflectors = &made->out[0];
+    if (columns < n) reflectors = ir_slice(b, reflectors, none, q->dims, NULL);
+    high[rank - 1] = columns - n;
+    if (columns > n) reflectors = ir_pad(b, reflectors, ir_splat(b, ir_scalar(t->dtype), 0), none, high, none);
+    ir_op *product = reflectors ? call(b, "ProductOfElementaryHouseholderReflectors", 2, (value[]){reflectors, &made->out[1]}, 1, &q) : NULL;
+    out[0] = product ? &product->out[0] : NULL;
+    return true;
+}
+
 bool chlo_named_call(ir_builder *b, const ir_op *op, value out[2]) {
     const char *target = ir_get_string(op, IR_A_call_target_name);
     ir_opcode code;
@@ -47,6 +78,7 @@ bool chlo_named_call(ir_builder *b, const ir_op *op, value out[2]) {
     const ir_type *types[2];
     size_t n = 0;
     if (!target || op->n_out < 1 || op->n_out > 2) return false;
+    if (!strcmp(target, "xtrain.qr")) return lower_qr(b, op, out);
     if (!strcmp(target, "ApproxTopK")) return approx_top_k(b, op, out);
     if (strncmp(target, "mhlo.", 5) != 0 && strncmp(target, "chlo.", 5) != 0) return false;
     const char *name = !strcmp(target + 5, "topk") ? "top_k" : target + 5;

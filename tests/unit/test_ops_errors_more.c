@@ -129,6 +129,10 @@ CASE(triangular_rows, xt_triangular_solve(F(2, 2), F(3, 1)))
 CASE(solve_rows, xt_solve(F(2, 2), F(3, 1)))
 CASE(inverse_large, xt_inverse(F(65, 65)))
 CASE(det_square, xt_det(F(2, 3)))
+FIRST(svd_vector, T u; xt_linalg_svd(F(3), &u, &v, &i))
+FIRST(svd_int, T u; xt_linalg_svd(LABELS(2, 2), &u, &v, &i))
+FIRST(eigh_square, xt_linalg_eigh(F(2, 3), &v, &i))
+FIRST(qr_vector, xt_linalg_qr(F(4), &v, &i))
 CASE(matrix_power_square, xt_matrix_power(F(2, 3), 2))
 CASE(sdpa_shape, xt_scaled_dot_product_attention(F(2, 3, 4), F(2, 5, 3), F(2, 5, 4)))
 CASE(sdpa_mask, xt_scaled_dot_product_attention(F(3, 4), F(5, 4), F(5, 4), .mask = F(3, 4)))
@@ -287,6 +291,10 @@ static const row rows[] = {
     ROW(solve_rows, "xt_solve: a [2,2] and right side [3,1]"),
     ROW(inverse_large, "matrices of 1 to 64 rows are eliminated"),
     ROW(det_square, "xt_det: f32 [2,3]"),
+    ROW(svd_vector, "xt_linalg_svd: f32 [3]: matrices of floats"),
+    ROW(svd_int, "xt_linalg_svd: i64 [2,2]: matrices of floats"),
+    ROW(eigh_square, "xt_linalg_eigh: f32 [2,3]: square matrices"),
+    ROW(qr_vector, "xt_linalg_qr: f32 [4]: matrices of floats"),
     ROW(matrix_power_square, "xt_matrix_power: f32 [2,3]"),
     ROW(sdpa_shape, "q f32 [2,3,4], k f32 [2,5,3]"),
     ROW(sdpa_mask, ".mask [3,4] does not broadcast to the scores [3,5]"),
