@@ -219,6 +219,10 @@ static int no_such_run(const char *run) {
 
 static int draw(chart *c, const char *output, const cli_list *runs) {
     if (c->n == 0) {
+        if (c->n_names == 0) {
+            fprintf(stderr, "xtrain plot: %s has no values yet: the first row comes after log_every_n_steps optimizer steps, or at the end of an epoch\n", runs->items[0]);
+            return 1;
+        }
         fprintf(stderr, "xtrain plot: %s has none of these values; it has:", runs->items[0]);
         for (int i = 0; i < c->n_names; i++) fprintf(stderr, "%s %s", i ? "," : "", c->names[i]);
         fputc('\n', stderr);

@@ -187,6 +187,15 @@ xt_status nn_wished(const nn_root *r, const char *name, const ir_type *type, nn_
     return NULL;
 }
 
+bool nn_is_frozen(const xt_module *m, const char *name) {
+    bool frozen = false;
+    for (size_t i = 0; i < m->root->n_wishes; i++) {
+        const nn_wish *w = &m->root->wishes[i];
+        if ((w->what == NN_WISH_FREEZE || w->what == NN_WISH_THAW) && nn_matches(w->pattern, name)) frozen = w->what == NN_WISH_FREEZE;
+    }
+    return frozen;
+}
+
 void nn_wishes_free(nn_root *r) {
     for (size_t i = 0; i < r->n_wishes; i++) base_free(r->wishes[i].pattern);
     base_free(r->wishes);

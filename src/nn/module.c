@@ -128,6 +128,7 @@ xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {
     if (!m->fn) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_forward: the child module %s has no function of its own; call the root, or a layer function on it", m->path);
     map_free(m->root->called, NULL);
     m->root->called = map_new();
+    m->root->called_step = lazy_step();
     if (!m->root->called) return lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_forward: out of memory");
     m->root->depth++;
     xt_tensor y = m->fn(m, x, m->user);
@@ -154,6 +155,16 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     }
     char *full = nn_full_name(m, layer, "");
     if (!full) return false;
+    if (m->root->called_step != lazy_step() && m->root->depth == 0) { /* layers called without xt_forward: a step is a pass */
+        map_free(m->root->called, NULL);
+        m->root->called = map_new();
+        m->root->called_step = lazy_step();
+        if (!m->root->called) {
+            lazy_fail(status_oom(64, "a layer's name"));
+            base_free(full);
+            return false;
+        }
+    }
     uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
     bool ok = !before || map_get(m->root->shared, full, strlen(full));
     if (!ok) {

@@ -20,6 +20,7 @@ typedef struct nn_root {
     size_t n, cap;
     map *by_name;      /* name -> index + 1 */
     map *called;       /* layer name -> src_id of its call in this pass, + 1 */
+    int64_t called_step; /* that the names in `called` are of, where layers are called without xt_forward */
     map *shared;       /* names xt_share was called for */
     map *loaded;       /* name -> nn_loaded: values read before the tensors exist */
     char *loaded_path;
@@ -70,6 +71,7 @@ typedef struct nn_wish {
     xt_init_kind kind;
     xt_init_opts opts;
 } nn_wish;
+bool nn_is_frozen(const struct xt_module *m, const char *name); /* by xt_freeze; name: the full one */
 xt_status nn_wished(const struct nn_root *r, const char *name, const ir_type *type, nn_recipe *recipe, bool *frozen);
 void nn_wishes_free(struct nn_root *r);
 bool nn_keep_wish(struct nn_root *r, const nn_wish *w); /* copies it; false without memory, which is reported */

@@ -43,7 +43,7 @@ static int append_layer(str *t, const xt_module *net, int i, bool print) {
 
 void nn_append_summary(str *text, const xt_module *m, int most) {
     int lines = 0, hidden = 0;
-    int64_t bytes = 0;
+    int64_t bytes = 0, frozen = 0;
     char count[32];
     str_append(text, "  layer                    parameters\n");
     for (int i = 0; i < xt_module_tensors(m);) {
@@ -52,10 +52,15 @@ void nn_append_summary(str *text, const xt_module *m, int most) {
         i = append_layer(text, m, i, print);
     }
     if (hidden) str_printf(text, "  ... and %d more layers\n", hidden);
-    for (int i = 0; i < xt_module_tensors(m); i++)
-        if (xt_module_tensor_is_param(m, i)) bytes += (int64_t)ir_type_bytes(lazy_type(xt_module_tensor(m, i)));
+    for (int i = 0; i < xt_module_tensors(m); i++) {
+        const ir_type *type = lazy_type(xt_module_tensor(m, i));
+        if (!xt_module_tensor_is_param(m, i)) continue;
+        bytes += (int64_t)ir_type_bytes(type);
+        if (nn_is_frozen(m, xt_module_tensor_name(m, i))) frozen += type->count;
+    }
     human((double)xt_module_param_count(m), count);
     str_printf(text, "  %lld parameters (%s), %.2f MiB", (long long)xt_module_param_count(m), count, (double)bytes / 1048576);
+    if (frozen) str_printf(text, "; %lld trainable, %lld frozen", (long long)(xt_module_param_count(m) - frozen), (long long)frozen);
 }
 
 size_t xt_module_summary(const xt_module *m, char *buf, size_t n) {

@@ -128,6 +128,12 @@ xt_status config_check(const xt_trainer *t) {
     return NULL;
 }
 
+void config_tell(const xt_trainer *t) {
+    xt_status s = config_check(t);
+    if (s && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "%s, or asks for it in a fit only", xt_status_message(s));
+    xt_status_free(s);
+}
+
 void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values, int room) {
     size_t n = strlen(section);
     out->n = 0;

@@ -123,6 +123,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     log_set_manual(false);
     lazy_set_draw_step(-1);
     xt_loader_set_epoch(loader, 0, 0);
+    config_tell(t);
     if (ok && tb.text.len) log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));
     str_free(&tb.text);
     lazy_at_rest();

@@ -16,6 +16,7 @@ typedef struct loop {
     int64_t samples; /* of it */
     bool row_seen; /* in this epoch */
     int64_t row_mark; /* micro-batches at the last row, in periods */
+    bool settings_checked;
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
 
@@ -72,6 +73,14 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     train_optimizer_steps(t, l->src);
 }
 
+/* By now the network, the step and the optimizers have asked for all they know, and nothing has been trained yet. */
+static void check_settings(loop *l) {
+    if (l->settings_checked || xt_error()) return;
+    l->settings_checked = true;
+    xt_status s = l->t->problem ? status_clone(l->t->problem) : config_check(l->t); /* a setting asked for after the start may be no number */
+    if (s) lazy_fail(status_at(s, l->src));
+}
+
 static void record(loop *l, const xt_batch *b, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
@@ -85,6 +94,7 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     xt_batch given = *b;
     hooks_batch(t, l->src, &given);
     xt_tensor loss = task->training_step(t->net, given, task->user);
+    check_settings(l);
     if (loss.slot == 0 && !task->manual_optimization && !xt_error())
         lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
     if (!xt_error() && loss.slot) {
@@ -214,7 +224,8 @@ static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
     if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
-    if (!l->row_seen && t->whole_epoch && l->stepped) emit_row(l); /* an epoch shorter than the period has its last step's row: a short run shows its loss */
+    /* An epoch shorter than the period, and one that the fit ends in, have their last step's row: a short run shows its loss. */
+    if (!l->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
     log_emit(LOG_TRAIN, true, t->global_step);
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
     bool due = t->val && by_epochs && (t->epoch + 1) % t->val_interval.n == 0 && (t->whole_epoch || !steps_left(t) || t->stopping);

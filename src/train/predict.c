@@ -55,6 +55,7 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_load
     bool ok = !xt_error() && predict_all(src, t, loader, limit, fn, user);
     if (ok) hooks_end(t, PASS_PREDICT);
     hooks_teardown(t, "predict");
+    config_tell(t);
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     xt_loader_set_epoch(loader, 0, 0);
     lazy_at_rest();

@@ -179,11 +179,12 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     for (size_t i = 0; i < t->n_callbacks; i++) t->divides = t->divides || callback_is(t->callbacks[i], &accumulation_schedule_desc);
     XT_TRY(open_run(t));
     if (world_get()->rank == 0 && !t->quiet) say_header(t);
-    if (!t->quiet && t->val && !t->val_limit) train_tell_left_out(t->val, t->n_vals ? "validation loader 0" : "validation");
-    for (size_t i = 0; i < t->n_vals && t->val && !t->quiet; i++) {
+    bool whole = t->val && !t->quiet && t->o.limit_val_batches == 0 && !t->o.fast_dev_run && t->o.overfit_batches == 0;
+    if (whole) train_tell_left_out(t->val, t->n_vals ? "validation loader 0" : "validation");
+    for (size_t i = 0; whole && i < t->n_vals; i++) {
         char what[32];
         snprintf(what, sizeof what, "validation loader %zu", i + 1);
-        if (!t->val_limits[i]) train_tell_left_out(t->vals[i], what);
+        train_tell_left_out(t->vals[i], what);
     }
     train_rewind_validation(t);
     return NULL;

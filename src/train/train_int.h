@@ -126,9 +126,10 @@ void train_tell_left_out(const xt_loader *l, const char *what);
 bool config_is_setting(const char *name); /* model.X, data.X */
 xt_status config_give(xt_trainer *t, const char *name, const char *value); /* a setting */
 xt_status config_read(xt_trainer *t, const char *path);
-xt_status config_check(const xt_trainer *t); /* settings that nobody asked for */
+xt_status config_check(const xt_trainer *t); /* settings that nobody asked for: known when a training step has been recorded */
 /* The settings of a section but its "name", up to `room`; they count as asked for. */
 void config_ask(xt_trainer *t, const char *section, options_by_name *out, const char **names, const char **values, int room);
+void config_tell(const xt_trainer *t); /* the same as a warning: a pass on its own asks for less than a fit */
 char *config_text(const xt_trainer *t); /* pretty JSON; base_free; NULL without memory */
 xt_status config_save(const xt_trainer *t, const char *dir); /* DIR/config.json */
 void config_free(xt_trainer *t);

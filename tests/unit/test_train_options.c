@@ -53,6 +53,14 @@ static void several_validation_loaders(void **state) {
     xt_task odd = task;
     odd.user = &seen;
     assert_int_equal(xt_fit(t, &odd, data(4, 0), data(2, 1)), 0); /* two epochs are over: nothing is left to do */
+    float *x = base_calloc(7, sizeof *x);
+    xt_trainer *t2 = TEST_TRAINER(.max_epochs = 1);
+    running = t2;
+    xt_trainer_add_val_loader(t2, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 7), .batch = 2, .drop_last = XT_ON));
+    assert_int_equal(xt_fit(t2, &task, data(4, 0), xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 5), .batch = 3, .drop_last = XT_ON)), 0);
+    says("validation loader 0: the last 2 samples fill no batch");
+    says("validation loader 1: the last 1 sample fill");
+    base_free(x);
     t = running = TEST_TRAINER(.max_epochs = 1);
     xt_trainer_add_val_loader(t, data(3, 2));
     assert_int_equal(xt_fit(t, &odd, data(4, 0), data(2, 1)), 1);
@@ -147,6 +155,47 @@ static void two_optimizers_of_one_network(void **state) {
     assert_float_equal(b, 0 - 2 * 0.25 * 1, 1e-6);
 }
 
+/* Two networks in one module, called directly: a layer may come once a step without xt_share, and in every step. */
+static xt_optimizer *of_a, *of_b;
+static xt_tensor part(xt_module *m, const char *name, xt_tensor x) {
+    return xt_linear(xt_sub(m, name, -1), "fc", x, 1);
+}
+static xt_tensor both_parts(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return part(m, "b", part(m, "a", x));
+}
+static int configure_parts(xt_module *m, xt_optimizer **out, int max, void *user) {
+    (void)max;
+    (void)user;
+    out[0] = of_a = xt_sgd(m, .lr = 0.1);
+    out[1] = of_b = xt_sgd(m, .lr = 0.1);
+    xt_optimizer_group(of_a, "b.*", .frozen = XT_ON);
+    xt_optimizer_group(of_b, "a.*", .frozen = XT_ON);
+    return 2;
+}
+static xt_tensor adversaries(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_share(xt_sub(m, "b", -1), "fc");
+    xt_tensor fake = part(m, "a", b.x), loss = xt_mean(part(m, "b", fake));
+    xt_backward(loss);
+    xt_optimizer_step(of_a);
+    xt_zero_grad(of_b);
+    xt_tensor other = xt_mean(xt_square(part(m, "b", xt_detach(fake))));
+    xt_backward(other);
+    xt_optimizer_step(of_b);
+    xt_log("a/loss", loss);
+    xt_log("b/loss", other);
+    return other;
+}
+static void layers_called_without_forward(void **state) {
+    (void)state;
+    const xt_task manual = {.net = both_parts, .training_step = adversaries, .configure_several = configure_parts, .manual_optimization = true};
+    xt_trainer *t = TEST_TRAINER(.max_epochs = 2, .log_every_n_steps = 1);
+    assert_int_equal(xt_fit(t, &manual, data(4, 1), NULL), 0);
+    assert_int_equal(xt_trainer_global_step(t), 8);
+    assert_true(isfinite(xt_trainer_metric(t, "a/loss", true)) && isfinite(xt_trainer_metric(t, "b/loss", true)));
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(several_validation_loaders, begin, end),
@@ -154,6 +203,7 @@ int main(void) {
         cmocka_unit_test_setup_teardown(anomalies_are_errors, begin, end),
         cmocka_unit_test_setup_teardown(optimizers_by_name, begin, end),
         cmocka_unit_test_setup_teardown(two_optimizers_of_one_network, begin, end),
+        cmocka_unit_test_setup_teardown(layers_called_without_forward, begin, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
