@@ -114,6 +114,14 @@ static void note_settings(xt_trainer *t, const fit_options *o) {
         if (numbers[i].value > 0) xt_trainer_number(t, numbers[i].name, numbers[i].value);
 }
 
+/* What cannot begin is told once: not again by the end of the program. */
+static int not_begun(int code) {
+    xt_clear_error();
+    setenv("XT_SUMMARY", "off", 1);
+    xt_finish();
+    return code;
+}
+
 static int train(int rank, void *arg) {
     (void)arg;
     fit_options *o = opt;
@@ -121,16 +129,16 @@ static int train(int rank, void *arg) {
     char why[256];
     xt_seed((uint64_t)o->seed);
     xt_mesh *mesh = o->mesh ? cli_mesh_make("fit", o->mesh) : NULL;
-    if (o->mesh && !mesh) return 1;
+    if (o->mesh && !mesh) return not_begun(1);
     bool divided = xt_mesh_size(mesh, NULL) > 1 || (o->strategy && strcmp(o->strategy, "ddp") != 0 && xt_world_size() > 1);
     fit_data data;
     xt_status s = fit_open_data(chosen, o, &data);
-    if (s) return cli_fail_status("fit", s);
+    if (s) return not_begun(cli_fail_status("fit", s));
     if (!data.train) {
         if (xt_error()) cli_fail("fit", "%s", xt_status_message(xt_error()));
-        return 1;
+        return not_begun(1);
     }
-    if (!model_settle(chosen, &o->of_model, why, sizeof why)) return cli_fail("fit", "%s", why);
+    if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));
     o->of_model.window = o->of_model.seq;
     all_steps = count_steps(o, &data, epochs);
     xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .max_steps = o->steps, .accumulate_grad_batches = o->accumulate, .log_every_n_steps = o->log_every, .limit_train_batches = o->limit,
@@ -144,7 +152,7 @@ static int train(int rank, void *arg) {
     xt_module *net = xt_module_new(chosen->net, &o->of_model);
     s = o->load ? gpt2_load(net, o->load) : NULL;
     if (!s && data.words && o->ckpt && rank == 0 && stage == STAGE_FIT) s = fit_save_text(o->ckpt, &o->of_model, data.words);
-    if (s) return cli_fail_status(fit_stage_names[stage], s);
+    if (s) return not_begun(cli_fail_status(fit_stage_names[stage], s));
     words = rank == 0 && xt_world_size() == 1 && !divided ? data.words : NULL;
     if (mesh) cli_mesh_apply(mesh, net, o->fsdp);
     xt_task task = {.module = net, .training_step = training_step, .validation_step = validation_step, .test_step = test_step, .predict_step = predict_step, .configure_optimizers = configure, .on_validation_epoch_end = after_validation};

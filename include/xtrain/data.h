@@ -45,7 +45,8 @@ typedef struct xt_dataset_desc {
     xt_spec more[XT_MORE_FIELDS];   /* further fields, up to the first without a dtype; then get_more fills them, after get */
     xt_status (*get_more)(void *user, int64_t i, void *const *more);
 } xt_dataset_desc;
-XT_API xt_dataset *xt_dataset_new(const xt_dataset_desc *d);
+#define xt_dataset_new(...) xt_dataset_new_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *d);
 XT_API xt_dataset *xt_dataset_retain(xt_dataset *d);
 XT_API void xt_dataset_free(xt_dataset *d);
 XT_API int64_t xt_dataset_count(const xt_dataset *d);               /* -1: a stream */
@@ -57,36 +58,48 @@ XT_API xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* 
 XT_API double xt_sample_uniform(void);
 
 /* From C arrays (not copied: they must outlive the dataset): count samples of spec x and y. */
-XT_API xt_dataset *xt_array_dataset(const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count);
+#define xt_array_dataset(...) xt_array_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count);
 /* From .npy files: dim 0 counts samples; y_path NULL = no labels. The arrays are read whole. */
-XT_API xt_dataset *xt_npy_dataset(const char *x_path, const char *y_path);
+#define xt_npy_dataset(...) xt_npy_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_npy_dataset_at(const xt_src *src, const char *x_path, const char *y_path);
 /* From two tensors of a safetensors file, as above. */
-XT_API xt_dataset *xt_safetensors_dataset(const char *path, const char *x_name, const char *y_name);
+#define xt_safetensors_dataset(...) xt_safetensors_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path, const char *x_name, const char *y_name);
 /* MNIST as f32 [1,28,28] normalised with mean 0.1307 and std 0.3081, labels i64. `dir` holds IDX files, plain or gzip (also under
  * MNIST/raw/): train-* and t10k-*; with one set only, its first 90 % train. split: "train" or "test". dir NULL: drawn digits (seeded). */
 XT_API xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out);
-XT_API xt_dataset *xt_mnist_dataset(const char *dir);               /* split "train"; NULL after an error (xt_error has it) */
+#define xt_mnist_dataset(...) xt_mnist_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_mnist_dataset_at(const xt_src *src, const char *dir);               /* split "train"; NULL after an error (xt_error has it) */
 /* Digits drawn by the library: stroke glyphs with random slant, thickness, shift, elastic distortion and noise; 28x28, seeded. */
-XT_API xt_dataset *xt_drawn_digits(int64_t count, uint64_t seed);
+#define xt_drawn_digits(...) xt_drawn_digits_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_drawn_digits_at(const xt_src *src, int64_t count, uint64_t seed);
 /* CIFAR's binary files as f32 [3,32,32] in 0..1 and labels i64 (CIFAR-100: the fine ones): data_batch_1.bin .. 5, test_batch.bin (CIFAR-10), train.bin,
  * test.bin (CIFAR-100), in `dir` or its cifar-10-batches-bin/, cifar-100-binary/. split: "train" or "test". The files are read whole. */
-XT_API xt_dataset *xt_cifar10(const char *dir, const char *split);
-XT_API xt_dataset *xt_cifar100(const char *dir, const char *split);
+#define xt_cifar10(...) xt_cifar10_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_cifar10_at(const xt_src *src, const char *dir, const char *split);
+#define xt_cifar100(...) xt_cifar100_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_cifar100_at(const xt_src *src, const char *dir, const char *split);
 /* PNG pictures in one folder a class, classes in the order of their names: f32 [3,side,side] in 0..1 and labels i64. The shorter side is scaled to
  * `side` (bilinear), then the middle is cut out. Pictures are decoded when they are asked for. */
-XT_API xt_dataset *xt_image_folder(const char *dir, int side);
+#define xt_image_folder(...) xt_image_folder_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side);
 XT_API const char *xt_image_folder_class(const xt_dataset *d, int64_t label); /* NULL when there is none */
 /* A file as bytes: windows of seq tokens (i64) every `stride` bytes (0 = seq); y is x one byte later. */
-XT_API xt_dataset *xt_text_dataset(const char *path, int64_t seq, int64_t stride);
+#define xt_text_dataset(...) xt_text_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64_t seq, int64_t stride);
 
 /* --- Datasets of datasets --------------------------------------------------------------------------------------------------------------------- */
 /* fn makes x and y (of the new specs) from a sample of d; y_in and y may be NULL without labels. Further fields are left out. */
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
-XT_API xt_dataset *xt_map_dataset(xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
-XT_API xt_dataset *xt_subset(xt_dataset *d, const int64_t *indices, int64_t n);   /* indices are copied */
+#define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
+#define xt_subset(...) xt_subset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n);   /* indices are copied */
 /* n parts of a random permutation, the same for the same seed; lengths must add up to the count. out: n datasets. */
 XT_API xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out);
-XT_API xt_dataset *xt_concat_datasets(int n, xt_dataset *const *parts);           /* one after the other; equal specs */
+#define xt_concat_datasets(...) xt_concat_datasets_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts);           /* one after the other; equal specs */
 /* Pictures f32 [C,H,W], changed at random each time: cut out after padding with zeros, mirrored; then (x - mean[c]) / std[c]. As torchvision's
  * RandomCrop(size, padding), RandomHorizontalFlip, Normalize. */
 typedef struct xt_augment_opts {
@@ -96,8 +109,8 @@ typedef struct xt_augment_opts {
     const float *mean, *std;/* one a channel, copied; NULL = 0 and 1 */
 } xt_augment_opts;
 #define xt_augment(...) XT_AUGMENT_(__VA_ARGS__, )
-#define XT_AUGMENT_(ds, ...) xt_augment_opt(ds, XT_OPTS(xt_augment_opts, __VA_ARGS__))
-XT_API xt_dataset *xt_augment_opt(xt_dataset *d, xt_augment_opts o);
+#define XT_AUGMENT_(ds, ...) xt_augment_opt(XT_HERE, ds, XT_OPTS(xt_augment_opts, __VA_ARGS__))
+XT_API xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_opts o);
 
 /* --- Streams: samples in their own order, of a number nobody knows before the end. `open` begins an epoch, `next` fills a sample or sets *end.
  * A loader reads a stream in one thread. With several ranks `open` picks this rank's share (xt_rank()), and the loader needs .limit, so
@@ -112,7 +125,8 @@ typedef struct xt_stream_desc {
     void *user;
     const char *name;
 } xt_stream_desc;
-XT_API xt_dataset *xt_stream_dataset(const xt_stream_desc *d);
+#define xt_stream_dataset(...) xt_stream_dataset_at(XT_HERE, __VA_ARGS__)
+XT_API xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d);
 
 /* --- Loaders ------------------------------------------------------------------------------------------------------------------------------------ */
 typedef struct xt_loader_opts {
@@ -131,16 +145,16 @@ typedef struct xt_loader_opts {
                            * are drawn once) */
 } xt_loader_opts;
 #define xt_loader_new(...) XT_LOADER_NEW_(__VA_ARGS__, )
-#define XT_LOADER_NEW_(ds, ...) xt_loader_opt(ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
-XT_API xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts o);  /* takes ds over */
+#define XT_LOADER_NEW_(ds, ...) xt_loader_opt(XT_HERE, ds, XT_OPTS(xt_loader_opts, __VA_ARGS__))
+XT_API xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts o);  /* takes ds over */
 /* Gives the same batch of zeros `count` times: shapes without data. */
 typedef struct xt_sample_loader_opts {
     size_t struct_size;
     int64_t batch, count;
     xt_spec x, y;
 } xt_sample_loader_opts;
-#define xt_sample_loader(...) xt_sample_loader_opt(XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))
-XT_API xt_loader *xt_sample_loader_opt(xt_sample_loader_opts o);
+#define xt_sample_loader(...) xt_sample_loader_opt(XT_HERE, XT_OPTS(xt_sample_loader_opts, __VA_ARGS__))
+XT_API xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o);
 #define xt_mnist_loader(split, batch) xt_mnist_loader_at(XT_HERE, split, batch) /* drawn digits, or XT_MNIST_DIR's files; train shuffles */
 XT_API xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64_t batch);
 

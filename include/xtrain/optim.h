@@ -32,8 +32,8 @@ typedef struct xt_sgd_opts {
     xt_switch maximize;   /* default off */
 } xt_sgd_opts;
 #define xt_sgd(...) XT_SGD_(__VA_ARGS__, )
-#define XT_SGD_(net, ...) xt_sgd_opt(net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_sgd_opt(xt_module *net, xt_sgd_opts o);
+#define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts o);
 
 typedef struct xt_adamw_opts {
     size_t struct_size;
@@ -45,11 +45,11 @@ typedef struct xt_adamw_opts {
     xt_switch amsgrad, maximize; /* default off */
 } xt_adamw_opts;
 #define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, )
-#define XT_ADAMW_(net, ...) xt_adamw_opt(net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_adamw_opt(xt_module *net, xt_adamw_opts o);
+#define XT_ADAMW_(net, ...) xt_adamw_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
 #define xt_adam(...) XT_ADAM_(__VA_ARGS__, )
-#define XT_ADAM_(net, ...) xt_adam_opt(net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_adam_opt(xt_module *net, xt_adamw_opts o);
+#define XT_ADAM_(net, ...) xt_adam_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
 
 typedef struct xt_adagrad_opts {
     size_t struct_size;
@@ -61,8 +61,8 @@ typedef struct xt_adagrad_opts {
     xt_switch maximize;
 } xt_adagrad_opts;
 #define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, )
-#define XT_ADAGRAD_(net, ...) xt_adagrad_opt(net, XT_OPTS(xt_adagrad_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_adagrad_opt(xt_module *net, xt_adagrad_opts o);
+#define XT_ADAGRAD_(net, ...) xt_adagrad_opt(XT_HERE, net, XT_OPTS(xt_adagrad_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts o);
 
 typedef struct xt_rmsprop_opts {
     size_t struct_size;
@@ -74,8 +74,8 @@ typedef struct xt_rmsprop_opts {
     xt_switch centered, maximize;
 } xt_rmsprop_opts;
 #define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, )
-#define XT_RMSPROP_(net, ...) xt_rmsprop_opt(net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_rmsprop_opt(xt_module *net, xt_rmsprop_opts o);
+#define XT_RMSPROP_(net, ...) xt_rmsprop_opt(XT_HERE, net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts o);
 
 typedef struct xt_adadelta_opts {
     size_t struct_size;
@@ -87,8 +87,8 @@ typedef struct xt_adadelta_opts {
     xt_switch maximize;
 } xt_adadelta_opts;
 #define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, )
-#define XT_ADADELTA_(net, ...) xt_adadelta_opt(net, XT_OPTS(xt_adadelta_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_adadelta_opt(xt_module *net, xt_adadelta_opts o);
+#define XT_ADADELTA_(net, ...) xt_adadelta_opt(XT_HERE, net, XT_OPTS(xt_adadelta_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts o);
 
 /* Adamax, NAdam and RAdam: the first Adam's relatives. */
 typedef struct xt_adam_family_opts {
@@ -103,14 +103,14 @@ typedef struct xt_adam_family_opts {
     xt_switch maximize;
 } xt_adam_family_opts;
 #define xt_adamax(...) XT_ADAMAX_(__VA_ARGS__, )
-#define XT_ADAMAX_(net, ...) xt_adamax_opt(net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_adamax_opt(xt_module *net, xt_adam_family_opts o);
+#define XT_ADAMAX_(net, ...) xt_adamax_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_adamax_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
 #define xt_nadam(...) XT_NADAM_(__VA_ARGS__, )
-#define XT_NADAM_(net, ...) xt_nadam_opt(net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_nadam_opt(xt_module *net, xt_adam_family_opts o);
+#define XT_NADAM_(net, ...) xt_nadam_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_nadam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
 #define xt_radam(...) XT_RADAM_(__VA_ARGS__, )
-#define XT_RADAM_(net, ...) xt_radam_opt(net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_radam_opt(xt_module *net, xt_adam_family_opts o);
+#define XT_RADAM_(net, ...) xt_radam_opt(XT_HERE, net, XT_OPTS(xt_adam_family_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o);
 
 /* Lion (Chen et al. 2023, arXiv 2302.06675): the sign of an interpolated momentum; weight decay as AdamW. */
 typedef struct xt_lion_opts {
@@ -122,8 +122,8 @@ typedef struct xt_lion_opts {
     xt_switch maximize;
 } xt_lion_opts;
 #define xt_lion(...) XT_LION_(__VA_ARGS__, )
-#define XT_LION_(net, ...) xt_lion_opt(net, XT_OPTS(xt_lion_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_lion_opt(xt_module *net, xt_lion_opts o);
+#define XT_LION_(net, ...) xt_lion_opt(XT_HERE, net, XT_OPTS(xt_lion_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts o);
 
 /* LAMB (You et al. 2020, arXiv 1904.00962): Adam whose step is scaled a parameter to its own norm; for very large batches. */
 typedef struct xt_lamb_opts {
@@ -136,8 +136,8 @@ typedef struct xt_lamb_opts {
     xt_switch maximize;
 } xt_lamb_opts;
 #define xt_lamb(...) XT_LAMB_(__VA_ARGS__, )
-#define XT_LAMB_(net, ...) xt_lamb_opt(net, XT_OPTS(xt_lamb_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_lamb_opt(xt_module *net, xt_lamb_opts o);
+#define XT_LAMB_(net, ...) xt_lamb_opt(XT_HERE, net, XT_OPTS(xt_lamb_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts o);
 
 /* Adafactor (Shazeer and Stern 2018), in PyTorch's form: second moments of matrices kept as row and column means. */
 typedef struct xt_adafactor_opts {
@@ -152,8 +152,8 @@ typedef struct xt_adafactor_opts {
     xt_switch maximize;
 } xt_adafactor_opts;
 #define xt_adafactor(...) XT_ADAFACTOR_(__VA_ARGS__, )
-#define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
-XT_API xt_optimizer *xt_adafactor_opt(xt_module *net, xt_adafactor_opts o);
+#define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(XT_HERE, net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
+XT_API xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts o);
 
 #define xt_optimizer_step(opt) xt_optimizer_step_at(XT_HERE, opt)
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
@@ -162,10 +162,12 @@ XT_API void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *opt);
 /* Ranks without a mesh train copies of one network. At the first step (or xt_reduce_gradients) they compare their values, and where they differ all take
  * those of rank 0, for that step's forward pass already. This asks for a comparison of the parameters before every `every`-th step (0 = never, the default):
  * it waits for the step before, and copies that have grown apart are an error with the parameter's name and the ranks. */
-XT_API void xt_optimizer_check_replicas(xt_optimizer *opt, int64_t every);
+#define xt_optimizer_check_replicas(...) xt_optimizer_check_replicas_at(XT_HERE, __VA_ARGS__)
+XT_API void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *opt, int64_t every);
 /* Gradients are averaged in buckets of this many bytes (0 = the default, 1 MiB; a larger gradient is a bucket of its own), in the order in which the backward
  * pass has them ready; a bucket travels while the rest of the backward pass runs. Before the first step: another size is another program. */
-XT_API void xt_optimizer_bucket(xt_optimizer *opt, int64_t bytes);
+#define xt_optimizer_bucket(...) xt_optimizer_bucket_at(XT_HERE, __VA_ARGS__)
+XT_API void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *opt, int64_t bytes);
 #define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt)
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
 XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt);
@@ -183,15 +185,18 @@ typedef struct xt_group_opts {
     xt_switch frozen;     /* its parameters are not updated; default off */
 } xt_group_opts;
 #define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
-#define XT_OPTIMIZER_GROUP_(opt, pattern, ...) xt_optimizer_group_opt(opt, pattern, XT_OPTS(xt_group_opts, __VA_ARGS__))
-XT_API int xt_optimizer_group_opt(xt_optimizer *opt, const char *pattern, xt_group_opts o);
+#define XT_OPTIMIZER_GROUP_(opt, pattern, ...) xt_optimizer_group_opt(XT_HERE, opt, pattern, XT_OPTS(xt_group_opts, __VA_ARGS__))
+XT_API int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *opt, const char *pattern, xt_group_opts o);
 XT_API int xt_optimizer_groups(const xt_optimizer *opt);
-XT_API void xt_optimizer_set_lr(xt_optimizer *opt, double lr); /* of group 0; the other groups keep their ratio to it */
+#define xt_optimizer_set_lr(...) xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__) /* of group 0; the other groups keep their ratio to it */
+XT_API void xt_optimizer_set_lr_at(const xt_src *src, xt_optimizer *opt, double lr);
 XT_API double xt_optimizer_lr(const xt_optimizer *opt);
-XT_API void xt_optimizer_set_group_lr(xt_optimizer *opt, int group, double lr);
+#define xt_optimizer_set_group_lr(...) xt_optimizer_set_group_lr_at(XT_HERE, __VA_ARGS__)
+XT_API void xt_optimizer_set_group_lr_at(const xt_src *src, xt_optimizer *opt, int group, double lr);
 XT_API double xt_optimizer_group_lr(const xt_optimizer *opt, int group);
 /* Of all groups (the Adam family: beta1). Momenta become data at the first call: one more compilation if steps were taken before it. */
-XT_API void xt_optimizer_set_momentum(xt_optimizer *opt, double momentum);
+#define xt_optimizer_set_momentum(...) xt_optimizer_set_momentum_at(XT_HERE, __VA_ARGS__)
+XT_API void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *opt, double momentum);
 XT_API double xt_optimizer_momentum(const xt_optimizer *opt);
 
 /* --- Gradients by hand: between xt_backward and xt_optimizer_step. None of these waits or reads. ---------------------------------------------

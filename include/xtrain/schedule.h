@@ -28,8 +28,8 @@ typedef struct xt_step_schedule_opts {
     xt_interval interval;
 } xt_step_schedule_opts;
 #define xt_step_schedule(...) XT_STEP_SCHEDULE_(__VA_ARGS__, )                     /* times gamma every step_size */
-#define XT_STEP_SCHEDULE_(opt, ...) xt_step_schedule_opt(opt, XT_OPTS(xt_step_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_step_schedule_opt(xt_optimizer *opt, xt_step_schedule_opts o);
+#define XT_STEP_SCHEDULE_(opt, ...) xt_step_schedule_opt(XT_HERE, opt, XT_OPTS(xt_step_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_step_schedule_opts o);
 
 typedef struct xt_multistep_schedule_opts {
     size_t struct_size;
@@ -38,8 +38,8 @@ typedef struct xt_multistep_schedule_opts {
     xt_interval interval;
 } xt_multistep_schedule_opts;
 #define xt_multistep_schedule(...) XT_MULTISTEP_SCHEDULE_(__VA_ARGS__, )           /* times gamma at each milestone: .milestones = {30, 80} */
-#define XT_MULTISTEP_SCHEDULE_(opt, ...) xt_multistep_schedule_opt(opt, XT_OPTS(xt_multistep_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_multistep_schedule_opt(xt_optimizer *opt, xt_multistep_schedule_opts o);
+#define XT_MULTISTEP_SCHEDULE_(opt, ...) xt_multistep_schedule_opt(XT_HERE, opt, XT_OPTS(xt_multistep_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_multistep_schedule_opts o);
 
 typedef struct xt_exponential_schedule_opts {
     size_t struct_size;
@@ -47,8 +47,8 @@ typedef struct xt_exponential_schedule_opts {
     xt_interval interval;
 } xt_exponential_schedule_opts;
 #define xt_exponential_schedule(...) XT_EXPONENTIAL_SCHEDULE_(__VA_ARGS__, )       /* times gamma every time */
-#define XT_EXPONENTIAL_SCHEDULE_(opt, ...) xt_exponential_schedule_opt(opt, XT_OPTS(xt_exponential_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_exponential_schedule_opt(xt_optimizer *opt, xt_exponential_schedule_opts o);
+#define XT_EXPONENTIAL_SCHEDULE_(opt, ...) xt_exponential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_exponential_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_exponential_schedule_opts o);
 
 typedef struct xt_linear_schedule_opts {
     size_t struct_size;
@@ -58,8 +58,8 @@ typedef struct xt_linear_schedule_opts {
     xt_interval interval;
 } xt_linear_schedule_opts;
 #define xt_linear_schedule(...) XT_LINEAR_SCHEDULE_(__VA_ARGS__, )                 /* from start_factor to end_factor of the rate */
-#define XT_LINEAR_SCHEDULE_(opt, ...) xt_linear_schedule_opt(opt, XT_OPTS(xt_linear_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_linear_schedule_opt(xt_optimizer *opt, xt_linear_schedule_opts o);
+#define XT_LINEAR_SCHEDULE_(opt, ...) xt_linear_schedule_opt(XT_HERE, opt, XT_OPTS(xt_linear_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_linear_schedule_opts o);
 
 typedef struct xt_constant_schedule_opts {
     size_t struct_size;
@@ -68,8 +68,8 @@ typedef struct xt_constant_schedule_opts {
     xt_interval interval;
 } xt_constant_schedule_opts;
 #define xt_constant_schedule(...) XT_CONSTANT_SCHEDULE_(__VA_ARGS__, )             /* times factor until total_iters, then the rate itself */
-#define XT_CONSTANT_SCHEDULE_(opt, ...) xt_constant_schedule_opt(opt, XT_OPTS(xt_constant_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_constant_schedule_opt(xt_optimizer *opt, xt_constant_schedule_opts o);
+#define XT_CONSTANT_SCHEDULE_(opt, ...) xt_constant_schedule_opt(XT_HERE, opt, XT_OPTS(xt_constant_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_constant_schedule_opts o);
 
 typedef struct xt_polynomial_schedule_opts {
     size_t struct_size;
@@ -78,8 +78,8 @@ typedef struct xt_polynomial_schedule_opts {
     xt_interval interval;
 } xt_polynomial_schedule_opts;
 #define xt_polynomial_schedule(...) XT_POLYNOMIAL_SCHEDULE_(__VA_ARGS__, )         /* (1 - t / total_iters)^power, down to 0 */
-#define XT_POLYNOMIAL_SCHEDULE_(opt, ...) xt_polynomial_schedule_opt(opt, XT_OPTS(xt_polynomial_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_polynomial_schedule_opt(xt_optimizer *opt, xt_polynomial_schedule_opts o);
+#define XT_POLYNOMIAL_SCHEDULE_(opt, ...) xt_polynomial_schedule_opt(XT_HERE, opt, XT_OPTS(xt_polynomial_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_polynomial_schedule_opts o);
 
 typedef struct xt_cosine_schedule_opts {
     size_t struct_size;
@@ -88,8 +88,8 @@ typedef struct xt_cosine_schedule_opts {
     xt_interval interval;
 } xt_cosine_schedule_opts;
 #define xt_cosine_schedule(...) XT_COSINE_SCHEDULE_(__VA_ARGS__, )
-#define XT_COSINE_SCHEDULE_(opt, ...) xt_cosine_schedule_opt(opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_cosine_schedule_opt(xt_optimizer *opt, xt_cosine_schedule_opts o);
+#define XT_COSINE_SCHEDULE_(opt, ...) xt_cosine_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cosine_schedule_opts o);
 
 typedef struct xt_warm_restarts_schedule_opts {
     size_t struct_size;
@@ -99,8 +99,8 @@ typedef struct xt_warm_restarts_schedule_opts {
     xt_interval interval;
 } xt_warm_restarts_schedule_opts;
 #define xt_warm_restarts_schedule(...) XT_WARM_RESTARTS_SCHEDULE_(__VA_ARGS__, )   /* cosine that begins again (SGDR) */
-#define XT_WARM_RESTARTS_SCHEDULE_(opt, ...) xt_warm_restarts_schedule_opt(opt, XT_OPTS(xt_warm_restarts_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_warm_restarts_schedule_opt(xt_optimizer *opt, xt_warm_restarts_schedule_opts o);
+#define XT_WARM_RESTARTS_SCHEDULE_(opt, ...) xt_warm_restarts_schedule_opt(XT_HERE, opt, XT_OPTS(xt_warm_restarts_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_warm_restarts_schedule_opts o);
 
 typedef struct xt_one_cycle_schedule_opts {
     size_t struct_size;
@@ -116,8 +116,8 @@ typedef struct xt_one_cycle_schedule_opts {
     xt_interval interval;
 } xt_one_cycle_schedule_opts;
 #define xt_one_cycle_schedule(...) XT_ONE_CYCLE_SCHEDULE_(__VA_ARGS__, )
-#define XT_ONE_CYCLE_SCHEDULE_(opt, ...) xt_one_cycle_schedule_opt(opt, XT_OPTS(xt_one_cycle_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_one_cycle_schedule_opt(xt_optimizer *opt, xt_one_cycle_schedule_opts o);
+#define XT_ONE_CYCLE_SCHEDULE_(opt, ...) xt_one_cycle_schedule_opt(XT_HERE, opt, XT_OPTS(xt_one_cycle_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_one_cycle_schedule_opts o);
 
 typedef enum xt_cyclic_mode { XT_TRIANGULAR = 0, XT_TRIANGULAR2, XT_EXP_RANGE } xt_cyclic_mode;
 typedef struct xt_cyclic_schedule_opts {
@@ -132,8 +132,8 @@ typedef struct xt_cyclic_schedule_opts {
     xt_interval interval;
 } xt_cyclic_schedule_opts;
 #define xt_cyclic_schedule(...) XT_CYCLIC_SCHEDULE_(__VA_ARGS__, )
-#define XT_CYCLIC_SCHEDULE_(opt, ...) xt_cyclic_schedule_opt(opt, XT_OPTS(xt_cyclic_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_cyclic_schedule_opt(xt_optimizer *opt, xt_cyclic_schedule_opts o);
+#define XT_CYCLIC_SCHEDULE_(opt, ...) xt_cyclic_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cyclic_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cyclic_schedule_opts o);
 
 typedef double (*xt_schedule_fn)(int64_t epoch, void *user);
 typedef struct xt_lambda_schedule_opts {
@@ -143,8 +143,8 @@ typedef struct xt_lambda_schedule_opts {
     xt_interval interval;
 } xt_lambda_schedule_opts;
 #define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, )
-#define XT_LAMBDA_SCHEDULE_(opt, fn, ...) xt_lambda_schedule_opt(opt, fn, XT_OPTS(xt_lambda_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_lambda_schedule_opt(xt_optimizer *opt, xt_schedule_fn fn, xt_lambda_schedule_opts o);
+#define XT_LAMBDA_SCHEDULE_(opt, fn, ...) xt_lambda_schedule_opt(XT_HERE, opt, fn, XT_OPTS(xt_lambda_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_schedule_fn fn, xt_lambda_schedule_opts o);
 
 /* Lowers the rate when a value has stopped getting better. Plain loops feed it: xt_schedule_step_value, or xt_schedule_step_tensor without a wait. */
 typedef struct xt_plateau_schedule_opts {
@@ -160,8 +160,8 @@ typedef struct xt_plateau_schedule_opts {
     double eps;               /* 0 = 1e-8: smaller changes of the rate are not made */
 } xt_plateau_schedule_opts;
 #define xt_plateau_schedule(...) XT_PLATEAU_SCHEDULE_(__VA_ARGS__, )
-#define XT_PLATEAU_SCHEDULE_(opt, ...) xt_plateau_schedule_opt(opt, XT_OPTS(xt_plateau_schedule_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_plateau_schedule_opt(xt_optimizer *opt, xt_plateau_schedule_opts o);
+#define XT_PLATEAU_SCHEDULE_(opt, ...) xt_plateau_schedule_opt(XT_HERE, opt, XT_OPTS(xt_plateau_schedule_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_plateau_schedule_opts o);
 
 /* --- Several. They take their parts over. ------------------------------------------------------------------------------------------------ */
 typedef struct xt_sequence_opts {
@@ -171,11 +171,11 @@ typedef struct xt_sequence_opts {
     xt_interval interval;
 } xt_sequence_opts;
 #define xt_sequential_schedule(...) XT_SEQUENTIAL_SCHEDULE_(__VA_ARGS__, )
-#define XT_SEQUENTIAL_SCHEDULE_(opt, ...) xt_sequential_schedule_opt(opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_sequential_schedule_opt(xt_optimizer *opt, xt_sequence_opts o);
+#define XT_SEQUENTIAL_SCHEDULE_(opt, ...) xt_sequential_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_sequential_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_sequence_opts o);
 #define xt_chained_schedule(...) XT_CHAINED_SCHEDULE_(__VA_ARGS__, )               /* all at every step; milestones are not used */
-#define XT_CHAINED_SCHEDULE_(opt, ...) xt_chained_schedule_opt(opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_chained_schedule_opt(xt_optimizer *opt, xt_sequence_opts o);
+#define XT_CHAINED_SCHEDULE_(opt, ...) xt_chained_schedule_opt(XT_HERE, opt, XT_OPTS(xt_sequence_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_chained_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_sequence_opts o);
 typedef struct xt_warmup_opts {
     size_t struct_size;
     double start_factor;  /* 0 = 0.01: of the rate, at the first step */
@@ -183,8 +183,8 @@ typedef struct xt_warmup_opts {
 } xt_warmup_opts;
 /* Linear from start_factor to the whole rate in `steps`, then `then` (NULL: the rate stays). */
 #define xt_warmup_schedule(opt, steps, ...) XT_WARMUP_SCHEDULE_(opt, steps, __VA_ARGS__, )
-#define XT_WARMUP_SCHEDULE_(opt, steps, then, ...) xt_warmup_schedule_opt(opt, steps, then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
-XT_API xt_scheduler *xt_warmup_schedule_opt(xt_optimizer *opt, int64_t steps, xt_scheduler *then, xt_warmup_opts o);
+#define XT_WARMUP_SCHEDULE_(opt, steps, then, ...) xt_warmup_schedule_opt(XT_HERE, opt, steps, then, XT_OPTS(xt_warmup_opts, __VA_ARGS__))
+XT_API xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *opt, int64_t steps, xt_scheduler *then, xt_warmup_opts o);
 
 /* --- Use -------------------------------------------------------------------------------------------------------------------------------------- */
 XT_API void xt_schedule_step(xt_scheduler *s);

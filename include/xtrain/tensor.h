@@ -248,9 +248,12 @@ typedef struct xt_grad_of_opts {
 #define XT_GRAD_OF_(root, n, tensors, out_grads, ...) xt_grad_of_at(XT_HERE, root, n, tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
 XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads, xt_grad_of_opts o);
 XT_API void xt_no_grad_begin(void);
-XT_API void xt_no_grad_end(void);
-XT_API void xt_autocast_begin(xt_dtype dtype);                   /* XT_BF16: matmul and convolution inputs are cast; sums stay f32; XT_F32: off. Begins and ends nest */
-XT_API void xt_autocast_end(void);
+#define xt_no_grad_end() xt_no_grad_end_at(XT_HERE)
+XT_API void xt_no_grad_end_at(const xt_src *src);
+#define xt_autocast_begin(...) xt_autocast_begin_at(XT_HERE, __VA_ARGS__) /* XT_BF16: matmul and convolution inputs are cast; sums stay f32; XT_F32: off. Begins and ends nest */
+XT_API void xt_autocast_begin_at(const xt_src *src, xt_dtype dtype);
+#define xt_autocast_end() xt_autocast_end_at(XT_HERE)
+XT_API void xt_autocast_end_at(const xt_src *src);
 
 /* --- Values on the host --------------------------------------------------------------------------------------------------------------------------------------------- */
 #define xt_item(t) xt_item_at(XT_HERE, t)                        /* waits; counted and reported; NaN after an error */

@@ -285,8 +285,8 @@ typedef struct xt_model_checkpoint_opts {
     const char *every_time; /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
     xt_switch auto_insert_metric_name; /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
 } xt_model_checkpoint_opts;
-#define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
-XT_API xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o);
+#define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
+XT_API xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts o);
 typedef struct xt_early_stopping_opts {
     size_t struct_size;
     const char *monitor;   /* needed */
@@ -299,16 +299,16 @@ typedef struct xt_early_stopping_opts {
     xt_switch strict;      /* default on: a value that nobody logged is an error; off: it is waited for */
     xt_switch on_train_epoch_end; /* default: after each validation, or each epoch when there is none; on: after each epoch in any case */
 } xt_early_stopping_opts;
-#define xt_early_stopping(...) xt_early_stopping_opt(XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
-XT_API xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o);
+#define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
+XT_API xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o);
 typedef struct xt_throughput_opts {
     size_t struct_size;
     int window;            /* optimizer steps; 0 = 100 */
     double peak_flops;     /* of one device, for MFU; 0 = from a table, or measured with a matrix product; printed */
     int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
 } xt_throughput_opts;
-#define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_OPTS(xt_throughput_opts, __VA_ARGS__))
-XT_API xt_callback *xt_throughput_monitor_opt(xt_throughput_opts o);
+#define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__))
+XT_API xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o);
 /* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is lr-SGD-1. */
 XT_API xt_callback *xt_lr_monitor(void);
 

@@ -14,8 +14,8 @@ typedef struct xt_timer_opts {
     size_t struct_size;
     const char *duration;  /* "45s", "90min", "2h", "1d", "DD:HH:MM:SS"; needed */
 } xt_timer_opts;
-#define xt_timer(...) xt_timer_opt(XT_OPTS(xt_timer_opts, __VA_ARGS__))
-XT_API xt_callback *xt_timer_opt(xt_timer_opts o);
+#define xt_timer(...) xt_timer_opt(XT_HERE, XT_OPTS(xt_timer_opts, __VA_ARGS__))
+XT_API xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o);
 
 /* From epochs[i] on, factors[i] micro-batches make one optimizer step; before epochs[0] it is xt_trainer_opts.accumulate_grad_batches. No other program:
  * the divisor is data. xt_accumulation_schedule(.n = 2, .epochs = (int64_t[]){2, 5}, .factors = (int64_t[]){4, 8}) */
@@ -24,8 +24,8 @@ typedef struct xt_accumulation_schedule_opts {
     int n;                           /* entries; at least 1 */
     const int64_t *epochs, *factors; /* rising epochs; factors of at least 1; both copied */
 } xt_accumulation_schedule_opts;
-#define xt_accumulation_schedule(...) xt_accumulation_schedule_opt(XT_OPTS(xt_accumulation_schedule_opts, __VA_ARGS__))
-XT_API xt_callback *xt_accumulation_schedule_opt(xt_accumulation_schedule_opts o);
+#define xt_accumulation_schedule(...) xt_accumulation_schedule_opt(XT_HERE, XT_OPTS(xt_accumulation_schedule_opts, __VA_ARGS__))
+XT_API xt_callback *xt_accumulation_schedule_opt(const xt_src *src, xt_accumulation_schedule_opts o);
 
 /* Five values with each row of logs: device/memory_mib, device/memory_peak_mib, host/rss_mib, host/cpu_percent (100 = one core, since the row before),
  * host/memory_percent (of the machine, in use). */
@@ -43,8 +43,8 @@ typedef struct xt_weight_averaging_opts {
     double swa_lr;         /* SWA: the learning rate goes to this from start_epoch on, instead of its schedules; 0 = the schedules stay */
     int64_t anneal_epochs; /* SWA: epochs it takes to get there along a cosine; 0 = 10 */
 } xt_weight_averaging_opts;
-#define xt_weight_averaging(...) xt_weight_averaging_opt(XT_OPTS(xt_weight_averaging_opts, __VA_ARGS__))
-XT_API xt_callback *xt_weight_averaging_opt(xt_weight_averaging_opts o);
+#define xt_weight_averaging(...) xt_weight_averaging_opt(XT_HERE, XT_OPTS(xt_weight_averaging_opts, __VA_ARGS__))
+XT_API xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o);
 
 /* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which "--resume last" takes when it is the newest.
  * Removed when a later fit ends well. */
@@ -53,8 +53,8 @@ typedef struct xt_exception_checkpoint_opts {
     const char *dirpath;   /* NULL = the run's checkpoints/ */
     const char *filename;  /* NULL = "on_exception" */
 } xt_exception_checkpoint_opts;
-#define xt_exception_checkpoint(...) xt_exception_checkpoint_opt(XT_OPTS(xt_exception_checkpoint_opts, __VA_ARGS__))
-XT_API xt_callback *xt_exception_checkpoint_opt(xt_exception_checkpoint_opts o);
+#define xt_exception_checkpoint(...) xt_exception_checkpoint_opt(XT_HERE, XT_OPTS(xt_exception_checkpoint_opts, __VA_ARGS__))
+XT_API xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_checkpoint_opts o);
 
 /* A loss far above its running mean, or not finite, found by the step's own program: no read a batch. Each spike is reported with its batch when the row of
  * logs it belongs to arrives ("spikes" is logged with the row); the batches are listed in DIR/skip_batches.json for a run that leaves them out. */
@@ -65,16 +65,16 @@ typedef struct xt_spike_detection_opts {
     double rtol;           /* a spike is more than (1 + rtol) times the mean's magnitude above the mean; 0 = 2 */
     xt_switch stop;        /* default off; on: the fit ends at the first spike known */
 } xt_spike_detection_opts;
-#define xt_spike_detection(...) xt_spike_detection_opt(XT_OPTS(xt_spike_detection_opts, __VA_ARGS__))
-XT_API xt_callback *xt_spike_detection_opt(xt_spike_detection_opts o);
+#define xt_spike_detection(...) xt_spike_detection_opt(XT_HERE, XT_OPTS(xt_spike_detection_opts, __VA_ARGS__))
+XT_API xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o);
 
 /* Writes what xt_predict gives, samples in order, to PATH (numpy's .npy; with several ranks PATH's name gets ".rankN"). The file appears whole. */
 typedef struct xt_prediction_writer_opts {
     size_t struct_size;
     const char *path;      /* NULL = "predictions.npy" in the run's folder, or here when there is none */
 } xt_prediction_writer_opts;
-#define xt_prediction_writer(...) xt_prediction_writer_opt(XT_OPTS(xt_prediction_writer_opts, __VA_ARGS__))
-XT_API xt_callback *xt_prediction_writer_opt(xt_prediction_writer_opts o);
+#define xt_prediction_writer(...) xt_prediction_writer_opt(XT_HERE, XT_OPTS(xt_prediction_writer_opts, __VA_ARGS__))
+XT_API xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_writer_opts o);
 
 /* Calls `sample` from time to time, rank 0 only, in eval mode without gradients, with a path without ending (RUN/samples/step_0001200) for the pictures or
  * texts it makes: generated text, reconstructed images. It may read values: training waits for it. */
@@ -85,8 +85,8 @@ typedef struct xt_sample_writer_opts {
     void *user;
     const char *every;     /* "1epochs" (default), "500steps", ... as xt_trainer_opts.val_every */
 } xt_sample_writer_opts;
-#define xt_sample_writer(...) xt_sample_writer_opt(XT_OPTS(xt_sample_writer_opts, __VA_ARGS__))
-XT_API xt_callback *xt_sample_writer_opt(xt_sample_writer_opts o);
+#define xt_sample_writer(...) xt_sample_writer_opt(XT_HERE, XT_OPTS(xt_sample_writer_opts, __VA_ARGS__))
+XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opts o);
 
 /* --- Finders: trial runs on a module of their own; the trainer they prepare for, the seed and the loader are left as they were. --------------------------- */
 /* Leslie Smith's range test (2017): one short run with a rate that grows exponentially; suggests where the smoothed loss falls most steeply. NaN with a

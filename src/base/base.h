@@ -114,6 +114,13 @@ src_id src_intern(const xt_src *where);              /* NULL gives 0 */
 src_id src_from_return_address(const void *address); /* libdw; falls back to "binary+0x1234"; slow the first time */
 /* The innermost frame that is not inside this library: what a call through a function pointer is filed under. */
 src_id src_from_caller(void); /* 0 when every frame is inside */
+/* SRC_CALLED_FROM(src), first in a constructor that was given its caller's line: until it returns, errors without a line of their own get that one (lazy_fail).
+ * The outermost call's line is the user's; NULL leaves things as they are. */
+extern __thread const xt_src *src_called_from;
+static inline void src_call_ends(const xt_src **outer) { src_called_from = *outer; }
+#define SRC_CALLED_FROM(src)                                                                     \
+    __attribute__((cleanup(src_call_ends))) const xt_src *src_outer_ = src_called_from;          \
+    if (!src_outer_) src_called_from = (src)
 bool src_hidden(src_id id); /* of a file that xt_hide_source named */
 const xt_src *src_get(src_id id);                    /* never NULL: {"?", 0, "?"} for 0; lives for the whole process */
 const char *src_text(src_id id, char *buf, size_t n); /* "train.c:41"; gives buf back */

@@ -117,6 +117,7 @@ static bool dump(const char *why) {
         put(text, sizeof text, &at, "\n");
     }
     bool ok = write_file(text_name, text, at);
+    crash_folder_note(folder_name);
     return write_file(box_name, box, sizeof *box) && ok;
 }
 
@@ -126,39 +127,53 @@ const char *blackbox_dump(const char *why) {
 }
 
 /* --- signals --------------------------------------------------------------------------------------------------------------------------------------- */
+/* All that end a process and can be seen: one line says where the run was. What somebody at a terminal does is no crash: a pipe closed by `| head` or a closed window
+ * keep a folder only of a run that was under way, Ctrl-C none. */
 static const struct {
     int sig;
+    enum { ALWAYS, UNDER_WAY, NEVER } keeps; /* a crash folder */
     const char *name;
-} caught[] = {{SIGSEGV, "SIGSEGV"}, {SIGABRT, "SIGABRT"}, {SIGBUS, "SIGBUS"}, {SIGFPE, "SIGFPE"}, {SIGILL, "SIGILL"}, {SIGTERM, "SIGTERM"}};
+} caught[] = {{SIGSEGV, ALWAYS, "SIGSEGV"}, {SIGABRT, ALWAYS, "SIGABRT"}, {SIGBUS, ALWAYS, "SIGBUS"}, {SIGFPE, ALWAYS, "SIGFPE"}, {SIGILL, ALWAYS, "SIGILL"}, {SIGTERM, ALWAYS, "SIGTERM"},
+              {SIGSYS, ALWAYS, "SIGSYS"}, {SIGTRAP, ALWAYS, "SIGTRAP"}, {SIGXCPU, ALWAYS, "SIGXCPU (the limit of processor time)"}, {SIGXFSZ, ALWAYS, "SIGXFSZ (the limit of a file's size)"},
+              {SIGUSR1, ALWAYS, "SIGUSR1"}, {SIGUSR2, ALWAYS, "SIGUSR2"}, {SIGALRM, ALWAYS, "SIGALRM"}, {SIGVTALRM, ALWAYS, "SIGVTALRM"}, {SIGPROF, ALWAYS, "SIGPROF"},
+              {SIGHUP, UNDER_WAY, "SIGHUP (its terminal was closed)"}, {SIGPIPE, UNDER_WAY, "SIGPIPE (it wrote to a pipe that nobody reads any more, as after `| head`)"},
+              {SIGINT, NEVER, "SIGINT (Ctrl-C)"}, {SIGQUIT, NEVER, "SIGQUIT"}};
+
+/* Everything that a dying process says, and its box. */
+static void last_words(int sig) {
+    char line[800];
+    size_t at = 0, k = 0;
+    while (k + 1 < BASE_COUNT(caught) && caught[k].sig != sig) k++;
+    bool ended = box->state == BOX_ENDED, wanted = !ended && (caught[k].keeps == ALWAYS || (caught[k].keeps == UNDER_WAY && box->step >= BOX_UNDER_WAY));
+    box->signal = sig;
+    box->state = BOX_CRASHED;
+    bool kept = wanted && dump(caught[k].name);
+    if (kept || !wanted) unlink(file_name);
+    if (ended) return;
+    put(line, sizeof line, &at, "xtrain: ");
+    put(line, sizeof line, &at, caught[k].name);
+    put(line, sizeof line, &at, " in step ");
+    put_number(line, sizeof line, &at, box->step);
+    put(line, sizeof line, &at, ", last seen at ");
+    put(line, sizeof line, &at, box->place[0] ? box->place : "its start");
+    if (kept) {
+        put(line, sizeof line, &at, "; xtrain postmortem ");
+        put(line, sizeof line, &at, folder_name);
+        put(line, sizeof line, &at, " explains");
+    }
+    put(line, sizeof line, &at, "\n");
+    ssize_t wrote = write(STDERR_FILENO, line, at);
+    (void)wrote; /* nobody listens: then nobody */
+}
 
 static void on_signal(int sig) {
     int saved = errno;
-    if (box && owner == getpid()) {
-        char line[800];
-        size_t at = 0;
-        const char *name = "a signal";
-        for (size_t i = 0; i < BASE_COUNT(caught); i++)
-            if (caught[i].sig == sig) name = caught[i].name;
-        box->signal = sig;
-        box->state = BOX_CRASHED;
-        bool kept = dump(name);
-        put(line, sizeof line, &at, "xtrain: ");
-        put(line, sizeof line, &at, name);
-        put(line, sizeof line, &at, " in step ");
-        put_number(line, sizeof line, &at, box->step);
-        put(line, sizeof line, &at, ", last seen at ");
-        put(line, sizeof line, &at, box->place[0] ? box->place : "its start");
-        if (kept) {
-            put(line, sizeof line, &at, "; xtrain postmortem ");
-            put(line, sizeof line, &at, folder_name);
-            put(line, sizeof line, &at, " explains");
-            unlink(file_name);
-        }
-        put(line, sizeof line, &at, "\n");
-        if (write(STDERR_FILENO, line, at) < 0) errno = saved;
-    }
-    errno = saved;
+    struct sigaction now;
+    /* Called by a handler that was put in our place later (a fit's, that ends the training in good order): what happens next is its affair. */
+    if (sigaction(sig, NULL, &now) == 0 && ((now.sa_flags & SA_SIGINFO) || now.sa_handler != on_signal)) return;
     signal(sig, SIG_DFL);
+    if (box && owner == getpid()) last_words(sig);
+    errno = saved;
     raise(sig);
 }
 
@@ -240,11 +255,13 @@ blackbox *blackbox_get(void) {
         memset(place_of, 0, sizeof place_of);
         if (env_flag("XT_POSTMORTEM", true) && !rehearsal_on()) {
             report_lost();
+            crash_folders_prune();
             box = make();
         }
         if (box) {
             static bool at_exit;
             name_folder();
+            crash_folders_ready();
             catch_signals();
             if (!at_exit) at_exit = atexit(close_at_exit) == 0;
         }
@@ -263,6 +280,10 @@ void blackbox_close(bool ended) {
     box->state = ended ? BOX_ENDED : BOX_CRASHED;
     if (ended) unlink(file_name);
     pthread_mutex_unlock(&lock);
+}
+
+void blackbox_at_rest(bool rest) {
+    if (box && owner == getpid() && box->state != BOX_CRASHED) box->state = rest ? BOX_ENDED : BOX_RUNNING;
 }
 
 /* --- the ring ------------------------------------------------------------------------------------------------------------------------------------------ */

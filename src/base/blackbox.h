@@ -4,7 +4,8 @@
  *
  * Invariants
  *  1. A file is complete from the moment it has its name: it is filled under another one and renamed.
- *  2. state is BOX_RUNNING until the process says otherwise; a file in that state whose process is gone belongs to a program that was killed.
+ *  2. state is BOX_RUNNING until the process says otherwise (BOX_ENDED: at rest after xt_finish, or gone); a file in the running state whose process is gone
+ *     belongs to a program that was killed: every other end by a signal is seen by a handler.
  *  3. Text is always terminated; numbers are written whole (aligned 8 bytes). A reader may see a step's numbers half new, half old, never torn ones.
  *  4. Writers: the training thread, except the ring and the report, which any thread may write.
  * The files lie in XT_STATUS_DIR, else $XDG_RUNTIME_DIR/xtrain, else /tmp/xtrain-UID: a folder of this user, 0700, or nothing is written. */
@@ -15,7 +16,7 @@
 
 #include "base/base.h"
 
-enum { BOX_EVENTS = 1000, BOX_PLACES = 512, BOX_PLACE = 96, BOX_ROWS = 32, BOX_HISTORY = 120, BOX_REPORT = 16384, BOX_COUNTERS = 64 };
+enum { BOX_EVENTS = 1000, BOX_PLACES = 512, BOX_PLACE = 96, BOX_ROWS = 32, BOX_HISTORY = 120, BOX_REPORT = 16384, BOX_COUNTERS = 64, BOX_UNDER_WAY = 20 /* steps after which a run has something to lose */ };
 
 typedef enum box_state { BOX_RUNNING = 1, BOX_ENDED = 2, BOX_CRASHED = 3 } box_state;
 typedef enum box_kind { BOX_NOTHING, BOX_STEP, BOX_COMPILE, BOX_DISK_HIT, BOX_EXECUTION, BOX_READ, BOX_ERROR, BOX_GROWTH, BOX_JUMP, BOX_WATCHDOG, BOX_SIGNAL, BOX_KIND_COUNT } box_kind;
@@ -65,8 +66,14 @@ void blackbox_note_at(int64_t now_ns, box_kind kind, src_id place, int64_t step,
 void blackbox_report(const char *text);                                         /* keeps the last one */
 void blackbox_value(const char *name, double value);                            /* a logged value: the loss is shown */
 void blackbox_close(bool ended);                                                /* the file goes; ended = false keeps it as that of a crash */
+void blackbox_at_rest(bool rest);                                               /* xt_finish is through: an _exit or a kill from now on lost nothing */
 /* Writes the box and a short text into the crash folder; gives its name (lives for good), NULL when that failed. `why` goes first. */
 const char *blackbox_dump(const char *why);
+
+/* --- crash_folders.c: those of this user beyond the newest XT_POSTMORTEM_KEEP are removed by the next start ------------------------------- */
+void crash_folders_ready(void);                  /* before a signal handler calls the next */
+void crash_folder_note(const char *folder);      /* it has been written */
+void crash_folders_prune(void);
 
 /* --- reading (blackbox_read.c) --------------------------------------------------------------------------------------------------------- */
 typedef struct box_file {

@@ -21,7 +21,8 @@ static void how_it_ended(const box_file *f, str *out) {
     if (f->alive) {
         str_append(out, "It is still running.\n");
     } else if (b->state == BOX_CRASHED && b->signal) {
-        str_printf(out, "It was ended by signal %d (%s).\n", b->signal, strsignal(b->signal));
+        str_printf(out, "It was ended by signal %d (%s)%s.\n", b->signal, strsignal(b->signal),
+                   b->signal == SIGPIPE ? ": it wrote to a pipe that nobody read any more, as after `| head`; what it had computed by then is lost" : "");
     } else if (b->state == BOX_CRASHED) {
         str_printf(out, "It ended with an error that nobody handled: %s\n", b->last_error[0] ? b->last_error : "(not recorded)");
     } else if (b->state == BOX_ENDED) {
@@ -31,7 +32,7 @@ static void how_it_ended(const box_file *f, str *out) {
                         "  XT_MEMORY_LIMIT (300M, 2GiB) makes that an error with a report instead, before the kernel acts.\n",
                    (long long)b->oom_kills, (long long)(b->oom_kills + kills));
     } else {
-        str_append(out, "It was killed by SIGKILL: by somebody (kill -9, a batch system's limit), or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which.\n");
+        str_append(out, "It was killed by SIGKILL: by somebody (kill -9, a batch system's limit), or by the kernel because memory ran out; `dmesg -T | grep -i 'killed process'` says which. (A program that calls _exit() before xt_finish() leaves the same traces.)\n");
     }
 }
 

@@ -139,6 +139,8 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
     blackbox_explain(copy, &text);
     if (!s) s = file_write_all(state, b, sizeof *b);
     if (!s) s = file_write_all(report, str_cstr(&text), text.len);
+    crash_folders_ready();
+    if (!s) crash_folder_note(out);
     str_free(&text);
     base_free(copy);
     unlink(f->path);

@@ -21,6 +21,7 @@ typedef struct src_key {
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static map *ids; /* src_key -> id; under the lock */
 static xt_src *_Atomic chunks[CHUNK_COUNT];
+__thread const xt_src *src_called_from;
 static uint32_t count = 1; /* under the lock */
 
 enum { CACHE_BITS = 9, FRAMES_MAX = 64 };

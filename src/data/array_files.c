@@ -66,7 +66,8 @@ static xt_status read_npy(const char *path, xt_array *out) {
     return s;
 }
 
-xt_dataset *xt_npy_dataset(const char *x_path, const char *y_path) {
+xt_dataset *xt_npy_dataset_at(const xt_src *src, const char *x_path, const char *y_path) {
+    SRC_CALLED_FROM(src);
     if (!x_path) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_npy_dataset: a path for x is needed"), NULL);
     xt_array x = {0}, y = {0};
     xt_status s = read_npy(x_path, &x);
@@ -86,7 +87,8 @@ static xt_status read_tensor(st_file *f, const char *path, const char *name, loa
     return out->data ? st_read(f, e, out->data, n) : status_oom(n, name);
 }
 
-xt_dataset *xt_safetensors_dataset(const char *path, const char *x_name, const char *y_name) {
+xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path, const char *x_name, const char *y_name) {
+    SRC_CALLED_FROM(src);
     if (!path || !x_name)
         return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_safetensors_dataset: a path and the name of x are needed"), NULL);
     st_file *f;
@@ -129,7 +131,8 @@ static xt_status text_get(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 
-xt_dataset *xt_text_dataset(const char *path, int64_t seq, int64_t stride) {
+xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64_t seq, int64_t stride) {
+    SRC_CALLED_FROM(src);
     if (!path || seq < 1 || stride < 0)
         return data_fail(status_new(XT_INVALID_ARGUMENT, NULL,
                                     "xt_text_dataset: seq %lld, stride %lld; a path, seq of at least 1 and no negative stride are needed",

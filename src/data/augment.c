@@ -46,7 +46,8 @@ static xt_status augment_more(void *user, int64_t i, void *const *more) {
     return a->of->d.get_more(a->of->d.user, i, more);
 }
 
-xt_dataset *xt_augment_opt(xt_dataset *d, xt_augment_opts o) {
+xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_opts o) {
+    SRC_CALLED_FROM(src);
     if (!d) return NULL;
     const ir_type *t = d->types[0];
     if (t->dtype != XT_F32 || t->rank != 3 || t->dims[0] > MOST_CHANNELS || d->d.count < 0)

@@ -96,9 +96,11 @@ static xt_dataset *open_cifar(const cifar_kind *kind, const char *dir, const cha
                                        .name = kind->function + 3});
 }
 
-xt_dataset *xt_cifar10(const char *dir, const char *split) {
+xt_dataset *xt_cifar10_at(const xt_src *src, const char *dir, const char *split) {
+    SRC_CALLED_FROM(src);
     return open_cifar(&ten, dir, split);
 }
-xt_dataset *xt_cifar100(const char *dir, const char *split) {
+xt_dataset *xt_cifar100_at(const xt_src *src, const char *dir, const char *split) {
+    SRC_CALLED_FROM(src);
     return open_cifar(&hundred, dir, split);
 }

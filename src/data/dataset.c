@@ -35,7 +35,8 @@ static xt_dataset *allocate(const char *name) {
     return ds;
 }
 
-xt_dataset *xt_dataset_new(const xt_dataset_desc *given) {
+xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *given) {
+    SRC_CALLED_FROM(src);
     xt_dataset_desc d = {0};
     if (given) memcpy(&d, given, given->struct_size && given->struct_size < sizeof d ? given->struct_size : sizeof d);
     const char *why = !d.get                  ? "a get function is needed"
@@ -58,12 +59,13 @@ xt_dataset *xt_dataset_new(const xt_dataset_desc *given) {
 
 xt_dataset *data_make(xt_dataset_desc d) {
     d.struct_size = sizeof d;
-    xt_dataset *ds = xt_dataset_new(&d);
+    xt_dataset *ds = xt_dataset_new_at(NULL, &d);
     if (!ds && d.free_user) d.free_user(d.user);
     return ds;
 }
 
-xt_dataset *xt_stream_dataset(const xt_stream_desc *d) {
+xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d) {
+    SRC_CALLED_FROM(src);
     const char *why = !d || !d->open || !d->next || !d->close ? "open, next and close are needed"
                       : !data_spec_type(&d->x)                ? "the spec of x is no tensor"
                                                               : NULL;
@@ -168,7 +170,8 @@ static xt_status get_row(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 
-xt_dataset *xt_array_dataset(const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count) {
+xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count) {
+    SRC_CALLED_FROM(src);
     arrays *a = base_calloc(1, sizeof *a);
     if (!a || !x || !data_spec_type(&x_spec) || (y_spec.dtype && (!y || !data_spec_type(&y_spec)))) {
         base_free(a);

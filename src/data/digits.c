@@ -185,7 +185,8 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
     return NULL;
 }
 
-xt_dataset *xt_drawn_digits(int64_t count, uint64_t seed) {
+xt_dataset *xt_drawn_digits_at(const xt_src *src, int64_t count, uint64_t seed) {
+    SRC_CALLED_FROM(src);
     size_t bytes;
     book *b = count > 0 && size_mul((size_t)count, SIDE * SIDE, &bytes) ? base_calloc(1, sizeof *b) : NULL;
     if (b) {
@@ -199,7 +200,7 @@ xt_dataset *xt_drawn_digits(int64_t count, uint64_t seed) {
         return NULL;
     }
     xt_dataset_desc d = {.struct_size = sizeof d, .count = count, .x = {XT_F32, {1, SIDE, SIDE}}, .y = {XT_I64, {0}}, .get = get, .free_user = book_free, .user = b, .name = "drawn digits"};
-    xt_dataset *out = xt_dataset_new(&d);
+    xt_dataset *out = xt_dataset_new_at(NULL, &d);
     if (!out) book_free(b);
     return out;
 }

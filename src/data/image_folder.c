@@ -109,7 +109,8 @@ static xt_status list_files(folder *f, const char *dir, int64_t label) {
     return s;
 }
 
-xt_dataset *xt_image_folder(const char *dir, int side) {
+xt_dataset *xt_image_folder_at(const xt_src *src, const char *dir, int side) {
+    SRC_CALLED_FROM(src);
     if (!dir || side < 1 || side > 1 << 14)
         return data_fail(
             status_new(XT_INVALID_ARGUMENT, NULL, "xt_image_folder: side = %d; a folder and a side from 1 to %d are needed", side, 1 << 14), NULL);

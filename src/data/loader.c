@@ -43,7 +43,8 @@ static xt_loader *loader_new(void) {
     return l;
 }
 
-xt_loader *xt_sample_loader_opt(xt_sample_loader_opts o) {
+xt_loader *xt_sample_loader_opt(const xt_src *src, xt_sample_loader_opts o) {
+    SRC_CALLED_FROM(src);
     int64_t n = o.batch ? o.batch : 1;
     const ir_type *x = batched(data_spec_type(&o.x), n), *y = o.y.dtype ? batched(data_spec_type(&o.y), n) : NULL;
     if (!x || n < 1 || o.count < 0 || (o.y.dtype && !y)) {
@@ -127,7 +128,8 @@ static void tell_shards(const xt_loader *l) {
              left_out ? ", the last, incomplete one left out (.pad_last = XT_ON keeps it)" : "");
 }
 
-xt_loader *xt_loader_opt(xt_dataset *ds, xt_loader_opts given) {
+xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given) {
+    SRC_CALLED_FROM(src);
     if (!ds) { /* the first error wins: usually that of what should have made the dataset */
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL"));
         return NULL;

@@ -87,7 +87,7 @@ static xt_status open_files(const char *dir, bool train, xt_dataset **out) {
         count = train ? cut : all - cut;
     }
     xt_dataset_desc d = {.struct_size = sizeof d, .count = count, .x = {XT_F32, {1, 28, 28}}, .y = {XT_I64, {0}}, .get = get, .free_user = mnist_free, .user = m, .name = train ? "mnist train" : "mnist test"};
-    *out = xt_dataset_new(&d);
+    *out = xt_dataset_new_at(NULL, &d);
     if (!*out) mnist_free(m);
     return *out ? NULL : status_oom(sizeof *m, "a dataset");
 }
@@ -97,11 +97,12 @@ xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out) {
     bool train = split && strcmp(split, "train") == 0;
     if (!train && !(split && strcmp(split, "test") == 0)) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_mnist_open: split is \"%s\"; \"train\" or \"test\"", split ? split : "NULL");
     if (dir) return open_files(dir, train, out);
-    *out = train ? xt_drawn_digits(20000, 1) : xt_drawn_digits(4000, 2);
+    *out = train ? xt_drawn_digits_at(NULL, 20000, 1) : xt_drawn_digits_at(NULL, 4000, 2);
     return *out ? NULL : status_clone(xt_error());
 }
 
-xt_dataset *xt_mnist_dataset(const char *dir) {
+xt_dataset *xt_mnist_dataset_at(const xt_src *src, const char *dir) {
+    SRC_CALLED_FROM(src);
     xt_dataset *d;
     xt_status s = xt_mnist_open(dir, "train", &d);
     if (s) lazy_fail(s);
@@ -116,5 +117,5 @@ xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64_t batc
         return NULL;
     }
     bool train = strcmp(split, "train") == 0;
-    return xt_loader_opt(d, (xt_loader_opts){.struct_size = sizeof(xt_loader_opts), .batch = batch, .shuffle = train ? XT_ON : XT_OFF});
+    return xt_loader_opt(src, d, (xt_loader_opts){.struct_size = sizeof(xt_loader_opts), .batch = batch, .shuffle = train ? XT_ON : XT_OFF});
 }

@@ -27,7 +27,8 @@ static xt_status mapped_get(void *user, int64_t i, void *x, void *y) {
     return s;
 }
 
-xt_dataset *xt_map_dataset(xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user) {
+xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user) {
+    SRC_CALLED_FROM(src);
     if (!d) return NULL;
     mapped *m = fn && d->d.count >= 0 ? base_calloc(1, sizeof *m) : NULL;
     if (!m) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_map_dataset: a function and a dataset that is no stream are needed"), d);
@@ -91,7 +92,8 @@ static xt_dataset *chosen_make(chosen *c, int64_t count) {
     return data_make(d);
 }
 
-xt_dataset *xt_subset(xt_dataset *d, const int64_t *indices, int64_t n) {
+xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n) {
+    SRC_CALLED_FROM(src);
     if (!d) return NULL;
     xt_status s = n < 0 || (n > 0 && !indices) || d->d.count < 0
                       ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_subset: indices of a dataset that is no stream are needed")
@@ -126,7 +128,7 @@ static xt_status split(xt_dataset *d, int n, const int64_t *lengths, uint64_t se
     for (int64_t i = 0; i < total; i++) order[i] = i;
     data_permute(order, total, seed, 0x73706c74u);
     bool ok = true;
-    for (int64_t k = 0, at = 0; k < n && ok; at += lengths[k++]) ok = (out[k] = xt_subset(xt_dataset_retain(d), order + at, lengths[k])) != NULL;
+    for (int64_t k = 0, at = 0; k < n && ok; at += lengths[k++]) ok = (out[k] = xt_subset_at(NULL, xt_dataset_retain(d), order + at, lengths[k])) != NULL;
     base_free(order);
     return ok ? NULL : status_clone(xt_error());
 }
@@ -146,7 +148,8 @@ xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t
     return s;
 }
 
-xt_dataset *xt_concat_datasets(int n, xt_dataset *const *parts) {
+xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *parts) {
+    SRC_CALLED_FROM(src);
     xt_status s = n < 1 || !parts ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: at least one dataset is needed") : NULL;
     int64_t count = 0;
     bool missing = false; /* its own error is pending */

@@ -202,6 +202,19 @@ static void say(const device_info *i) {
             (long long)i->stablehlo[2], i->device_kind, i->n_addressable, i->n_devices);
 }
 
+/* A CUDA plugin without a GPU logs a page before it says so in its status. Where the system's files show none its log is switched off, and our message says what that
+ * rests on; XT_DEBUG=plugin, or a log level of the user's own, leaves it on. */
+static bool without_gpu(const char *path) {
+    int n = 0;
+    const char *source;
+    if (device_family_of(path) != DEVICE_FAMILY_CUDA) return false;
+    xt_status s = device_count("CUDA", &n, &source);
+    bool none = !s && n == 0;
+    xt_status_free(s);
+    if (none && !env_has_word("XT_DEBUG", "plugin")) setenv("TF_CPP_MIN_LOG_LEVEL", "3", 0);
+    return none;
+}
+
 xt_status device_open(const device_open_opts *o, device_client **out) {
     *out = NULL;
     if (o->n_nodes > 1 && (!o->kv || o->node_id < 0 || o->node_id >= o->n_nodes))
@@ -212,6 +225,7 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     char *path = NULL;
     const device_plugin *plugin = NULL;
     xt_status s = dry ? NULL : device_find_plugin(o->spec, &path);
+    bool no_gpu = !s && !dry && without_gpu(path);
     if (!s && !dry) s = device_plugin_load(path, &plugin);
     base_free(path);
     if (s) return s;
@@ -230,6 +244,9 @@ xt_status device_open(const device_open_opts *o, device_client **out) {
     if (o->kv) c->kv = *o->kv;
     if ((s = dry ? device_dry_open(spec, c) : open_client(c, o))) {
         device_client_unref(c);
+        if (no_gpu)
+            s = status_context(s, "there is no NVIDIA GPU in this machine, or its driver is not loaded (/proc/driver/nvidia/gpus names none and CUDA_VISIBLE_DEVICES none); XT_DEVICE=CPU trains without one, XT_DEBUG=plugin "
+                                  "shows what the plugin says");
         return s;
     }
     if (env_has_word("XT_DEBUG", "plugin")) say(&c->info);

@@ -37,6 +37,8 @@ static const known_device known[] = {
      "install it with: pip install lammps-jax-pjrt-cpu"},
 };
 
+enum { FEW = 6 }; /* places that an error lists */
+
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
     return slash ? slash + 1 : path;
@@ -80,6 +82,7 @@ device_family device_family_of_spec(const char *spec) {
 typedef struct search {
     char *found;
     str tried;
+    int n_tried;
     bool no_memory;
 } search;
 
@@ -95,6 +98,7 @@ static void try_file(search *s, const char *dir, const char *file) {
         return;
     }
     str_printf(&s->tried, "\n  %s", path);
+    s->n_tried++;
     base_free(path);
 }
 
@@ -105,6 +109,7 @@ static void try_glob(search *s, const char *pattern, const char *file) {
     int rc = glob(pattern, 0, NULL, &g);
     if (rc != 0) {
         str_printf(&s->tried, "\n  %s/%s", pattern, file);
+        s->n_tried++;
         return;
     }
     for (size_t i = g.gl_pathc; i-- > 0;) try_file(s, g.gl_pathv[i], file); /* newest Python first */
@@ -196,9 +201,12 @@ static xt_status search_known(const known_device *k, char **out_path) {
         *out_path = s.found;
     else if (s.no_memory)
         e = status_oom(PATH_MAX, "a path");
-    else
+    else if (s.n_tried <= FEW || env_has_word("XT_DEBUG", "plugin"))
         e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at:%s", k->name,
                        k->install, str_cstr(&s.tried));
+    else
+        e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at: %d places, the site-packages of every Python here among them (XT_DEBUG=plugin lists them)",
+                       k->name, k->install, s.n_tried);
     str_free(&s.tried);
     return e;
 }

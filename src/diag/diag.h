@@ -15,6 +15,13 @@ void diag_events_start(void); /* reports of compiles and executions from now on 
 /* --- finish.c, header.c --------------------------------------------------------------------------------------------------------------------------- */
 void diag_summary(str *out);     /* the cost summary as text */
 void diag_summary_once(void);    /* to the sink, on rank 0, unless XT_SUMMARY=off or nothing was executed since the last time */
+/* What an epoch cost, for the summary: the first and the last few have a line there. */
+typedef struct diag_epoch {
+    double seconds, compile_ms, idle_share, peak_mib;
+    int64_t compiles;
+} diag_epoch;
+void diag_note_epoch(const diag_epoch *e);
+void diag_forget_epochs(void); /* a fit begins */
 void diag_run_header(str *out);  /* versions and device: what every run, checkpoint and report carries; a fit adds its effective batch */
 
 /* --- timing.c: durations by step -------------------------------------------------------------------------------------------------------------------- */

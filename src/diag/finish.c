@@ -6,7 +6,6 @@
 
 #define LEAST_WAIT_S 0.2
 #define LARGE_SHARE 0.15
-enum { UNDER_WAY_STEPS = 20 }; /* boundaries after which a run is under way */
 
 static int64_t began_ns;
 /* When the library is loaded: events need nothing but the lists they go to. */
@@ -29,6 +28,42 @@ static void advise_workers(str *t, double wall) {
     str_putc(t, '\n');
 }
 
+/* --- epochs --------------------------------------------------------------------------------------------------------------------------------- */
+enum { FIRST_EPOCHS = 2, LAST_EPOCHS = 3 };
+static struct {
+    diag_epoch first[FIRST_EPOCHS], last[LAST_EPOCHS]; /* the second is a ring */
+    int64_t n;
+} epochs;
+
+void diag_note_epoch(const diag_epoch *e) {
+    if (epochs.n < FIRST_EPOCHS) epochs.first[epochs.n] = *e;
+    else epochs.last[(epochs.n - FIRST_EPOCHS) % LAST_EPOCHS] = *e;
+    epochs.n++;
+}
+void diag_forget_epochs(void) { epochs.n = 0; }
+
+static void append_epochs(str *t) {
+    for (int64_t k = 0; k < epochs.n; k++) {
+        if (k >= FIRST_EPOCHS && k < epochs.n - LAST_EPOCHS) {
+            k = epochs.n - LAST_EPOCHS - 1;
+            str_append(t, "  ...\n");
+            continue;
+        }
+        const diag_epoch *e = k < FIRST_EPOCHS ? &epochs.first[k] : &epochs.last[(k - FIRST_EPOCHS) % LAST_EPOCHS];
+        str_printf(t, "  epoch %-5lld %lld compiled, %.1f ms = %.1f %% of %.2f s; device idle %.0f %%, peak %.1f MiB\n", (long long)k + 1, (long long)e->compiles, e->compile_ms,
+                   e->seconds > 0 ? e->compile_ms / 10 / e->seconds : 0, e->seconds, 100 * e->idle_share, e->peak_mib);
+    }
+}
+
+/* The device's memory at equally spaced moments, as long as the run was long enough for some. */
+static void append_memory_over_time(str *t) {
+    const blackbox *b = blackbox_get();
+    if (!b || b->n_history < 4) return;
+    str_append(t, "\n              over the run ");
+    box_sparkline(b, t);
+    str_printf(t, " %.1f -> %.1f MiB between steps", (double)b->history[0] / 1048576, (double)b->history[b->n_history - 1] / 1048576);
+}
+
 void diag_summary(str *t) {
     double wall = (double)(clock_ns() - began_ns) / 1e9;
     struct rusage ru = {0};
@@ -39,6 +74,8 @@ void diag_summary(str *t) {
     str_printf(t, "  programs    %lld compiled (%.1f ms), %lld from disk, %lld evicted", (long long)counter_get(COUNTER_compiles), ms(COUNTER_compile_ns), (long long)counter_get(COUNTER_disk_hits), (long long)counter_get(COUNTER_evictions));
     str_putc(t, '\n');
     diag_append_phase_sums(t);
+    if (counter_get(COUNTER_compiles) > 0 && wall > 0) str_printf(t, "              compiling took %.1f %% of the run\n", ms(COUNTER_compile_ns) / 10 / wall);
+    append_epochs(t);
     if (counter_get(COUNTER_recompiles) + counter_get(COUNTER_reloads) > 0)
         str_printf(t, "              %lld evictions caused %lld recompiles and %lld loads from disk; raise XT_CACHE_ENTRIES to %lld\n", (long long)counter_get(COUNTER_evictions),
                    (long long)counter_get(COUNTER_recompiles), (long long)counter_get(COUNTER_reloads), (long long)lazy_programs_seen());
@@ -52,6 +89,7 @@ void diag_summary(str *t) {
     str_printf(t, "  transfers   %lld reads (%.2f MiB), %lld uploads (%.2f MiB)\n", (long long)counter_get(COUNTER_host_reads),
                (double)counter_get(COUNTER_host_read_bytes) / 1048576, (long long)counter_get(COUNTER_uploads), (double)counter_get(COUNTER_upload_bytes) / 1048576);
     str_printf(t, "  memory      device peak %.1f MiB, process peak %.1f MiB", (double)counter_get(COUNTER_device_peak_bytes) / 1048576, (double)ru.ru_maxrss / 1024);
+    append_memory_over_time(t);
     if (counter_get(COUNTER_flops) > 0 && busy > 0) str_printf(t, "\n  compute     %.1f GFLOP/s while busy", (double)counter_get(COUNTER_flops) / busy / 1e9);
     str_putc(t, '\n');
 }
@@ -76,7 +114,7 @@ void diag_summary_once(void) {
 static bool worth_keeping(xt_status e) {
     switch (xt_status_code(e)) {
     case XT_INVALID_ARGUMENT: case XT_NOT_FOUND: case XT_ALREADY_EXISTS: case XT_PERMISSION_DENIED: case XT_FAILED_PRECONDITION: case XT_OUT_OF_RANGE: case XT_UNIMPLEMENTED:
-    case XT_CANCELLED: return counter_get(COUNTER_steps) >= UNDER_WAY_STEPS;
+    case XT_CANCELLED: return counter_get(COUNTER_steps) >= BOX_UNDER_WAY;
     default: return true;
     }
 }
@@ -106,5 +144,6 @@ int xt_finish_at(const xt_src *src) {
     xt_clear_error();
     lazy_reset_thread();
     lazy_device_close();
+    blackbox_at_rest(true);
     return ok ? 0 : 1;
 }

@@ -161,27 +161,56 @@ static void watch_ops(const lazy_event *e) {
     tell(BOX_GROWTH, e->src, e->step, (int64_t)e->ops, &t);
 }
 
+/* Live buffers without batches: what waits in loaders (not in the ledger yet) comes and goes with a second loader's first batches, and how much it may become is
+ * fixed by their .prefetch. */
+static int64_t bytes_without_batches(void) {
+    size_t n = lazy_ledger_groups(NULL, 0), cap = n + 8;
+    int64_t bytes = 0;
+    lazy_group *g = base_malloc(cap * sizeof *g);
+    n = g ? lazy_ledger_groups(g, cap) : 0;
+    for (size_t i = 0; i < n && i < cap; i++)
+        if (g[i].role != LAZY_BATCH) bytes += g[i].bytes;
+    base_free(g);
+    return bytes;
+}
+
+/* The most that a program's steps needed so far: buckets of lengths, each a program of its own, take turns all the time. */
+enum { REMEMBERED = 1024 };
+static struct {
+    int64_t program, most;
+} seen_of[REMEMBERED];
+static int64_t most_of(int64_t program, int64_t peak) {
+    size_t k = (size_t)program % REMEMBERED;
+    int64_t before = seen_of[k].program == program ? seen_of[k].most : 0;
+    if (peak > before || seen_of[k].program != program) {
+        seen_of[k].program = program;
+        seen_of[k].most = peak;
+    }
+    return before;
+}
+
 /* --- a step's peak ---------------------------------------------------------------------------------------------------------------------------------- */
 /* Training steps, evaluation steps, and reads in the middle of each have a level of their own. A read is held against the level of its steps too, so that the
  * first one of a run can be told; a jump that lasts is told once. */
+static struct {
+    double level;
+    int64_t seen;
+    bool high;
+} of[4];
+static int64_t told;
+
 static void watch_peak(const lazy_event *e) {
-    static struct {
-        double level;
-        int64_t seen;
-        bool high;
-    } of[4];
-    static int64_t told;
     int steps = e->evaluation, k = steps + (e->forced ? 2 : 0);
     if (e->cause == LAZY_CHECKPOINT || e->cause == LAZY_FINISH) return;
-    int64_t peak = counter_get(COUNTER_device_bytes) + (e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0);
-    double level = fmax(of[steps].level, of[k].level);
+    int64_t temps = e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0, results = e->stats.output_bytes > 0 ? e->stats.output_bytes : 0, peak = counter_get(COUNTER_device_bytes) + temps;
+    double level = fmax(fmax(of[steps].level, of[k].level), (double)most_of(e->program, peak));
     bool jumps = of[steps].seen >= JUMP_AFTER && (double)peak > JUMP_TIMES * level && (double)peak - level > (double)JUMP_LEAST;
-    if (jumps && !of[steps].high && e->program != told) {
+    if (jumps && !of[steps].high && e->program != told && (double)(bytes_without_batches() + temps + results) > JUMP_TIMES * level) {
         told = e->program;
         char at[256];
         str t = STR_INIT;
         str_printf(&t, "memory jumps: step %lld needs %.1f MiB at its peak, the steps before it needed %.1f: program %lld at %s (temporaries %.1f MiB)", (long long)e->step, (double)peak / 1048576,
-                   level / 1048576, (long long)e->program, src_text(e->src, at, sizeof at), (double)(e->stats.temp_bytes > 0 ? e->stats.temp_bytes : 0) / 1048576);
+                   level / 1048576, (long long)e->program, src_text(e->src, at, sizeof at), (double)temps / 1048576);
         if (e->forced) str_append(&t, ", forced by a read before its step ended");
         if (*e->reason) str_printf(&t, "; it is new: %s", e->reason);
         str_append(&t, " [XT208]");
@@ -206,4 +235,7 @@ void diag_growth_reset(void) {
     memset(&programs, 0, sizeof programs);
     memset(&process, 0, sizeof process);
     memset(objects, 0, sizeof objects);
+    memset(seen_of, 0, sizeof seen_of);
+    memset(of, 0, sizeof of);
+    told = 0;
 }

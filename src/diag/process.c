@@ -18,7 +18,7 @@ static bool list(void *user, const box_file *f) {
         if (b->state == BOX_ENDED) unlink(f->path); /* a killed one stays for its next start and for postmortem */
         return true;
     }
-    if (b->state != BOX_RUNNING) return true;
+    if (b->state == BOX_CRASHED) return true;
     if (l->n < l->max) {
         xt_process *p = &l->out[l->n];
         memset(p, 0, sizeof *p);

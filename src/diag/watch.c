@@ -12,6 +12,7 @@ static struct {
     src_id place;
     int64_t history_every;  /* samples between two points of the history, doubled when it is full */
     int64_t samples;
+    bool armed; /* at_finish is registered: hooks are called by one xt_finish, and the next run of this process needs them again */
 } w = {.history_every = 1};
 
 static void history(blackbox *b, int64_t step) {
@@ -83,9 +84,26 @@ static void describe_device(void) {
     xt_status_free(s);
 }
 
+static void at_finish(void *user) {
+    (void)user;
+    w.armed = false;
+    w.last_ns = 0;
+    diag_watchdog_stop();
+    diag_profile_finish();
+    diag_metrics_finish();
+    diag_growth_reset();
+    lazy_ledger_forget();
+}
+
+static void arm(void) {
+    w.armed = true;
+    lazy_at_finish(at_finish, NULL);
+}
+
 static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     (void)user;
     (void)cause;
+    if (!w.armed) arm();
     int64_t now = lazy_step_began();
     if (w.last_ns) {
         double ns = (double)(now - w.last_ns);
@@ -99,6 +117,7 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     w.last_ns = now;
     blackbox *b = blackbox_get();
     if (b) {
+        if (b->state == BOX_ENDED) blackbox_at_rest(false);
         b->beat_ns = now;
         b->step = step;
         b->epoch = lazy_position_of_thread()->epoch;
@@ -128,19 +147,9 @@ void diag_watch_event(const lazy_event *e) {
     src_text(e->src, b->place, sizeof b->place);
 }
 
-static void at_finish(void *user) {
-    (void)user;
-    w.last_ns = 0;
-    diag_watchdog_stop();
-    diag_profile_finish();
-    diag_metrics_finish();
-    diag_growth_reset();
-    lazy_ledger_forget();
-}
-
 void diag_watch_start(void) {
     static bool on;
     if (!on) lazy_observe(&(lazy_observer){.after = on_step});
     on = true;
-    lazy_at_finish(at_finish, NULL);
+    arm();
 }

@@ -154,8 +154,10 @@ static xt_status run_while(frame *f, const step *st) {
     array *state = base_calloc(2 * (n + 1), sizeof *state), *next = state + n + 1;
     if (!state) return status_oom(2 * n * sizeof *state, "a loop's state");
     xt_status s = NULL;
+    interp_loop here = {.op = op, .up = f->c.loops};
     for (uint32_t j = 0; j < n && !s; j++) s = take_operand(f, st, j, &state[j]);
-    while (!s) {
+    f->c.loops = &here;
+    for (; !s; here.iteration++) {
         array flag = {0};
         s = run_region(f, cond, state, false, &flag);
         if (s) break;
@@ -167,6 +169,7 @@ static xt_status run_while(frame *f, const step *st) {
         memcpy(state, next, n * sizeof *state);
         memset(next, 0, n * sizeof *next);
     }
+    f->c.loops = here.up;
     if (s) free_all(f, state, n);
     for (uint32_t j = 0; j < n && !s; j++) f->slots[st->out[j]] = (slot){.a = state[j], .owned = true};
     base_free(state);
@@ -273,13 +276,15 @@ static xt_status run_plain(frame *f, const step *st) {
     for (uint32_t j = 0; j < op->n_in; j++) in[j] = f->slots[st->in[j]].a;
     for (uint32_t j = 0; j < op->n_out; j++) out[j] = (array){0};
     xt_status s = NULL;
-    int reuse = in_place_operand(f, st);
+    bool watched = f->c.hooks && f->c.hooks->computed;
+    int reuse = watched ? -1 : in_place_operand(f, st); /* who looks on sees operands too */
     if (reuse >= 0) {
         out[0] = (array){op->out[0].type, in[reuse].data};
         f->slots[st->in[reuse]].owned = false; /* the result owns the memory now */
     }
     for (uint32_t j = reuse >= 0 ? 1 : 0; j < op->n_out && !s; j++) s = value_new(&f->c, op->out[j].type, &out[j]);
     if (!s) s = interp_dispatch(&f->c, op, in, out);
+    if (!s && watched) s = f->c.hooks->computed(f->c.hooks->user, op, f->c.loops, in, out);
     if (s) free_all(f, out, op->n_out);
     for (uint32_t j = 0; j < op->n_out && !s; j++) f->slots[st->out[j]] = (slot){.a = out[j], .owned = true};
     if (in != few) base_free(in);

@@ -15,11 +15,19 @@ void array_free(array *a);
 double array_get(const array *a, int64_t i); /* element as double (complex: real part); exact for ints up to 2^53 */
 void array_set(array *a, int64_t i, double v);
 
-/* What crosses processes or prints: NULL members mean a single process. */
+typedef struct interp_loop { /* a while that is running, and the ones around it */
+    const ir_op *op;
+    int64_t iteration; /* from 0 */
+    const struct interp_loop *up;
+} interp_loop;
+
+/* What crosses processes or prints: NULL members mean a single process, and nobody who looks on. */
 typedef struct interp_hooks {
     void *user;
     xt_status (*collective)(void *user, const ir_op *op, const array *in, array *out); /* all_reduce, all_gather, ... */
     xt_status (*custom_call)(void *user, const ir_op *op, const array *in, array *out);
+    /* After each op that computes something, in whatever function, branch or loop (innermost first); a status ends the run with it. */
+    xt_status (*computed)(void *user, const ir_op *op, const interp_loop *loops, const array *in, const array *out);
 } interp_hooks;
 
 /* Runs `entry` of a verified module. Fills out[0..n_out), yours to free. */

@@ -33,6 +33,7 @@ typedef struct interp {
     interp_lookup outer; /* values captured by the op's regions; NULL when there are none */
     void *env;
     int depth; /* of nested calls */
+    const interp_loop *loops;
     interp_pool *pool; /* buffers of dead values, for reuse; NULL outside interp_run */
     struct interp_plans *plans;
 } interp;

@@ -1,35 +1,17 @@
 /* XT_DEBUG=nan: after each step its results are looked at; when one has NaN or Inf, the step is run again with a count of such elements for every op, and the
  * first op that has some although its inputs have none is named with its line and the range of each input. The step is dropped: states keep the values they had. */
+#include "coll/coll.h"
 #include "lazy/ctx.h"
+#include "lazy/mesh.h"
 #include "lazy/ops.h"
+#include "lazy/range.h"
 #include "lazy/step.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 bool lazy_debug_word(const char *word) {
     const char *v = getenv("XT_DEBUG");
     return v && strstr(v, word) && env_has_word("XT_DEBUG", word);
-}
-
-typedef struct range { /* of the elements of a tensor */
-    double low, high;
-    int64_t count, nan, inf;
-} range;
-
-static range range_of(const void *data, const ir_type *t) {
-    range r = {INFINITY, -INFINITY, t->count, 0, 0};
-    size_t size = xt_dtype_size(t->dtype);
-    for (int64_t i = 0; i < t->count; i++) {
-        double v = lazy_as_double((const char *)data + (size_t)i * size, t->dtype);
-        if (isnan(v)) r.nan++;
-        else if (isinf(v)) r.inf++;
-        else {
-            if (v < r.low) r.low = v;
-            if (v > r.high) r.high = v;
-        }
-    }
-    return r;
 }
 
 static xt_status range_of_buffer(device_buffer *b, const ir_type *t, range *out) {
@@ -87,19 +69,12 @@ static bool add_counts(lazy_ctx *c, suspect **out, size_t *out_n) {
         all[i].nan = count_true(all[i].op->src, xt_ne_at(src_get(all[i].op->src), v, v));
         all[i].bad = count_true(all[i].op->src, xt_logical_not_at(src_get(all[i].op->src), xt_isfinite_at(src_get(all[i].op->src), v)));
     }
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     *out = all;
     *out_n = n;
     for (size_t i = 0; i < n; i++)
         if (!all[i].bad || !all[i].nan) return false;
     return true;
-}
-
-static void describe_range(str *t, const range *r) {
-    if (r->low > r->high) str_append(t, "no finite number");
-    else str_printf(t, "from %g to %g", r->low, r->high);
-    if (r->nan) str_printf(t, ", %lld NaN", (long long)r->nan);
-    if (r->inf) str_printf(t, ", %lld Inf", (long long)r->inf);
 }
 
 static void describe_value(str *t, const lazy_ctx *c, const ir_value *v) {
@@ -164,8 +139,29 @@ static xt_status describe_label(lazy_ctx *c, const ir_op *op, const xt_src *src,
     return s;
 }
 
-/* The op and the ranges of what went in and came out. */
-static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src) {
+static _Thread_local bool together;
+/* Ranks whose step has collectives search together, for the search runs programs with them too. Gives the smallest of all ranks' numbers and the first rank that has it. */
+static xt_status least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
+    coll_group *g;
+    int n = world_get()->size;
+    *out = mine;
+    *out_rank = -1;
+    if (!together) return NULL;
+    int64_t *all = base_malloc((size_t)n * sizeof *all);
+    if (!all) return status_oom((size_t)n * sizeof *all, "looking for NaN");
+    xt_status s = coll_run_group(&g);
+    if (!s) s = coll_all_gather(g, &mine, sizeof mine, all);
+    for (int r = 0; !s && r < n; r++)
+        if (*out_rank < 0 || all[r] < *out) {
+            *out = all[r];
+            *out_rank = r;
+        }
+    base_free(all);
+    return s;
+}
+
+/* The op and the ranges of what went in and came out. `rank`: whose it is; -1 = of all. */
+static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src, int rank) {
     ir_value *values[16];
     device_buffer *bufs[16] = {0};
     size_t n = 0;
@@ -177,11 +173,13 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src) {
     range r;
     describe_value(&t, c, &op->out[0]);
     str_printf(&t, " makes the first NaN or Inf of step %lld", (long long)c->step);
+    if (rank >= 0) str_printf(&t, " on rank %d", rank);
+    if (rank >= 0 && rank != world_get()->rank) str_printf(&t, "; on rank %d", world_get()->rank);
     if (!s) s = describe_label(c, op, src, &t);
     if (!s) s = range_of_buffer(bufs[0], values[0]->type, &r);
     if (!s) {
         str_printf(&t, ": %lld of %lld elements (", (long long)(r.nan + r.inf), (long long)r.count);
-        describe_range(&t, &r);
+        range_print(&t, &r);
         str_append(&t, "). Its inputs:");
     }
     size_t k = 1;
@@ -195,7 +193,7 @@ static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src) {
         str_append(&t, "\n  ");
         describe_value(&t, c, v);
         str_append(&t, ": ");
-        describe_range(&t, &r);
+        range_print(&t, &r);
     }
     for (size_t i = 0; i < n; i++) device_buffer_release(bufs[i]);
     str_append(&t, "\nthe step is dropped, states keep the values they had [XT401]");
@@ -221,18 +219,12 @@ static xt_status bad_input(lazy_ctx *c) {
         str t = STR_INIT;
         describe_value(&t, c, c->b.block->args[i]);
         str_printf(&t, " has NaN or Inf when step %lld begins: ", (long long)c->step);
-        describe_range(&t, &r);
+        range_print(&t, &r);
         xt_status s = status_new(XT_OUT_OF_RANGE, src_get(b->info.src), "%s", str_cstr(&t));
         str_free(&t);
         return s;
     }
     return NULL;
-}
-
-/* Ops that only move elements, or are asked for an infinity (a mask of -Inf before a softmax), make none. */
-static bool only_moves(const ir_op *op) {
-    ir_class cls = ir_op_infos[op->code].cls;
-    return cls == IR_CLASS_SHAPE || cls == IR_CLASS_CONSTANT || op->code == OP_select || op->code == OP_gather || op->code == OP_dynamic_slice;
 }
 
 /* NaN that a select takes from a constant: how an op says in its result that it was given something wrong, a label that is no class. */
@@ -254,7 +246,7 @@ static bool guilty(const lazy_ctx *c, const suspect *all, size_t k) {
     float nan = 0, bad = 0;
     if (all[k].n_bad == 0) return false;
     if (puts_nan_in(all, k)) return true;
-    if (only_moves(op)) return false;
+    if (range_only_moves(op)) return false;
     for (uint32_t i = 0; i < op->n_in; i++) {
         if (own_accumulator(c, op->in[i])) return false;
         for (size_t j = 0; j < k; j++)
@@ -269,7 +261,16 @@ static bool guilty(const lazy_ctx *c, const suspect *all, size_t k) {
 static xt_status locate(lazy_ctx *c, const xt_src *src) {
     suspect *all = NULL;
     size_t n = 0;
-    XT_TRY(bad_input(c));
+    int64_t first;
+    int rank;
+    xt_status at_begin = bad_input(c), agreed = least_of_ranks(at_begin ? 0 : 1, &first, &rank);
+    if (agreed) {
+        xt_status_free(at_begin);
+        return agreed;
+    }
+    if (at_begin) return at_begin;
+    if (first == 0)
+        return status_new(XT_OUT_OF_RANGE, src, "rank %d has NaN or Inf in what step %lld begins with, its message says where; the step is dropped on all ranks, states keep the values they had [XT401]", rank, (long long)c->step);
     xt_status s = add_counts(c, &all, &n) ? NULL : status_oom(n, "looking for NaN");
     ir_value **values = base_malloc((2 * n + 1) * sizeof *values);
     device_buffer **bufs = base_calloc(2 * n + 1, sizeof *bufs);
@@ -279,17 +280,19 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
         values[2 * i + 1] = all[i].bad;
     }
     if (!s && n) s = run_values(c, 2 * n, values, src, bufs);
-    ir_op *culprit = NULL;
-    for (size_t i = 0; !s && i < n && !culprit; i++) {
+    size_t found = n;
+    for (size_t i = 0; !s && i < n && found == n; i++) {
         s = device_read(bufs[2 * i], &all[i].n_nan, sizeof all[i].n_nan);
         if (!s) s = device_read(bufs[2 * i + 1], &all[i].n_bad, sizeof all[i].n_bad);
-        if (!s && guilty(c, all, i)) culprit = all[i].op;
+        if (!s && guilty(c, all, i)) found = i;
     }
+    if (!s) s = least_of_ranks((int64_t)found, &first, &rank);
+    ir_op *culprit = !s && first < (int64_t)n ? all[first].op : NULL;
     for (size_t i = 0; bufs && i < 2 * n; i++) device_buffer_release(bufs[i]);
     base_free(values);
     base_free(bufs);
     base_free(all);
-    if (!s && culprit) s = describe_culprit(c, culprit, src);
+    if (!s && culprit) s = describe_culprit(c, culprit, src, lazy_spmd() ? -1 : rank); /* with a mesh counts are of whole tensors */
     return s;
 }
 
@@ -319,8 +322,12 @@ static xt_status is_bad(const lazy_ctx *c, const ir_value *v, device_buffer *res
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src) {
     if (c->looking) return NULL;
     bool bad = false;
+    together = world_get()->size > 1 && lazy_ran_together();
     for (size_t i = 0; i < r->n && !bad; i++) XT_TRY(is_bad(c, r->values[i], out[i], &bad));
-    if (!bad) return NULL;
+    int64_t anywhere;
+    int rank;
+    XT_TRY(least_of_ranks(bad ? 0 : 1, &anywhere, &rank));
+    if (anywhere) return NULL;
     c->looking = true;
     xt_status s = locate(c, src);
     c->looking = false;

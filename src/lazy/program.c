@@ -340,6 +340,7 @@ static xt_status run_entry(const ir_module *m, const char *entry, const char *de
     if (!s && pass_is_dynamic(l.m)) s = pass_refine(l.m, entry, n_in, in);
     bool interpret = device && !strcmp(device, "interpreter");
     if (!s) s = interpret ? interp_run(l.m, entry, NULL, n_in, in, l.f->n_results, all) : run_on_device(device, l.m, l.f, n_in, in, all);
+    if (!s) s = program_look_for_nan(l.m, l.f, n_in, in, all, l.f->n_results);
     if (!s) s = run_checks(&l, all + l.n_results);
     for (size_t i = 0; all && i < l.f->n_results; i++) {
         if (!s && out && i < l.n_results)

@@ -302,6 +302,9 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     return s;
 }
 
+static _Thread_local bool ran_together;
+bool lazy_ran_together(void) { return ran_together; }
+
 xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forced, const xt_src *src, device_buffer **out) {
     lazy_event ev = {.cause = cause, .forced = forced, .src = src_intern(src), .path = c->path, .step = c->step, .reason = "", .advice = ""};
     lazy_program *p = NULL;
@@ -311,6 +314,7 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
     if (!s) s = status_at(lazy_meet(c, p, src), src);
     if (!s) s = start(c, p, cause, forced, src, out);
+    if (!s) ran_together = p->uses_collectives || p->partitioned;
     ev.at_ns = clock_ns();
     c->now_ns = 0;
     c->step_began_ns += ev.at_ns - began; /* compiling and starting is not recording time */

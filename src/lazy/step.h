@@ -158,6 +158,7 @@ enum { LAZY_ALL_SURVIVE = UINT32_MAX };
 bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t survivors); /* step slots up to `survivors` that have a buffer stay */
 void lazy_observe_before(lazy_cause cause);
 void lazy_step_passed(lazy_ctx *c, lazy_cause cause, bool counts, bool ok); /* counts the step, tells the observers */
+bool lazy_ran_together(void); /* the last program that lazy_run started in this thread has collectives */
 xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forced, const xt_src *src, device_buffer **in, bool *keep, device_buffer **out);
 /* meet.c: before p runs; an error when other ranks run something else in its place. Programs without collectives pass. */
 xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src);

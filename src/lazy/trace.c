@@ -83,9 +83,9 @@ static void explain_memory(lazy_ctx *c) {
     c->error = more;
 }
 
-/* Calls that take no line (options of optimizers, schedules, datasets and loaders, switches) get the one that made them. */
+/* Constructors say who called them; calls that take no line (switches, settings of an optimizer) get the one that made them, from debug information. */
 static xt_status with_line(xt_status s) {
-    const xt_src *caller = status_where(s) ? NULL : src_get(src_from_caller());
+    const xt_src *caller = status_where(s) ? NULL : src_called_from ? src_called_from : src_get(src_from_caller());
     return caller && caller->line > 0 ? status_at(s, caller) : s;
 }
 
@@ -472,7 +472,8 @@ void xt_no_grad_begin(void) {
     c->used.no_grad = true;
 }
 
-void xt_no_grad_end(void) {
+void xt_no_grad_end_at(const xt_src *src) {
+    SRC_CALLED_FROM(src);
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     if (c->no_grad == 0) lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_no_grad_end without xt_no_grad_begin"));
@@ -484,7 +485,8 @@ bool lazy_grad_enabled(void) {
     return c && c->no_grad == 0;
 }
 
-void xt_autocast_begin(xt_dtype dtype) {
+void xt_autocast_begin_at(const xt_src *src, xt_dtype dtype) {
+    SRC_CALLED_FROM(src);
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     if (dtype != XT_BF16 && dtype != XT_F16 && dtype != XT_F32)
@@ -496,7 +498,8 @@ void xt_autocast_begin(xt_dtype dtype) {
     if (c->autocast) c->used.autocast = c->autocast;
 }
 
-void xt_autocast_end(void) {
+void xt_autocast_end_at(const xt_src *src) {
+    SRC_CALLED_FROM(src);
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     if (c->n_autocasts) c->autocast = c->autocasts[--c->n_autocasts];

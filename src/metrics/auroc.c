@@ -70,7 +70,7 @@ xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_
         m.sums = sums_of(src, xt_unsqueeze_at(src, scores, -1), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_F32), -1), t);
     else
         m.sums = sums_of(src, scores, xt_one_hot_at(src, labels, s->dims[1], XT_F32), t);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 

@@ -80,7 +80,7 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
     xt_tensor parts[] = {xt_sum_axis_at(src, xt_mul_at(src, predicted, actual), 0), xt_sum_axis_at(src, predicted, 0),
                          xt_sum_axis_at(src, actual, 0)};
     m.sums = xt_concat_at(src, 3, parts, 0);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
@@ -103,6 +103,6 @@ xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor lab
     xt_no_grad_begin();
     hot(src, out, labels, &predicted, &actual);
     m.sums = xt_matmul_at(src, xt_transpose_at(src, actual, 0, 1), predicted);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }

@@ -94,7 +94,8 @@ void log_epoch_begin(log_stage s) {
     if (e) e->sets[s].epoch_begins = true;
 }
 
-void xt_log_every_n_steps(int64_t n) {
+void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {
+    SRC_CALLED_FROM(src);
     log_engine *e = log_engine_get();
     if (n < 1)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
@@ -256,7 +257,7 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     xt_tensor num = xt_cast_at(src, m.numerator, XT_F32), den = xt_cast_at(src, m.denominator, XT_F32);
     xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0))); /* 0 of 0 weighs nothing and must not become a NaN */
     xt_tensor ratio = xt_div_at(src, num, some);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     note(src, name, (noted){.value = ratio, .weight = den, .count = 1}, o);
 }
 
@@ -265,7 +266,7 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
     xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
     xt_metric m = {.numerator = xt_sum_at(src, xt_cast_at(src, hit, XT_F32)),
                    .denominator = xt_full_at(src, (double)xt_numel(labels), XT_F32, (int64_t[]){0})};
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
@@ -448,7 +449,7 @@ void log_record_step(log_engine *e) {
         xt_tensor next = lazy_wrap(state ? updated(b, set, state, set->rows, epoch, window) : NULL, "xt_log");
         if (!lazy_is_error(next)) lazy_assign(set->state, next);
         lazy_path_pop();
-        xt_no_grad_end();
+        xt_no_grad_end_at(NULL);
         set->n_pending = 0;
         recorded(set);
         lazy_on_replay(&(lazy_replay){.valid = same_stage, .before = recorded, .user = set});

@@ -26,7 +26,7 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
         xt_tensor better = xt_sum_axis_at(src, xt_cast_at(src, xt_gt_at(src, scores, own), XT_F32), -1);
         m.numerator = total(src, xt_lt_at(src, better, count_of(src, k)));
     }
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
@@ -37,14 +37,14 @@ static xt_metric mean_of(const xt_src *src, xt_tensor each) {
 xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
     xt_metric m = mean_of(src, xt_square_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)));
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
 xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
     xt_metric m = mean_of(src, xt_abs_at(src, xt_cast_at(src, xt_sub__at(src, out, target), XT_F32)));
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
@@ -62,14 +62,14 @@ static hits hits_of(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t 
 xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return (xt_metric){h.both, h.predicted};
 }
 
 xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return (xt_metric){h.both, h.actual};
 }
 
@@ -77,7 +77,7 @@ xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t c
     xt_no_grad_begin();
     hits h = hits_of(src, out, labels, cls);
     xt_metric m = {xt_mul_scalar_at(src, h.both, 2), xt_add_at(src, h.predicted, h.actual)};
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
@@ -103,7 +103,7 @@ xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     if (xt_numel(out) != xt_numel(target) && !lazy_is_error(m.sums))
         m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_r2: out has %lld elements and the target %lld; they must agree", (long long)xt_numel(out),
                             (long long)xt_numel(target));
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }
 
@@ -122,6 +122,6 @@ xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels
     xt_tensor ignored = xt_full_at(src, (double)ignore, XT_I64, XT_DIMS_(0));
     xt_tensor count = total(src, xt_ne_at(src, xt_cast_at(src, labels, XT_I64), ignored));
     xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0), .finish = finish_perplexity};
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return m;
 }

@@ -54,6 +54,6 @@ xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t) {
     xt_tensor next = xt_concat_at(src, 2, (xt_tensor[]){values, count}, 0);
     xt_tensor mean = xt_div_at(src, xt_sum_at(src, values), xt_sum_at(src, xt_minimum_at(src, count, w)));
     if (!lazy_is_error(next)) lazy_assign(r->ring, next);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     return mean;
 }

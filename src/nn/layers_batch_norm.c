@@ -30,7 +30,7 @@ static void update_running(const xt_src *src, const batch_norm *n, xt_tensor mea
         n->cumulative ? xt_div_at(src, nn_number(src, 1, XT_F32), xt_cast_at(src, n->count, XT_F32)) : nn_number(src, n->momentum, XT_F32);
     nn_move_average(src, n->mean, mean, momentum);
     nn_move_average(src, n->var, correction == 1 ? var : xt_mul_at(src, var, nn_number(src, correction, xt_dtype_of(var))), momentum);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
 }
 
 /* The batch's own statistics; they move the running ones when there are any and `move` is on. */
@@ -44,7 +44,7 @@ static xt_tensor of_batch(const xt_src *src, const batch_norm *n, xt_tensor x, b
     if (lazy_is_error(y) || !move || xt_is_none(n->mean)) return y;
     xt_no_grad_begin();
     xt_tensor mean = lazy_wrap(out[1], "xt_batch_norm"), var = lazy_wrap(out[2], "xt_batch_norm");
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     update_running(src, n, mean, var, per_channel > 1 ? (double)per_channel / (double)(per_channel - 1) : 1);
     return y;
 }
@@ -81,7 +81,7 @@ static xt_tensor of_ranks(const xt_src *src, const batch_norm *n, xt_tensor x, i
     if (lazy_is_error(out) || !move || xt_is_none(n->mean)) return out;
     xt_no_grad_begin();
     xt_tensor m = lazy_wrap(mean, "xt_batch_norm"), s = lazy_wrap(var, "xt_batch_norm");
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     update_running(src, n, m, s, per_channel > 1 ? per_channel / (per_channel - 1) : 1);
     return out;
 }

@@ -124,7 +124,7 @@ static void track_instances(const xt_src *src, xt_tensor h, xt_tensor mean, xt_t
     nn_move_average(src, mean, xt_mean_axis_at(src, centre, 0), nn_number(src, momentum, XT_F32));
     spread = xt_mul_at(src, xt_mean_axis_at(src, spread, 0), nn_number(src, 1 / (double)(length > 1 ? length - 1 : 1), xt_dtype_of(spread)));
     nn_move_average(src, var, spread, nn_number(src, momentum, XT_F32));
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
 }
 
 xt_tensor xt_instance_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {

@@ -17,7 +17,8 @@ static void update(optim_update *u) {
 const optim_kind optim_adadelta = {
     .name = "adadelta", .title = "Adadelta", .n_states = 2, .state_names = {"square_avg", "acc_delta"}, .update = update};
 
-xt_optimizer *xt_adadelta_opt(xt_module *net, xt_adadelta_opts p) {
+xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_adadelta_opts, lr, 1, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_adadelta_opts, rho, 0.9, 0, 1, "decay of both means"),

@@ -93,7 +93,8 @@ const optim_kind optim_adafactor = {.name = "adafactor",
                                     .begin = begin,
                                     .update = update};
 
-xt_optimizer *xt_adafactor_opt(xt_module *net, xt_adafactor_opts p) {
+xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_adafactor_opts, lr, 1e-2, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_adafactor_opts, beta2_decay, -0.8, -10, 0, "exponent of the step in the second moment's decay"),

@@ -31,7 +31,8 @@ const optim_kind optim_adagrad = {.name = "adagrad",
                                   .begin = begin,
                                   .update = update};
 
-xt_optimizer *xt_adagrad_opt(xt_module *net, xt_adagrad_opts p) {
+xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_adagrad_opts, lr, 1e-2, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_adagrad_opts, lr_decay, 0, 0, 1e6, "the rate falls as 1 / (1 + (t-1) lr_decay)"),

@@ -65,9 +65,11 @@ static xt_optimizer *make(const optim_kind *k, const char *what, xt_module *net,
     return o;
 }
 
-xt_optimizer *xt_adamw_opt(xt_module *net, xt_adamw_opts o) {
+xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts o) {
+    SRC_CALLED_FROM(src);
     return make(&optim_adamw, "xt_adamw", net, o, 0.01);
 }
-xt_optimizer *xt_adam_opt(xt_module *net, xt_adamw_opts o) {
+xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts o) {
+    SRC_CALLED_FROM(src);
     return make(&optim_adam, "xt_adam", net, o, 0);
 }

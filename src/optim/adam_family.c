@@ -131,12 +131,15 @@ static xt_optimizer *make(const optim_kind *k, const char *what, double lr, xt_m
     return o;
 }
 
-xt_optimizer *xt_adamax_opt(xt_module *net, xt_adam_family_opts o) {
+xt_optimizer *xt_adamax_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o) {
+    SRC_CALLED_FROM(src);
     return make(&optim_adamax, "xt_adamax", 2e-3, net, o);
 }
-xt_optimizer *xt_nadam_opt(xt_module *net, xt_adam_family_opts o) {
+xt_optimizer *xt_nadam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o) {
+    SRC_CALLED_FROM(src);
     return make(&optim_nadam, "xt_nadam", 2e-3, net, o);
 }
-xt_optimizer *xt_radam_opt(xt_module *net, xt_adam_family_opts o) {
+xt_optimizer *xt_radam_opt(const xt_src *src, xt_module *net, xt_adam_family_opts o) {
+    SRC_CALLED_FROM(src);
     return make(&optim_radam, "xt_radam", 1e-3, net, o);
 }

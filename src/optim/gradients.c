@@ -177,7 +177,7 @@ void xt_reduce_gradients_at(const xt_src *src, xt_optimizer *o) {
     }
     xt_no_grad_begin();
     if (!o->reduced && world_get()->size > 1 && !lazy_spmd() && gradients_average(b, &g, o->bucket_bytes)) gradients_assign(&g, "xt_reduce_gradients");
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     o->reduced = true;
     gradients_free(&g);
 }
@@ -208,7 +208,7 @@ static xt_tensor clip(ir_builder *b, gradients *g, const char *what, double max,
         gradients_assign(g, what);
     }
     xt_tensor out = lazy_wrap(norm, what);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     gradients_free(g);
     return out;
 }
@@ -235,7 +235,7 @@ static void clip_values(const xt_src *src, const char *what, gradients *g, doubl
         xt_no_grad_begin();
         gradients_clip_value(lazy_begin(src), g, max);
         gradients_assign(g, what);
-        xt_no_grad_end();
+        xt_no_grad_end_at(NULL);
     } else
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the largest value is %g; a number above 0 is needed", what, max));
     gradients_free(g);
@@ -261,7 +261,7 @@ xt_tensor xt_grad_norm_at(const xt_src *src, xt_optimizer *o, xt_clip_opts p) {
     if (o->last && o->last_step == lazy_step()) {
         xt_no_grad_begin();
         xt_tensor t = lazy_wrap(gradients_norm(b, o->last, o->n_last, p.norm_type), "xt_grad_norm");
-        xt_no_grad_end();
+        xt_no_grad_end_at(NULL);
         return t;
     }
     if (!gradients_get(o, &g)) return lazy_wrap(NULL, "xt_grad_norm");

@@ -44,7 +44,8 @@ const optim_kind optim_lamb = {.name = "lamb",
                                .begin = begin,
                                .update = update};
 
-xt_optimizer *xt_lamb_opt(xt_module *net, xt_lamb_opts p) {
+xt_optimizer *xt_lamb_opt(const xt_src *src, xt_module *net, xt_lamb_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_lamb_opts, lr, 1e-3, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_lamb_opts, beta1, 0.9, 0, 1, "decay of the mean of gradients"),

@@ -12,7 +12,8 @@ static void update(optim_update *u) {
 
 const optim_kind optim_lion = {.name = "lion", .title = "Lion", .momentum = true, .n_states = 1, .state_names = {"exp_avg"}, .update = update};
 
-xt_optimizer *xt_lion_opt(xt_module *net, xt_lion_opts p) {
+xt_optimizer *xt_lion_opt(const xt_src *src, xt_module *net, xt_lion_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_lion_opts, lr, 1e-4, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_lion_opts, beta1, 0.9, 0, 1, "share of the momentum in the direction"),

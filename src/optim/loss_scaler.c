@@ -98,7 +98,7 @@ void xt_scaler_unscale_at(const xt_src *src, xt_loss_scaler *s, xt_optimizer *o)
         gradients_assign(&g, "xt_scaler_unscale");
         o->unscaled = true;
     }
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     gradients_free(&g);
 }
 
@@ -128,5 +128,5 @@ void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
         lazy_assign(s->tracker, lazy_wrap(next[1], "xt_scaler_update"));
     }
     s->found_step = -1;
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
 }

@@ -145,7 +145,7 @@ static bool update(offload *f) {
     }
     for (size_t i = 0; i < o->n_counters && ok; i++) o->counters[i].now = lazy_value(o->counters[i].count);
     if (ok) optim_update_params(src, o, n, tensors, grads, f->skip.slot ? lazy_value(f->skip) : NULL);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     base_free(grads);
     base_free(tensors);
     return ok && !xt_error();

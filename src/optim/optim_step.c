@@ -256,7 +256,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     if (ok) update_all(src, o, &g, skip);
     consume(&g);
     lazy_begin(src);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     count_step(o);
     lazy_on_replay(&(lazy_replay){.before = count_step, .user = o});
     gradients_free(&g);

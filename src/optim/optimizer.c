@@ -60,7 +60,8 @@ static const option_row group_rows[] = {
     OPTIM_SWITCH(xt_group_opts, frozen, "not updated"),
 };
 
-int xt_optimizer_group_opt(xt_optimizer *o, const char *pattern, xt_group_opts p) {
+int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *o, const char *pattern, xt_group_opts p) {
+    SRC_CALLED_FROM(src);
     if (!o) return -1; /* its own error is pending */
     xt_status s = options_check(group_rows, BASE_COUNT(group_rows), &p, "xt_optimizer_group");
     if (!s && (!pattern || !*pattern))
@@ -114,11 +115,13 @@ static bool good_rate(double lr, const char *what) {
     return false;
 }
 
-void xt_optimizer_set_lr(xt_optimizer *o, double lr) {
+void xt_optimizer_set_lr_at(const xt_src *src, xt_optimizer *o, double lr) {
+    SRC_CALLED_FROM(src);
     if (!o || !good_rate(lr, "xt_optimizer_set_lr")) return;
     for (size_t i = 0; i < o->n_groups; i++) o->groups[i].h.lr = lr * o->groups[i].lr_ratio;
 }
-void xt_optimizer_set_group_lr(xt_optimizer *o, int group, double lr) {
+void xt_optimizer_set_group_lr_at(const xt_src *src, xt_optimizer *o, int group, double lr) {
+    SRC_CALLED_FROM(src);
     optim_group *g = group_at(o, group, "xt_optimizer_set_group_lr");
     if (g && good_rate(lr, "xt_optimizer_set_group_lr")) g->h.lr = lr;
 }
@@ -126,7 +129,8 @@ double xt_optimizer_group_lr(const xt_optimizer *o, int group) {
     const optim_group *g = group_at(o, group, "xt_optimizer_group_lr");
     return g ? g->h.lr : 0;
 }
-void xt_optimizer_set_momentum(xt_optimizer *o, double momentum) {
+void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *o, double momentum) {
+    SRC_CALLED_FROM(src);
     if (!o) return;
     if (!(momentum >= 0 && momentum < 1)) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_set_momentum: %g; a momentum is at least 0 and less than 1", momentum));

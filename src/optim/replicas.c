@@ -95,7 +95,8 @@ bool replicas_check(const xt_src *src, xt_optimizer *o) {
     return !s;
 }
 
-void xt_optimizer_check_replicas(xt_optimizer *o, int64_t every) {
+void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *o, int64_t every) {
+    SRC_CALLED_FROM(src);
     if (!o) return;
     if (every < 0)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_check_replicas: every %lld steps; 0 (never) or more is needed", (long long)every));
@@ -103,7 +104,8 @@ void xt_optimizer_check_replicas(xt_optimizer *o, int64_t every) {
         o->check_every = every;
 }
 
-void xt_optimizer_bucket(xt_optimizer *o, int64_t bytes) {
+void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *o, int64_t bytes) {
+    SRC_CALLED_FROM(src);
     if (!o) return;
     if (bytes < 0)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_bucket: %lld bytes; 0 (the default, %d) or more are needed", (long long)bytes, OPTIM_BUCKET_BYTES));

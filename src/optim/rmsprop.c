@@ -32,7 +32,8 @@ const optim_kind optim_rmsprop = {.name = "rmsprop",
                                   .state_type = state_type,
                                   .update = update};
 
-xt_optimizer *xt_rmsprop_opt(xt_module *net, xt_rmsprop_opts p) {
+xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_rmsprop_opts, lr, 1e-2, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_rmsprop_opts, alpha, 0.99, 0, 1, "decay of the mean of squared gradients"),

@@ -179,7 +179,8 @@ static void undo(xt_scheduler *s) {
     if (s->n_children == 0) s->at--;
 }
 
-xt_scheduler *xt_sequential_schedule_opt(xt_optimizer *o, xt_sequence_opts p) {
+xt_scheduler *xt_sequential_schedule_opt(const xt_src *src, xt_optimizer *o, xt_sequence_opts p) {
+    SRC_CALLED_FROM(src);
     size_t n = 0;
     if (!o) return NULL;
     xt_status e = check_parts(o, "xt_sequential_schedule", &p, &n);
@@ -198,7 +199,8 @@ xt_scheduler *xt_sequential_schedule_opt(xt_optimizer *o, xt_sequence_opts p) {
     return s;
 }
 
-xt_scheduler *xt_chained_schedule_opt(xt_optimizer *o, xt_sequence_opts p) {
+xt_scheduler *xt_chained_schedule_opt(const xt_src *src, xt_optimizer *o, xt_sequence_opts p) {
+    SRC_CALLED_FROM(src);
     size_t n = 0;
     if (!o) return NULL;
     xt_status e = check_parts(o, "xt_chained_schedule", &p, &n);
@@ -208,14 +210,15 @@ xt_scheduler *xt_chained_schedule_opt(xt_optimizer *o, xt_sequence_opts p) {
     return s;
 }
 
-xt_scheduler *xt_warmup_schedule_opt(xt_optimizer *o, int64_t steps, xt_scheduler *then, xt_warmup_opts p) {
+xt_scheduler *xt_warmup_schedule_opt(const xt_src *src, xt_optimizer *o, int64_t steps, xt_scheduler *then, xt_warmup_opts p) {
+    SRC_CALLED_FROM(src);
     if (!o) return NULL;
     if (steps < 1) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_warmup_schedule: %lld steps; at least 1 is needed", (long long)steps));
         return NULL;
     }
     xt_scheduler *rise =
-        xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps, .interval = p.interval);
+        xt_linear_schedule(o, .start_factor = p.start_factor != 0 ? p.start_factor : 0.01, .total_iters = steps, .interval = p.interval); /* an error has `src` */
     if (!rise || !then) return rise;
     return xt_sequential_schedule(o, .schedules = {rise, then}, .milestones = {steps}, .interval = p.interval);
 }

@@ -169,7 +169,8 @@ static xt_status needed(xt_status e, const char *what, const char *field, bool g
     return e || given ? e : status_new(XT_INVALID_ARGUMENT, NULL, "%s.%s is needed", what, field);
 }
 
-xt_scheduler *xt_step_schedule_opt(xt_optimizer *o, xt_step_schedule_opts p) {
+xt_scheduler *xt_step_schedule_opt(const xt_src *src, xt_optimizer *o, xt_step_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {COUNT(xt_step_schedule_opts, step_size, 0, "period"),
                                       OPTIM_ROW(xt_step_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
     xt_status e = CHECK(rows, "xt_step_schedule");
@@ -177,7 +178,8 @@ xt_scheduler *xt_step_schedule_opt(xt_optimizer *o, xt_step_schedule_opts p) {
     return schedule_new(&step, o, "xt_step_schedule", e, &(schedule_numbers){.length = p.step_size, .gamma = p.gamma}, p.interval, true);
 }
 
-xt_scheduler *xt_multistep_schedule_opt(xt_optimizer *o, xt_multistep_schedule_opts p) {
+xt_scheduler *xt_multistep_schedule_opt(const xt_src *src, xt_optimizer *o, xt_multistep_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {OPTIM_ROW(xt_multistep_schedule_opts, gamma, 0.1, 1e-30, 1e30, "factor")};
     schedule_numbers n = {0};
     xt_status e = CHECK(rows, "xt_multistep_schedule");
@@ -192,14 +194,16 @@ xt_scheduler *xt_multistep_schedule_opt(xt_optimizer *o, xt_multistep_schedule_o
                         true);
 }
 
-xt_scheduler *xt_exponential_schedule_opt(xt_optimizer *o, xt_exponential_schedule_opts p) {
+xt_scheduler *xt_exponential_schedule_opt(const xt_src *src, xt_optimizer *o, xt_exponential_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {OPTIM_ROW(xt_exponential_schedule_opts, gamma, 0, 1e-30, 1e30, "factor")};
     xt_status e = CHECK(rows, "xt_exponential_schedule");
     e = needed(e, "xt_exponential_schedule", "gamma", p.gamma > 0);
     return schedule_new(&exponential, o, "xt_exponential_schedule", e, &(schedule_numbers){.gamma = p.gamma}, p.interval, true);
 }
 
-xt_scheduler *xt_linear_schedule_opt(xt_optimizer *o, xt_linear_schedule_opts p) {
+xt_scheduler *xt_linear_schedule_opt(const xt_src *src, xt_optimizer *o, xt_linear_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_linear_schedule_opts, start_factor, 1.0 / 3, 1e-30, 1, "of the rate, at first"),
         OPTIM_ROW(xt_linear_schedule_opts, end_factor, 1, -1, 1, "of the rate, at the end; negative = 0"),
@@ -210,14 +214,16 @@ xt_scheduler *xt_linear_schedule_opt(xt_optimizer *o, xt_linear_schedule_opts p)
     return schedule_new(&linear, o, "xt_linear_schedule", e, &n, p.interval, true);
 }
 
-xt_scheduler *xt_constant_schedule_opt(xt_optimizer *o, xt_constant_schedule_opts p) {
+xt_scheduler *xt_constant_schedule_opt(const xt_src *src, xt_optimizer *o, xt_constant_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {OPTIM_ROW(xt_constant_schedule_opts, factor, 1.0 / 3, 1e-30, 1, "of the rate"),
                                       COUNT(xt_constant_schedule_opts, total_iters, 5, "length")};
     xt_status e = CHECK(rows, "xt_constant_schedule");
     return schedule_new(&constant, o, "xt_constant_schedule", e, &(schedule_numbers){.start = p.factor, .length = p.total_iters}, p.interval, true);
 }
 
-xt_scheduler *xt_polynomial_schedule_opt(xt_optimizer *o, xt_polynomial_schedule_opts p) {
+xt_scheduler *xt_polynomial_schedule_opt(const xt_src *src, xt_optimizer *o, xt_polynomial_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {OPTIM_ROW(xt_polynomial_schedule_opts, power, 1, 1e-9, 1e9, "exponent"),
                                       COUNT(xt_polynomial_schedule_opts, total_iters, 5, "length")};
     xt_status e = CHECK(rows, "xt_polynomial_schedule");
@@ -225,7 +231,8 @@ xt_scheduler *xt_polynomial_schedule_opt(xt_optimizer *o, xt_polynomial_schedule
                         true);
 }
 
-xt_scheduler *xt_cosine_schedule_opt(xt_optimizer *o, xt_cosine_schedule_opts p) {
+xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cosine_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {COUNT(xt_cosine_schedule_opts, t_max, 0, "half a period"),
                                       OPTIM_ROW(xt_cosine_schedule_opts, eta_min, 0, 0, 1e6, "lowest rate")};
     xt_status e = CHECK(rows, "xt_cosine_schedule");
@@ -233,7 +240,8 @@ xt_scheduler *xt_cosine_schedule_opt(xt_optimizer *o, xt_cosine_schedule_opts p)
     return schedule_new(&cosine, o, "xt_cosine_schedule", e, &(schedule_numbers){.length = p.t_max, .eta_min = p.eta_min}, p.interval, true);
 }
 
-xt_scheduler *xt_warm_restarts_schedule_opt(xt_optimizer *o, xt_warm_restarts_schedule_opts p) {
+xt_scheduler *xt_warm_restarts_schedule_opt(const xt_src *src, xt_optimizer *o, xt_warm_restarts_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         COUNT(xt_warm_restarts_schedule_opts, t_0, 0, "length of the first cycle"),
         COUNT(xt_warm_restarts_schedule_opts, t_mult, 1, "factor of the length"),
@@ -250,7 +258,8 @@ static void begin_at(xt_optimizer *o, double lr) {
     for (size_t g = 0; o && g < o->n_groups; g++) o->groups[g].initial_lr = o->groups[g].h.lr = lr * o->groups[g].lr_ratio;
 }
 
-xt_scheduler *xt_one_cycle_schedule_opt(xt_optimizer *o, xt_one_cycle_schedule_opts p) {
+xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *o, xt_one_cycle_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_one_cycle_schedule_opts, max_lr, 0, 1e-30, 1e6, "highest rate"),
         COUNT(xt_one_cycle_schedule_opts, total_steps, 0, "length"),
@@ -279,7 +288,8 @@ xt_scheduler *xt_one_cycle_schedule_opt(xt_optimizer *o, xt_one_cycle_schedule_o
     return schedule_new(&one_cycle, o, "xt_one_cycle_schedule", e, &n, p.interval, true);
 }
 
-xt_scheduler *xt_cyclic_schedule_opt(xt_optimizer *o, xt_cyclic_schedule_opts p) {
+xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *o, xt_cyclic_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_cyclic_schedule_opts, base_lr, 0, 1e-30, 1e6, "lowest rate"),
         OPTIM_ROW(xt_cyclic_schedule_opts, max_lr, 0, 1e-30, 1e6, "highest rate"),
@@ -309,7 +319,8 @@ xt_scheduler *xt_cyclic_schedule_opt(xt_optimizer *o, xt_cyclic_schedule_opts p)
     return schedule_new(&cyclic, o, "xt_cyclic_schedule", e, &n, p.interval, true);
 }
 
-xt_scheduler *xt_lambda_schedule_opt(xt_optimizer *o, xt_schedule_fn fn, xt_lambda_schedule_opts p) {
+xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *o, xt_schedule_fn fn, xt_lambda_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     xt_status e = fn ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "xt_lambda_schedule: the function is NULL");
     schedule_numbers n = {.fn = fn, .user = p.user, .multiplicative = p.multiplicative == XT_ON};
     return schedule_new(&lambda, o, "xt_lambda_schedule", e, &n, p.interval, true);

@@ -86,7 +86,8 @@ void schedule_poll(xt_optimizer *o) {
     }
 }
 
-xt_scheduler *xt_plateau_schedule_opt(xt_optimizer *o, xt_plateau_schedule_opts p) {
+xt_scheduler *xt_plateau_schedule_opt(const xt_src *src, xt_optimizer *o, xt_plateau_schedule_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_plateau_schedule_opts, factor, 0.1, 1e-12, 0.999999999, "of the rate"),
         {"patience", "values without improvement", OPTION_I64, offsetof(xt_plateau_schedule_opts, patience), 10, -1, 1e15, NULL},

@@ -40,7 +40,8 @@ const optim_kind optim_sgd = {.name = "sgd",
                               .begin = begin,
                               .update = update};
 
-xt_optimizer *xt_sgd_opt(xt_module *net, xt_sgd_opts p) {
+xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts p) {
+    SRC_CALLED_FROM(src);
     static const option_row rows[] = {
         OPTIM_ROW(xt_sgd_opts, lr, 1e-3, 0, 1e6, "learning rate"),
         OPTIM_ROW(xt_sgd_opts, momentum, 0, 0, 1, "factor of the running sum of gradients"),

@@ -34,7 +34,8 @@ static xt_status check(const xt_accumulation_schedule_opts *o) {
     return NULL;
 }
 
-xt_callback *xt_accumulation_schedule_opt(xt_accumulation_schedule_opts o) {
+xt_callback *xt_accumulation_schedule_opt(const xt_src *src, xt_accumulation_schedule_opts o) {
+    SRC_CALLED_FROM(src);
     xt_status s = check(&o);
     schedule *m = s ? NULL : base_calloc(1, sizeof *m);
     size_t bytes = s ? 0 : (size_t)o.n * sizeof(int64_t);

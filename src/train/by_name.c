@@ -10,7 +10,7 @@ enum { MOST = 24 };
 
 #define OPTIMIZER(name, type)                                                 \
     static xt_optimizer *new_##name(xt_module *net) {                         \
-        return xt_##name##_opt(net, (type){.struct_size = sizeof(type)});     \
+        return xt_##name##_opt(NULL, net, (type){.struct_size = sizeof(type)});     \
     }
 OPTIMIZER(sgd, xt_sgd_opts)
 OPTIMIZER(adam, xt_adamw_opts)
@@ -40,7 +40,7 @@ typedef struct schedule_words {
 
 #define SCHEDULE(name, type)                                                                                          \
     static xt_scheduler *new_##name(xt_optimizer *o, const schedule_words *w) {                                      \
-        return xt_##name##_schedule_opt(o, (type){.struct_size = sizeof(type), .interval = w->interval});            \
+        return xt_##name##_schedule_opt(NULL, o, (type){.struct_size = sizeof(type), .interval = w->interval});            \
     }
 SCHEDULE(step, xt_step_schedule_opts)
 SCHEDULE(exponential, xt_exponential_schedule_opts)
@@ -52,7 +52,7 @@ SCHEDULE(warm_restarts, xt_warm_restarts_schedule_opts)
 SCHEDULE(one_cycle, xt_one_cycle_schedule_opts)
 SCHEDULE(cyclic, xt_cyclic_schedule_opts)
 static xt_scheduler *new_plateau(xt_optimizer *o, const schedule_words *w) {
-    return xt_plateau_schedule_opt(o, (xt_plateau_schedule_opts){.struct_size = sizeof(xt_plateau_schedule_opts), .monitor = w->monitor, .mode = w->mode});
+    return xt_plateau_schedule_opt(NULL, o, (xt_plateau_schedule_opts){.struct_size = sizeof(xt_plateau_schedule_opts), .monitor = w->monitor, .mode = w->mode});
 }
 static xt_scheduler *new_multistep(xt_optimizer *o, const schedule_words *w) {
     xt_multistep_schedule_opts p = {.struct_size = sizeof p, .interval = w->interval};
@@ -62,7 +62,7 @@ static xt_scheduler *new_multistep(xt_optimizer *o, const schedule_words *w) {
         p.milestones[n] = strtoll(at, &end, 10);
         at = end > at ? end + (*end == ',') : "";
     }
-    return xt_multistep_schedule_opt(o, p);
+    return xt_multistep_schedule_opt(NULL, o, p);
 }
 
 static const struct {

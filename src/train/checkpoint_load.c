@@ -321,7 +321,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) warn_differences(t, f, path);
     if (!s) s = xt_load(t->net, path);
     if (!s) xt_seed(r.seed);
-    if (!s && t->opt) xt_optimizer_set_lr(t->opt, r.lr);
+    if (!s && t->opt) xt_optimizer_set_lr_at(NULL, t->opt, r.lr);
     for (int i = 0; i < t->n_opts && !s; i++) {
         char key[40];
         snprintf(key, sizeof key, i ? "optimizer_state%d" : "optimizer_state", i);

@@ -111,7 +111,8 @@ static const option_row rows[] = {
     {"min_delta", "an improvement is more than this", OPTION_DOUBLE, offsetof(xt_early_stopping_opts, min_delta), 0, 0, 1e30, NULL},
 };
 
-xt_callback *xt_early_stopping_opt(xt_early_stopping_opts o) {
+xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o) {
+    SRC_CALLED_FROM(src);
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_early_stopping");
     if (!s && !o.monitor) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: .monitor is missing: the name of the logged value to watch");
     if (!s && o.mode != XT_REDUCE_DEFAULT && o.mode != XT_MIN && o.mode != XT_MAX)

@@ -38,7 +38,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
     }
     log_set_stage(LOG_TRAIN);
     log_set_place(LOG_NOWHERE, stage);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     if (was_training) xt_train(t->net);
     *lazy_position_of_thread() = train_at;
     return !xt_error();

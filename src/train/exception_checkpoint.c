@@ -48,7 +48,8 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "exception_checkpoint", .fit_start = fit_start, .exception = exception, .fit_end = fit_end, .free_user = free_keeper};
 
-xt_callback *xt_exception_checkpoint_opt(xt_exception_checkpoint_opts o) {
+xt_callback *xt_exception_checkpoint_opt(const xt_src *src, xt_exception_checkpoint_opts o) {
+    SRC_CALLED_FROM(src);
     keeper *k = base_calloc(1, sizeof *k);
     if (!k) {
         lazy_fail(status_oom(sizeof *k, "a callback"));

@@ -25,7 +25,7 @@ static double rate_at(const test *m, int64_t i) {
 static xt_status fit_start(xt_trainer *t, void *user) {
     test *m = user;
     t->rates_taken = true;
-    for (int i = 0; i < t->n_opts; i++) xt_optimizer_set_lr(t->opts[i], rate_at(m, 0));
+    for (int i = 0; i < t->n_opts; i++) xt_optimizer_set_lr_at(NULL, t->opts[i], rate_at(m, 0));
     return NULL;
 }
 
@@ -39,7 +39,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     xt_tensor v = xt_reshape_at(XT_HERE, xt_cast_at(XT_HERE, xt_detach_at(XT_HERE, t->step_loss), XT_F32), XT_DIMS_(1, 0));
     xt_tensor next = n > 1 ? xt_concat_at(XT_HERE, 2, (xt_tensor[]){xt_slice_at(XT_HERE, m->losses, 0, 1, n), v}, 0) : v;
     if (lazy_type(next)) lazy_assign(m->losses, next);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
 }
 
 /* Takes the losses that are new; false when the run has diverged. */
@@ -68,7 +68,7 @@ static void step_end(xt_trainer *t, void *user) {
         xt_trainer_stop(t);
         return;
     }
-    for (int i = 0; i < t->n_opts; i++) xt_optimizer_set_lr(t->opts[i], rate_at(m, m->done));
+    for (int i = 0; i < t->n_opts; i++) xt_optimizer_set_lr_at(NULL, t->opts[i], rate_at(m, m->done));
 }
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {

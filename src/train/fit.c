@@ -45,7 +45,7 @@ static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
         xt_tensor both = lazy_wrap(ir_select(b, changes, ir_broadcast_scalar(b, now, state->type), state), "xt_fit");
         if (lazy_type(both)) lazy_assign(t->loss_state, both);
     }
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     t->loss_begins = false;
 }
 

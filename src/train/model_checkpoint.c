@@ -316,7 +316,8 @@ static xt_status check(xt_model_checkpoint_opts *o) {
     return status_context(s, "xt_model_checkpoint");
 }
 
-xt_callback *xt_model_checkpoint_opt(xt_model_checkpoint_opts o) {
+xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts o) {
+    SRC_CALLED_FROM(src);
     saver *m = base_calloc(1, sizeof *m);
     xt_status s = m ? check(&o) : status_oom(sizeof *m, "a callback");
     if (s) {

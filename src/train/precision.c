@@ -40,11 +40,11 @@ void train_precision_batch(const xt_trainer *t, const xt_src *src, xt_batch *b) 
 
 void train_precision_begin(const xt_trainer *t) {
     const precision *p = find(t->o.precision);
-    if (p && p->autocast != XT_F32) xt_autocast_begin(p->autocast);
+    if (p && p->autocast != XT_F32) xt_autocast_begin_at(NULL, p->autocast);
 }
 void train_precision_end(const xt_trainer *t) {
     const precision *p = find(t->o.precision);
-    if (p && p->autocast != XT_F32) xt_autocast_end();
+    if (p && p->autocast != XT_F32) xt_autocast_end_at(NULL);
 }
 
 xt_status train_precision_attach(xt_trainer *t) {

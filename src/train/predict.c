@@ -23,7 +23,7 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         cut = ++done == limit;
     }
     if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     if (was_training) xt_train(t->net);
     lazy_set_draw_step(-1);
     return lazy_drain() && !xt_error();

@@ -177,7 +177,8 @@ static void teardown(xt_trainer *t, const char *stage, void *user) {
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "prediction_writer", .predict_start = predict_start, .predict_batch_end = predict_batch_end, .predict_end = predict_end, .teardown = teardown, .free_user = free_writer};
 
-xt_callback *xt_prediction_writer_opt(xt_prediction_writer_opts o) {
+xt_callback *xt_prediction_writer_opt(const xt_src *src, xt_prediction_writer_opts o) {
+    SRC_CALLED_FROM(src);
     writer *w = base_calloc(1, sizeof *w);
     if (!w) {
         lazy_fail(status_oom(sizeof *w, "a callback"));

@@ -14,6 +14,7 @@ xt_epoch_detail result_counters(void) {
 void result_begin(xt_trainer *t) {
     t->n_details = 0;
     log_loss_watch();
+    diag_forget_epochs();
     t->epochs_done = 0;
     t->at = (train_totals){.began_ns = clock_ns(),
                            .compiles = counter_get(COUNTER_compiles),
@@ -33,6 +34,7 @@ void result_epoch(xt_trainer *t, int64_t began_ns, const xt_epoch_detail *before
                          .idle_share = wall > 0 ? fmax(0, fmin(1, 1 - busy / wall)) : 0,
                          .peak_mib = (double)counter_get(COUNTER_device_peak_bytes) / 1048576};
     if (!VEC_PUSH(t->details, t->n_details, t->cap_details, d)) lazy_fail(status_oom(sizeof d, "an epoch's costs"));
+    diag_note_epoch(&(diag_epoch){.seconds = d.seconds, .compile_ms = d.compile_ms, .idle_share = d.idle_share, .peak_mib = d.peak_mib, .compiles = d.compiles});
     if (!t->at.first_epoch_seen) t->at.compiles_first_epoch = now.compiles;
     t->at.first_epoch_seen = true;
 }

@@ -17,7 +17,7 @@ static void make_samples(xt_trainer *t, sampler *m) {
     xt_eval(t->net);
     xt_no_grad_begin();
     if (!s && !path.failed) m->o.sample(t->net, t->global_step, str_cstr(&path), m->o.user);
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
     if (was_training) xt_train(t->net);
     if (s) lazy_fail(s);
     str_free(&path);
@@ -52,7 +52,8 @@ static void epoch_end(xt_trainer *t, void *user) {
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "sample_writer", .fit_start = fit_start, .step_end = step_end, .epoch_end = epoch_end, .free_user = base_free};
 
-xt_callback *xt_sample_writer_opt(xt_sample_writer_opts o) {
+xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opts o) {
+    SRC_CALLED_FROM(src);
     sampler *m = base_calloc(1, sizeof *m);
     xt_status s = !m         ? status_oom(sizeof *m, "a callback")
                   : o.sample ? interval_parse("every", o.every ? o.every : "1epochs", &m->every)

@@ -64,7 +64,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     assign(d->losses, xt_where_at(XT_HERE, bad, d->losses, push(d->losses, d->o.window, v)));
     assign(d->counts, xt_concat_at(XT_HERE, 2, (xt_tensor[]){more_good, all}, 0));
     xt_log_at(XT_HERE, "spikes", all, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .reduce = XT_LAST, .batch_size = 1});
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
 }
 
 /* --- on the host ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -150,7 +150,8 @@ static const option_row rows[] = {
     {"rtol", "how far above the mean a spike is, in means", OPTION_DOUBLE, offsetof(xt_spike_detection_opts, rtol), 2, 0, 1e9, NULL},
 };
 
-xt_callback *xt_spike_detection_opt(xt_spike_detection_opts o) {
+xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o) {
+    SRC_CALLED_FROM(src);
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_spike_detection");
     if (!s && o.warmup == 0) o.warmup = o.window;
     if (!s && o.warmup > o.window) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_spike_detection.warmup = %d is more than window = %d: it would never be reached", o.warmup, o.window);

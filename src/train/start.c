@@ -67,7 +67,7 @@ static xt_status configure(xt_trainer *t) {
     t->opt = t->opts[0];
     for (int i = 0; i + 1 < t->n_opts; i++) t->opts[i]->leaves_frozen = !t->task->manual_optimization;
     for (int i = 0; i < t->n_opts && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
-    for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas(t->opts[i], t->o.check_replicas_every_n_steps);
+    for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas_at(NULL, t->opts[i], t->o.check_replicas_every_n_steps);
     return xt_error() ? status_clone(xt_error()) : NULL;
 }
 

@@ -149,7 +149,8 @@ static const option_row rows[] = {
     {"items_per_sample", "tokens of a sequence", OPTION_I64, offsetof(xt_throughput_opts, items_per_sample), 0, 0, 1e12, NULL},
 };
 
-xt_callback *xt_throughput_monitor_opt(xt_throughput_opts o) {
+xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o) {
+    SRC_CALLED_FROM(src);
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_throughput_monitor");
     monitor *m = s ? NULL : base_calloc(1, sizeof *m);
     if (!m) {

@@ -18,7 +18,8 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "timer", .fit_start = fit_start, .free_user = base_free};
 
-xt_callback *xt_timer_opt(xt_timer_opts o) {
+xt_callback *xt_timer_opt(const xt_src *src, xt_timer_opts o) {
+    SRC_CALLED_FROM(src);
     timer *m = base_calloc(1, sizeof *m);
     xt_status s = !m           ? status_oom(sizeof *m, "a callback")
                   : o.duration ? duration_parse("duration", o.duration, &m->limit_ns)

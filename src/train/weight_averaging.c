@@ -97,7 +97,7 @@ static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
         if (!xt_module_tensor_is_param(t->net, i) || !type) continue;
         if (!average_one(a, xt_module_tensor_name(t->net, i), p, type, w)) break;
     }
-    xt_no_grad_end();
+    xt_no_grad_end_at(NULL);
 }
 
 /* --- changing places ----------------------------------------------------------------------------------------------------------------------------- */
@@ -128,7 +128,7 @@ static void epoch_start(xt_trainer *t, void *user) {
     if (!t->rates_taken) a->first_lr = a->first_lr > 0 ? a->first_lr : xt_optimizer_lr(t->opt);
     t->rates_taken = true;
     double done = fmin(1, (double)(t->epoch - a->start_epoch + 1) / (double)a->o.anneal_epochs);
-    xt_optimizer_set_lr(t->opt, a->o.swa_lr + (a->first_lr - a->o.swa_lr) * 0.5 * (1 + cos(M_PI * done)));
+    xt_optimizer_set_lr_at(NULL, t->opt, a->o.swa_lr + (a->first_lr - a->o.swa_lr) * 0.5 * (1 + cos(M_PI * done)));
 }
 
 static void validation_start(xt_trainer *t, void *user) {
@@ -199,7 +199,8 @@ static const option_row rows[] = {
     {"anneal_epochs", "epochs to swa_lr", OPTION_I64, offsetof(xt_weight_averaging_opts, anneal_epochs), 10, 1, 1e15, NULL},
 };
 
-xt_callback *xt_weight_averaging_opt(xt_weight_averaging_opts o) {
+xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o) {
+    SRC_CALLED_FROM(src);
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_weight_averaging");
     averager *a = s ? NULL : base_calloc(1, sizeof *a);
     if (!s && !a) s = status_oom(sizeof *a, "a callback");

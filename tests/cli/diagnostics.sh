@@ -28,10 +28,14 @@ int train(int rank, void *arg) {
         if (i == 30 && mode[0] == 's') *(volatile int *)(long)(rank) = 1;
         if (i == 30 && mode[0] == 'a') abort();
         if (i == 30 && mode[0] == 't') raise(SIGTERM);
+        if (i == (mode[0] == 'p' ? 30 : 3) && (mode[0] == 'p' || mode[0] == 'q')) raise(SIGPIPE);
+        if (i == 30 && mode[0] == 'i') raise(SIGINT);
         if (i == 30 && mode[0] == 'e') x = xt_reshape(xt_from_data(data, XT_F32, 2, ((const int64_t[]){8, 2})), 3, 3);
         if (mode[0] == 'w') usleep(2000);
     }
-    return xt_finish();
+    int code = xt_finish();
+    if (mode[0] == 'x') raise(SIGKILL);
+    return code;
 }
 #ifndef NO_MAIN
 int main(int argc, char **argv) { return argc > 2 ? xt_launch(train, argv[1]) : train(0, argv[1]); }
@@ -110,9 +114,49 @@ run ./loop n
 check "the next start tells of it" grep -qE 'an earlier run of loop \(pid [0-9]+\) ended without a word at step 30, .*loop.c:[0-9]+: it was killed. xtrain postmortem .*xt-crash-[0-9]+ explains' "$tmp/out"
 run ./loop n
 check "once" bash -c "! grep -q 'an earlier run' '$tmp/out'"
-check "nothing is left in the status folder" [ -z "$(ls "$tmp/status" 2>/dev/null)" ]
+check "nothing is left in the status folder but the list of crash folders" [ "$(ls "$tmp/status")" = crash-folders ]
 "$BUILD/xtrain" postmortem "$tmp/status" >"$tmp/out" 2>&1
 check "a folder without a dead run is an error" [ $? = 1 ]
+
+# Ends by hand: told as what they are. A folder is kept of a run that was under way, and none after Ctrl-C; after xt_finish nothing is lost.
+rm -rf "$tmp/crash"
+run ./loop p
+check "SIGPIPE ends the program as it would" [ $? = 141 ]
+check "and is told as what it is" grep -qE "^xtrain: SIGPIPE \(it wrote to a pipe that nobody reads any more.*\) in step 30, last seen at .*loop.c:$line; xtrain postmortem" "$tmp/out"
+"$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
+check "also by postmortem" grep -q 'signal 13 .*it wrote to a pipe that nobody read any more' "$tmp/out"
+rm -rf "$tmp/crash"
+run ./loop q
+check "a pipe that closes in the first steps" grep -qE '^xtrain: SIGPIPE .* in step 3, last seen at .*loop.c:[0-9]+$' "$tmp/out"
+run ./loop i
+check "Ctrl-C" [ $? = 130 ]
+check "says where the run was" grep -qE "^xtrain: SIGINT \(Ctrl-C\) in step 30, last seen at .*loop.c:$line$" "$tmp/out"
+run ./loop x
+check "a kill after xt_finish" [ $? = 137 ]
+check "these leave no crash folder" [ -z "$(ls "$tmp/crash")" ]
+run ./loop n
+check "and the next start has nothing to tell" [ ! -s "$tmp/out" ]
+# Old crash folders go, with a line; what is not the library's stays.
+rm -rf "$tmp/crash" "$tmp/status"
+for k in 1 2 3 4 5; do run ./loop t; done
+check "five crash folders" [ "$(ls "$tmp/crash" | wc -l)" = 5 ]
+oldest=$(ls -tr "$tmp/crash" | head -n 1)
+echo mine >"$tmp/crash/$oldest/notes"
+export XT_POSTMORTEM_KEEP=2
+run ./loop n
+check "the next start says what it removes" grep -qE '^2 old crash folders removed, the newest 2 stay \(XT_POSTMORTEM_KEEP=N, 0 = all\): .*xt-crash-[0-9]+, .*xt-crash-[0-9]+$' "$tmp/out"
+check "and leaves a folder with a file of the user's" [ "$(ls "$tmp/crash" | wc -l)$(cat "$tmp/crash/$oldest/notes")" = 3mine ]
+unset XT_POSTMORTEM_KEEP
+rm -rf "$tmp/crash" "$tmp/status"
+
+# What cannot begin is told once.
+"$BUILD/xtrain" fit mnist --batch 100000 >"$tmp/out" 2>&1
+check "a batch larger than the data: one error, one line" [ "$(wc -l <"$tmp/out")" = 1 ]
+XT_RUNS_DIR=$tmp/runs XT_MEMORY_LIMIT=5M "$BUILD/xtrain" fit mnist --limit-batches 3 --no-pictures >"$tmp/out" 2>&1
+check "out of memory ends a fit" [ $? = 1 ]
+check "with one report" [ "$(grep -c 'live device buffers' "$tmp/out")" = 1 ]
+env -u PYTHONPATH -u VIRTUAL_ENV XT_PLUGINS_DIR="$tmp/none" HOME="$tmp" PATH=/usr/bin:/bin XT_DEVICE=CUDA "$BUILD/xtrain" fit mnist --limit-batches 1 >"$tmp/out" 2>&1
+check "a device without its plugin: a line or two" [ "$(wc -l <"$tmp/out")" -lt 10 ]
 
 # top
 (cd "$tmp" && exec ./loop w) >/dev/null 2>&1 &

@@ -74,7 +74,7 @@ static void modules(void) {
     const xt_spec spec = {XT_F32, {2, SEQ, WIDTH}};
     CHECK(!xt_module_build(m, spec) && !xt_module_build(other, spec));
     const xt_sgd_opts by_hand = {.struct_size = sizeof by_hand, .lr = 0.1};
-    xt_optimizer *opt = xt_adamw(m, .lr = 1e-2), *plain = xt_sgd_opt(other, by_hand);
+    xt_optimizer *opt = xt_adamw(m, .lr = 1e-2), *plain = xt_sgd_opt(XT_HERE, other, by_hand);
     float x[2 * SEQ * WIDTH];
     for (int i = 0; i < 2 * SEQ * WIDTH; i++) x[i] = sinf((float)i);
     CHECK(!xt_save(m, "api_names.safetensors") && !xt_load(other, "api_names.safetensors"));

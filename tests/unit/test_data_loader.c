@@ -114,7 +114,7 @@ static void last_batches(void **state) {
         xt_loader_opts o = rows[i].o;
         o.struct_size = sizeof o;
         if (o.batch > SAMPLES) continue;
-        xt_loader *l = xt_loader_opt(arrays(), o);
+        xt_loader *l = xt_loader_opt(XT_HERE, arrays(), o);
         assert_int_equal(xt_loader_batches(l), rows[i].batches);
         assert_int_equal(labels_of(l, 2, got), 2 * rows[i].samples);
         for (int k = 0; k < rows[i].samples; k++) assert_int_equal(got[k], k);

@@ -141,11 +141,60 @@ static void a_jump(void **state) {
     expect_line(line);
 }
 
+static bool length(int64_t n) {
+    xt_tensor x = xt_full(1, XT_F32, n), y = xt_keep(xt_exp(xt_mul(x, xt_from_array(((float[1]){2}), XT_F32, 1))));
+    bool ok = xt_mark_step();
+    xt_drop(y);
+    return ok;
+}
+
+/* Sequences in buckets: each length has a program and needs what it needed before. A length nobody has seen is told. */
+static void buckets(void **state) {
+    (void)state;
+    for (int i = 0; i < 120; i++) assert_true(length(i % 29 == 8 ? 2100000 : i % 3 ? 210000 : 150000));
+    assert_true(xt_wait());
+    if (times("jump")) fail_msg("a false alarm: %s", said);
+    assert_true(length(4000000));
+    assert_true(xt_wait());
+    assert_int_equal(times("memory jumps: "), 1);
+}
+
 static bool our_device(void) { return !getenv("XT_DEVICE") || strcmp(getenv("XT_DEVICE"), "CPU") == 0; }
 
 static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     (void)user;
     return xt_linear(m, "fc", xt_relu(xt_linear(m, "in", x, 64)), 1);
+}
+
+/* After training, an evaluation with a loader of its own, whose first batches wait on the device beside what the training's loader has read ahead. */
+static void a_second_loader(void **state) {
+    (void)state;
+    enum { COUNT = 600, WIDTH = 4096 };
+    float *x = calloc(COUNT, WIDTH * sizeof *x);
+    assert_non_null(x);
+    xt_spec spec = {XT_F32, {WIDTH}}, label = {XT_F32, {1}};
+    xt_loader *train = xt_loader_new(xt_array_dataset(x, spec, x, label, COUNT), .batch = 8, .workers = 2);
+    xt_loader *check = xt_loader_new(xt_array_dataset(x, spec, x, label, COUNT), .batch = 75);
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 1e-3);
+    for (int epoch = 0; epoch < 2; epoch++) {
+        xt_train(m);
+        for (xt_batch b; xt_next(train, &b);) {
+            xt_backward(xt_mean(xt_square(xt_forward(m, b.x))));
+            xt_optimizer_step(sgd);
+        }
+        xt_eval(m);
+        xt_no_grad_begin();
+        for (xt_batch b; xt_next(check, &b);) xt_when_ready(xt_mean(xt_square(xt_forward(m, b.x))), NULL, NULL);
+        xt_no_grad_end();
+    }
+    assert_true(xt_wait());
+    if (times("jump")) fail_msg("a false alarm: %s", said);
+    xt_optimizer_free(sgd);
+    xt_module_free(m);
+    xt_loader_free(train);
+    xt_loader_free(check);
+    free(x);
 }
 
 static bool step(xt_module *m, xt_optimizer *opt, int64_t batch, const float *data, double *out_loss) {
@@ -220,6 +269,6 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_MEMORY_LIMIT", "24M", 1); /* read when the device is opened */
-    const struct CMUnitTest tests[] = {CASE(a_leak), CASE(no_leak), CASE(programs), CASE(graph), CASE(objects), CASE(a_jump), CASE(out_of_memory), CASE(report)};
+    const struct CMUnitTest tests[] = {CASE(a_leak), CASE(no_leak), CASE(programs), CASE(graph), CASE(objects), CASE(a_jump), CASE(buckets), CASE(a_second_loader), CASE(out_of_memory), CASE(report)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

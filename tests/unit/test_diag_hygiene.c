@@ -178,6 +178,38 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
     return xt_linear(m, "fc", xt_relu(xt_linear(m, "in", x, 64)), 10);
 }
 
+static double number_of(const cJSON *e, const char *key) {
+    const cJSON *v = cJSON_GetObjectItem(e, key);
+    if (!cJSON_IsNumber(v)) fail_msg("an event has no number \"%s\": %s", key, cJSON_PrintUnformatted(e));
+    return v->valuedouble;
+}
+
+/* The rules of Chrome's trace format that viewers depend on: metadata has args.name; complete events have a name, whole pid and tid, and times not below 0; on
+ * one thread they lie beside or inside each other, for a viewer draws nothing of those that overlap in part. */
+static void check_trace_format(const cJSON *events) {
+    const cJSON *a, *b;
+    assert_true(cJSON_IsArray(events));
+    cJSON_ArrayForEach(a, events) {
+        const char *kind = cJSON_GetStringValue(cJSON_GetObjectItem(a, "ph"));
+        assert_non_null(kind);
+        assert_non_null(cJSON_GetStringValue(cJSON_GetObjectItem(a, "name")));
+        assert_true(number_of(a, "pid") == floor(number_of(a, "pid")) && number_of(a, "tid") == floor(number_of(a, "tid")));
+        if (strcmp(kind, "M") == 0) {
+            assert_non_null(cJSON_GetStringValue(cJSON_GetObjectItem(cJSON_GetObjectItem(a, "args"), "name")));
+            continue;
+        }
+        assert_string_equal(kind, "X");
+        double begin = number_of(a, "ts"), end = begin + number_of(a, "dur");
+        assert_true(begin >= 0 && end >= begin);
+        for (b = a->next; b; b = b->next) {
+            if (strcmp(cJSON_GetStringValue(cJSON_GetObjectItem(b, "ph")), "X") != 0 || number_of(b, "tid") != number_of(a, "tid")) continue;
+            double from = number_of(b, "ts"), to = from + number_of(b, "dur"), eps = 0.002; /* the file has nanoseconds, rounded */
+            bool apart = to <= begin + eps || from >= end - eps, inside = (from >= begin - eps && to <= end + eps) || (begin >= from - eps && end <= to + eps);
+            if (!apart && !inside) fail_msg("%s overlaps %s in part", cJSON_PrintUnformatted(a), cJSON_PrintUnformatted(b));
+        }
+    }
+}
+
 static void a_profile(void **state) {
     (void)state;
     char dir[] = "/tmp/xtrain_profile_XXXXXX", path[100], command[200];
@@ -207,6 +239,7 @@ static void a_profile(void **state) {
     assert_non_null(events);
     int steps = 0, ops = 0, with_line = 0, scopes = 0, module = 0;
     cJSON *e;
+    check_trace_format(events);
     cJSON_ArrayForEach(e, events) {
         const char *name = cJSON_GetStringValue(cJSON_GetObjectItem(e, "name"));
         cJSON *args = cJSON_GetObjectItem(e, "args"), *tid = cJSON_GetObjectItem(e, "tid");

@@ -264,7 +264,7 @@ static void early_stopping_rows(void **state) {
         xt_early_stopping_opts o = rows[i].o;
         o.monitor = "val/score";
         o.struct_size = sizeof o;
-        xt_trainer_add(t, xt_early_stopping_opt(o));
+        xt_trainer_add(t, xt_early_stopping_opt(XT_HERE, o));
         assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
         if (xt_trainer_global_step(t) - 1 != rows[i].last) fail_msg("row %zu: ended after epoch %lld", i, (long long)xt_trainer_global_step(t) - 1);
         if (rows[i].says) says(rows[i].says);
