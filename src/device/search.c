@@ -37,7 +37,7 @@ static const known_device known[] = {
      "install it with: pip install lammps-jax-pjrt-cpu"},
 };
 
-enum { FEW = 6 }; /* places that an error lists */
+enum { FEW = 3 }; /* places that an error lists */
 
 static const char *base_name(const char *path) {
     const char *slash = strrchr(path, '/');
@@ -201,12 +201,15 @@ static xt_status search_known(const known_device *k, char **out_path) {
         *out_path = s.found;
     else if (s.no_memory)
         e = status_oom(PATH_MAX, "a path");
-    else if (s.n_tried <= FEW || env_has_word("XT_DEBUG", "plugin"))
-        e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at:%s", k->name,
-                       k->install, str_cstr(&s.tried));
-    else
-        e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at: %d places, the site-packages of every Python here among them (XT_DEBUG=plugin lists them)",
-                       k->name, k->install, s.n_tried);
+    else {
+        bool all = s.n_tried <= 2 * FEW || env_has_word("XT_DEBUG", "plugin");
+        size_t n = s.tried.len; /* one line a place */
+        char more[160] = "";
+        for (int line = 0; !all && line <= FEW; line++) n = line == 0 ? 0 : n + 1 + strcspn(s.tried.data + n + 1, "\n");
+        if (!all) snprintf(more, sizeof more, "\n  and %d more, the site-packages of every Python here among them (XT_DEBUG=plugin lists them)", s.n_tried - FEW);
+        e = status_new(XT_NOT_FOUND, NULL, "no plugin for the device %s was found; %s; or give a plugin's path in XT_DEVICE. Looked at:%.*s%s", k->name, k->install, (int)n, str_cstr(&s.tried),
+                       more);
+    }
     str_free(&s.tried);
     return e;
 }

@@ -1,6 +1,7 @@
 /* The watchdog: a step that takes far longer than the others (20 times their median, at least MIN_S; XT_WATCHDOG=SECONDS sets the limit, off switches it off)
  * is told once with where each rank is: its last boundary, what is in flight, the line that was recorded last. It only tells: the program goes on.
- * Off until WARM_UP steps have passed, unless a number of seconds is given. */
+ * Off until WARM_UP steps have passed, unless a number of seconds is given. Time in which the whole process did not run (stopped, starved, a machine asleep)
+ * does not count: the watchdog itself wakes late then. */
 #include "coll/coll.h"
 #include "diag/diag.h"
 
@@ -10,6 +11,8 @@
 #include <time.h>
 
 enum { WARM_UP = 20, TIMES = 20, MIN_S = 2, COMPILE_S = 30 };
+
+static const int64_t LATE_NS = 1000000000; /* it wakes every 0.2 s */
 
 static struct {
     pthread_mutex_t lock;
@@ -39,6 +42,16 @@ static void tell(int64_t waited_ns, int64_t limit_ns) {
     str_free(&t);
 }
 
+/* How long the step that began at `last` has been waited for, without the time in which the watchdog did not run either. */
+static int64_t waited(int64_t now, int64_t last) {
+    static int64_t woke, of, excused; /* of the one watching thread */
+    if (of != last) excused = 0;
+    of = last;
+    if (woke && now - woke > LATE_NS) excused += now - (woke > last ? woke : last);
+    woke = now;
+    return now - last - excused;
+}
+
 static void *watch(void *unused) {
     (void)unused;
     pthread_mutex_lock(&dog.lock);
@@ -51,10 +64,11 @@ static void *watch(void *unused) {
         pthread_cond_timedwait(&dog.stop, &dog.lock, &until);
         int64_t limit = atomic_load(&dog.limit_ns), last = atomic_load(&dog.last_ns), now = clock_ns();
         if (limit && lazy_compiling() && limit < COMPILE_S * (int64_t)1000000000) limit = COMPILE_S * (int64_t)1000000000; /* a new program is no hang */
-        if (dog.stopping || !limit || !last || now - last < limit || atomic_load(&dog.told_ns) == last) continue;
+        int64_t ns = waited(now, last);
+        if (dog.stopping || !limit || !last || ns < limit || atomic_load(&dog.told_ns) == last) continue;
         atomic_store(&dog.told_ns, last); /* once for each step */
         pthread_mutex_unlock(&dog.lock);
-        tell(now - last, limit);
+        tell(ns, limit);
         pthread_mutex_lock(&dog.lock);
     }
     pthread_mutex_unlock(&dog.lock);
