@@ -110,7 +110,7 @@ static void fit_case(const kept_case *c) {
     xt_model_checkpoint_opts o = c->o;
     o.struct_size = sizeof o;
     o.dirpath = folder;
-    xt_trainer_add(t, xt_model_checkpoint_opt(o));
+    xt_trainer_add(t, xt_model_checkpoint_opt(XT_HERE, o));
     if (xt_fit(t, &task, data(c->batches), c->val_every ? data(1) : NULL)) fail_msg("%s: %s", c->folder, str_cstr(&said));
     double best;
     xt_trainer_best_checkpoint(t, &best);
@@ -162,7 +162,7 @@ static void what_is_refused(void **state) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         xt_model_checkpoint_opts o = rows[i].o;
         o.struct_size = sizeof o;
-        assert_null(xt_model_checkpoint_opt(o));
+        assert_null(xt_model_checkpoint_opt(XT_HERE, o));
         if (!strstr(xt_status_message(xt_error()), rows[i].says)) fail_msg("%s", xt_status_message(xt_error()));
         xt_clear_error();
     }
