@@ -18,6 +18,7 @@ typedef struct launch_plan {
     const char *source; /* where `found` came from */
     const char *device; /* the caller's own spec; NULL = from the environment */
 } launch_plan;
+device_kind plan_kind(const char *spec); /* of XT_DEVICE's form; NULL = the environment's */
 /* The table of ranks: 0 = all devices, 1 = one, the count itself = a notice, other = an error. */
 xt_status plan_ranks(const xt_src *src, int nprocs, const char *device, launch_plan *out);
 /* For `xtrain launch -n`: any number of CPU ranks, at most the devices of other kinds; 0 = all devices. */
@@ -34,6 +35,9 @@ void env_add_default(env_list *e, const char *name, const char *fmt, ...) BASE_P
 void env_free(env_list *e);
 xt_status rank_env(const launch_plan *p, const char *rendezvous, double timeout, int rank, env_list *out);
 xt_status tpu_env(int rank, int n, env_list *out);
+/* In a rank that another launcher started (mpirun, srun), before it opens its device: on one host each takes the accelerator of its local rank, as ranks of our launcher do.
+ * What the user or a pod has set already stays. */
+xt_status rank_env_adopt(void);
 /* environ with the list's entries in place of its own; a NULL-terminated array of borrowed strings, base_free it. */
 char **env_merge(const env_list *e);
 

@@ -11,19 +11,21 @@
 
 extern char **environ;
 
+/* Says what went wrong, frees it, and gives the exit code of a refusal. */
+static int refuse(const char *who, xt_status st) {
+    log_msg(XT_SEV_ERROR, "%s", xt_status_message(status_context(st, "%s", who)));
+    xt_status_free(st);
+    return 1;
+}
+
 int run_here(xt_rank_fn fn, void *arg) {
+    xt_status st = rank_env_adopt();
+    if (st) return refuse("xt_launch", st);
     restart_check();
     int code = fn(world_get()->rank, arg);
     xt_status pending = xt_error();
     if (code || !pending) return code;
     log_msg(XT_SEV_ERROR, "rank %d returned 0 with a pending error: %s", world_get()->rank, xt_status_message(pending));
-    return 1;
-}
-
-/* Says what went wrong, frees it, and gives the exit code of a refusal. */
-static int refuse(const char *who, xt_status st) {
-    log_msg(XT_SEV_ERROR, "%s", xt_status_message(status_context(st, "%s", who)));
-    xt_status_free(st);
     return 1;
 }
 

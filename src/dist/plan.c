@@ -15,7 +15,7 @@ static const struct {
 };
 
 /* The same order as device_find_plugin: what the caller says, XT_DEVICE, PJRT_DEVICE, CPU. */
-static device_kind kind_of(const char *spec) {
+device_kind plan_kind(const char *spec) {
     if (!spec || !*spec) spec = env_get("XT_DEVICE");
     if (!spec) spec = getenv("PJRT_DEVICE");
     if (!spec || !*spec) return KIND_CPU;
@@ -27,7 +27,7 @@ static device_kind kind_of(const char *spec) {
 }
 
 static xt_status count(const char *device, launch_plan *out) {
-    *out = (launch_plan){.kind = kind_of(device), .device = device};
+    *out = (launch_plan){.kind = plan_kind(device), .device = device};
     XT_TRY(status_context(device_count(device, &out->found, &out->source), "counting devices"));
     return NULL;
 }

@@ -95,3 +95,29 @@ xt_status rank_env(const launch_plan *p, const char *rendezvous, double timeout,
     if (p->kind == KIND_TPU) XT_TRY(tpu_env(rank, p->n, out));
     return out->failed ? status_oom(1024, "a rank's environment") : NULL;
 }
+
+static bool any_set(const char *const *names, size_t n) {
+    for (size_t i = 0; i < n; i++)
+        if (getenv(names[i])) return true;
+    return false;
+}
+
+xt_status rank_env_adopt(void) {
+    static const char *const divided[] = {"TPU_PROCESS_BOUNDS", "TPU_PROCESS_ADDRESSES", "CLOUD_TPU_TASK_ID", "TPU_WORKER_ID"};
+    const world *w = world_get();
+    device_kind kind = plan_kind(NULL);
+    const char *gpus = getenv("CUDA_VISIBLE_DEVICES");
+    if (!w->launched || getenv("XT_RANK") || w->local_size < 2 || w->local_size != w->size) return NULL;
+    env_list env = {0};
+    xt_status st = NULL;
+    if (kind == KIND_TPU && !any_set(divided, BASE_COUNT(divided))) st = tpu_env(w->local_rank, w->local_size, &env);
+    if (kind == KIND_CUDA && (!gpus || strchr(gpus, ','))) cuda_env(w->local_rank, &env); /* one entry: somebody has divided them */
+    if (!st && env.failed) st = status_oom(1024, "a rank's environment");
+    for (size_t i = 0; i < env.n && !st; i++) {
+        char *value = strchr(env.items[i], '=');
+        *value = 0;
+        if (setenv(env.items[i], value + 1, 1) != 0) st = status_errno("setting", env.items[i]);
+    }
+    env_free(&env);
+    return st;
+}

@@ -131,4 +131,19 @@ done
 rm -f "$tmp"/rec.*
 tpu TPU_NUM_DEVICES=2 TPU_VISIBLE_CHIPS=1,3 "$tmp/t" 0 open
 check "of the visible ones" grep -qx 'env TPU_VISIBLE_CHIPS=3' "$tmp/rec.1"
+
+# Under plain mpirun nobody else divides the chips; what a pod or the user has divided stays.
+if command -v mpirun >/dev/null && [ -z "${ASAN_BUILD:-}" ]; then
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1
+    rm -f "$tmp"/rec.*
+    tpu mpirun -np 2 "$tmp/t" 0 open
+    for r in 0 1; do
+        check "rank $r of 2 under mpirun is told its chip" recorded $r "${all[@]}" TPU_VISIBLE_CHIPS=$r CLOUD_TPU_TASK_ID=$r TPU_PROCESS_PORT=$((8476 + r))
+    done
+    rm -f "$tmp"/rec.*
+    tpu mpirun -np 2 -x TPU_PROCESS_BOUNDS=2,1,1 "$tmp/t" 0 open
+    check "what is divided stays" recorded 0 TPU_PROCESS_BOUNDS=2,1,1
+    XT_DEVICE=TPU mpirun -np 3 "$tmp/t" 0 >"$out" 2>"$err"
+    check "3 chips form no box there either" grep -q '3 TPU chips do not form a box' "$err"
+fi
 finish

@@ -62,6 +62,29 @@ static int reduce(size_t n, int times) { /* sums of whole numbers: exact in any 
     printf("rank %d sums\n", xt_rank());
     return 0;
 }
+/* Four ranks in groups: inside the hosts, across them, and the tensors' own collectives. */
+static int groups(size_t n) {
+    static const char *const how[] = {"0,1;2,3", "0,2;1,3", "3,0;2,1"};
+    static const int other[][4] = {{1, 0, 3, 2}, {2, 3, 0, 1}, {3, 2, 1, 0}};
+    float *x = malloc(n * 4), *y = malloc(n * 8);
+    for (int k = 0; k < 9; k++) {
+        int with = other[k % 3][xt_rank()], first = k % 3 == 2 ? (xt_rank() == 3 || xt_rank() == 2) : xt_rank() < with;
+        for (size_t i = 0; i < n; i++) x[i] = (float)(i % 1000 + (size_t)xt_rank());
+        if (fails(xt_host_all_gather(x, n * 4, y, .groups = how[k % 3]))) return 1;
+        for (size_t i = 0; i < n; i++)
+            if (y[first ? i : n + i] != x[i] || y[first ? n + i : i] != (float)(i % 1000 + (size_t)with)) return fprintf(stderr, "gather %d wrong at %zu\n", k, i), 1;
+        if (fails(xt_host_all_reduce(x, XT_F32, n, .groups = how[k % 3]))) return 1;
+        for (size_t i = 0; i < n; i++)
+            if (x[i] != (float)(2 * (i % 1000) + (size_t)(xt_rank() + with))) return fprintf(stderr, "sum %d wrong at %zu\n", k, i), 1;
+        xt_tensor t = xt_full(XT_F32, xt_rank() + 1, 8, 4), s = xt_all_reduce(t, .groups = how[k % 3]), c = xt_reduce_scatter(t, 1, .groups = how[k % 3]), p = xt_collective_permute(t, .shift = 1);
+        float got[3] = {(float)xt_item(xt_mean(s)), (float)xt_item(xt_mean(c)), (float)xt_item(xt_mean(p))};
+        if (got[0] != (float)(xt_rank() + with + 2) || got[1] != got[0] || got[2] != (float)((xt_rank() + 3) % 4 + 1)) return fprintf(stderr, "tensors %d: %g %g %g\n", k, got[0], got[1], got[2]), 1;
+    }
+    printf("rank %d groups\n", xt_rank());
+    free(x);
+    free(y);
+    return xt_finish();
+}
 static int run(int rank, void *arg) {
     char **argv = arg;
     const char *what = argv[1];
@@ -69,6 +92,7 @@ static int run(int rank, void *arg) {
     gethostname(host, sizeof host);
     if (strcmp(what, "who") == 0) return printf("rank %d of %d, %d here, on %s\n", rank, xt_world_size(), xt_local_rank(), host) < 0;
     if (strcmp(what, "reduce") == 0) return reduce((size_t)atol(argv[2]), atoi(argv[3]));
+    if (strcmp(what, "groups") == 0) return groups((size_t)atol(argv[2]));
     if (strcmp(what, "open") == 0) return xt_item(xt_sum(xt_ones(XT_F32, 4))) == 4 ? xt_finish() : 1;
     if (fails(xt_barrier(20))) return 1;
     printf("ready %d\n", rank);
@@ -97,6 +121,10 @@ for shape in 1:1 2:2 3:1 1:3; do
         hosts $shape "$tmp/p" reduce $n 3
         check "$shape ranks add up $n numbers" [ "$?$(grep -c sums "$out")" = "0$((${shape%:*} + ${shape#*:}))" ]
     done
+done
+for n in 1 1200003; do
+    hosts 2:2 "$tmp/p" groups $n
+    check "groups inside hosts and across them, $n numbers" [ "$?$(grep -c groups "$out")" = 04 ]
 done
 # A host sends its ranks' sum, not each rank's numbers: as much for two ranks as for one.
 before=$(sent) && hosts 2:2 "$tmp/p" reduce 4000000 5 && bytes=$(($(sent) - before))
