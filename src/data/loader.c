@@ -108,7 +108,7 @@ static xt_status check(const xt_dataset *ds, xt_loader_opts *o, int64_t ranks, i
 /* With several ranks, once a dataset: who reads what, as a loader that does not shard trains every rank on the same samples, and nothing else shows it. */
 static void tell_shards(const xt_loader *l) {
     const world *w = world_get();
-    char key[160], samples[64], batches[64] = "";
+    char key[160], samples[64], batches[64] = "", lost[128] = "";
     if (w->size == 1 || w->rank != 0) return;
     snprintf(key, sizeof key, "loader shards %s %d", l->ds->name, l->parts > 1);
     if (l->parts == 1) {
@@ -117,6 +117,9 @@ static void tell_shards(const xt_loader *l) {
         return;
     }
     int64_t left_out = loader_left_out(l);
+    int64_t odd = l->ds->d.count > 0 && !l->o.limit && l->o.drop_last == XT_OFF && l->o.pad_last != XT_ON ? l->ds->d.count % (l->o.batch * l->parts) % l->parts : 0;
+    if (left_out) snprintf(lost, sizeof lost, ", the last, incomplete one left out (.pad_last = XT_ON keeps it)");
+    if (odd) snprintf(lost, sizeof lost, ", the last %lld of the order, which they cannot share evenly, left out (.pad_last = XT_ON keeps them)", (long long)odd);
     snprintf(samples, sizeof samples, "%lld samples", (long long)l->ds->d.count);
     if (l->batches >= 0) snprintf(batches, sizeof batches, ", %lld batches an epoch on each", (long long)l->batches);
     if (l->ds->d.count < 0) { /* whoever opens the stream divides it */
@@ -124,8 +127,7 @@ static void tell_shards(const xt_loader *l) {
         return;
     }
     log_once(key, XT_SEV_INFO, "loader of %s: %s, sharded over %lld %s: of every %lld in the epoch's order each reads its %lld%s%s; .shard = XT_OFF gives every rank all", l->ds->name,
-             samples, (long long)l->parts, lazy_spmd() ? "parts of the mesh" : "ranks", (long long)(l->o.batch * l->parts), (long long)l->o.batch, batches,
-             left_out ? ", the last, incomplete one left out (.pad_last = XT_ON keeps it)" : "");
+             samples, (long long)l->parts, lazy_spmd() ? "parts of the mesh" : "ranks", (long long)(l->o.batch * l->parts), (long long)l->o.batch, batches, lost);
 }
 
 xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given) {

@@ -18,7 +18,7 @@ static xt_status get(void *user, int64_t i, void *x, void *y) {
 }
 static int run(int rank, void *arg) {
     xt_dataset *d = xt_dataset_new(&(xt_dataset_desc){.count = 103, .name = "numbers", .x = {XT_F32}, .y = {XT_I64}, .get = get, .user = arg});
-    xt_loader *l = xt_loader_new(d, .batch = 8, .pad_last = getenv("PAD") ? XT_ON : XT_DEFAULT, .shard = getenv("ALL") ? XT_OFF : XT_DEFAULT, .shuffle = XT_ON, .workers = 3);
+    xt_loader *l = xt_loader_new(d, .batch = 8, .pad_last = getenv("PAD") ? XT_ON : XT_DEFAULT, .drop_last = getenv("KEEP") ? XT_OFF : XT_DEFAULT, .shard = getenv("ALL") ? XT_OFF : XT_DEFAULT, .shuffle = XT_ON, .workers = 3);
     long sum = 0, n = 0;
     for (xt_batch b; xt_next(l, &b);) {
         int64_t y[8];
@@ -42,6 +42,9 @@ check "equal shares" [ "$(grep -c 'read 48 ' "$tmp/out")" = 2 ]
 run CPU_NUM_DEVICES=3 PAD=1
 check "no tail is lost" [ "$(total)" = "103 5253" ]
 check "nor said to be" [ "$(grep -c 'left out' "$tmp/out")" = 0 ]
+run CPU_NUM_DEVICES=2 KEEP=1
+check "an odd tail is said" grep -qF "7 batches an epoch on each, the last 1 of the order, which they cannot share evenly, left out (.pad_last = XT_ON keeps them)" "$tmp/out"
+check "and what can be shared is read" [ "$(grep -c 'read 51 ' "$tmp/out")" = 2 ]
 run CPU_NUM_DEVICES=2 ALL=1 PAD=1
 check "sharding off is said" grep -qF "loader of numbers: sharding is off (.shard = XT_OFF), each of the 2 ranks reads every sample" "$tmp/out"
 check "and so" [ "$(grep -c 'read 103 5253' "$tmp/out")" = 2 ]
