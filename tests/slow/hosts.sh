@@ -76,7 +76,7 @@ static int groups(size_t n) {
         if (fails(xt_host_all_reduce(x, XT_F32, n, .groups = how[k % 3]))) return 1;
         for (size_t i = 0; i < n; i++)
             if (x[i] != (float)(2 * (i % 1000) + (size_t)(xt_rank() + with))) return fprintf(stderr, "sum %d wrong at %zu\n", k, i), 1;
-        xt_tensor t = xt_full(XT_F32, xt_rank() + 1, 8, 4), s = xt_all_reduce(t, .groups = how[k % 3]), c = xt_reduce_scatter(t, 1, .groups = how[k % 3]), p = xt_collective_permute(t, .shift = 1);
+        xt_tensor t = xt_full(xt_rank() + 1, XT_F32, 8, 4), s = xt_all_reduce(t, .groups = how[k % 3]), c = xt_reduce_scatter(t, 1, .groups = how[k % 3]), p = xt_collective_permute(t, .shift = 1);
         float got[3] = {(float)xt_item(xt_mean(s)), (float)xt_item(xt_mean(c)), (float)xt_item(xt_mean(p))};
         if (got[0] != (float)(xt_rank() + with + 2) || got[1] != got[0] || got[2] != (float)((xt_rank() + 3) % 4 + 1)) return fprintf(stderr, "tensors %d: %g %g %g\n", k, got[0], got[1], got[2]), 1;
     }
