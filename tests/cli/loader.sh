@@ -22,7 +22,7 @@ static int run(int rank, void *arg) {
     long sum = 0, n = 0;
     for (xt_batch b; xt_next(l, &b);) {
         int64_t y[8];
-        xt_read(b.y, y, sizeof y);
+        xt_read(b.y, y, (size_t)xt_dim(b.y, 0) * sizeof *y);
         for (int i = 0; i < b.size; i++) sum += y[i], n++;
     }
     printf("rank %d read %ld %ld\n", rank, n, sum);
