@@ -1,7 +1,7 @@
 /* All benchmarks in one run: steps of the built-in models, what starting and compiling cost, dispatch, the dearest kernels against the roofline, what
  * switches cost, and other frameworks beside it.
  *
- *     build/xtrain_bench [--only PART,...] [--rows NAME,...] [--peers DIR [--beside PEER,...]] [--rounds N] [--quick] [--json FILE] [--png FILE]
+ *     build/xtrain_bench [--only PART,...] [--rows NAME,...] [--peers DIR [--beside PEER,...]] [--rounds N] [--limit SECONDS] [--quick] [--json FILE] [--png FILE]
  *
  * Each figure comes from a process of its own (`xtrain bench`, `dispatch_bench`, bench/peers/ *.py), one after the other, so nothing warms anything else up.
  * With peers a round runs xtrain and then each peer, and the next round begins again, so that a machine that changes its pace changes it for all; the best
@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include <cjson/cJSON.h>
@@ -24,7 +25,7 @@
 static char here[PATH_MAX], source[PATH_MAX]; /* of this program; of bench/ */
 static const char *parts = "steps,start,dispatch,kernels,switches", *only_rows, *peers, *beside = "eager,compile,xla,jax";
 static bool quick;
-static int64_t rounds = 2;
+static int64_t rounds = 2, limit = 300;
 static cJSON *all;
 
 /* --- running things --------------------------------------------------------------------------------------------------------------------------------- */
@@ -65,9 +66,18 @@ static void cell(double v) {
 /* NaN counts for nothing. */
 static double least(double a, double b) { return isnan(a) ? b : isnan(b) || a < b ? a : b; }
 
+/* A peer takes half a minute and more until it has compiled: on a terminal the line says what runs, and goes when it is over. */
+static void tell_running(const char *row, const char *what) {
+    if (!isatty(STDERR_FILENO)) return;
+    if (row) fprintf(stderr, "\r%s: %s ...\033[K", row, what);
+    else fprintf(stderr, "\r\033[K");
+    fflush(stderr);
+}
+
 /* --- rows: one training step each ------------------------------------------------------------------------------------------------------------------- */
 enum { EAGER, COMPILE, XLA, JAX, PEERS };
 static const char *const peer_names[PEERS] = {"eager", "compile", "xla", "jax"};
+static const char *const full_names[PEERS] = {"PyTorch", "torch.compile", "PyTorch/XLA", "JAX"};
 typedef struct row {
     const char *name, *model, *precision;
     int batch, side, seq, steps, peer_steps;
@@ -87,6 +97,25 @@ static const row rows[] = {
 };
 enum { ROWS = sizeof rows / sizeof rows[0] };
 
+/* The first word of a list that no row (or peer) is called; NULL: all are known. */
+static const char *unknown(const char *list, bool peer, char *word, size_t n) {
+    for (const char *p = list; p && *p; p += strspn(p, ",")) {
+        size_t len = strcspn(p, ",");
+        bool found = false;
+        snprintf(word, n, "%.*s", (int)len, p);
+        for (int i = 0; i < (peer ? PEERS : ROWS); i++) found = found || strcmp(word, peer ? peer_names[i] : rows[i].name) == 0;
+        if (!found) return word;
+        p += len;
+    }
+    return NULL;
+}
+
+static int64_t clock_seconds(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec;
+}
+
 static bool wanted(const row *r) { return only_rows ? listed(only_rows, r->name) : !quick || r->quick; }
 
 static const char *sizes(const row *r, char *buf, size_t n) {
@@ -101,18 +130,24 @@ static cJSON *run_own(const row *r, int steps, const char *environment, const ch
     return run_json("%s '%s/xtrain' bench %s %s --steps %d %s --json 2>/dev/null", environment, here, r->model, sizes(r, size, sizeof size), steps, more);
 }
 
-/* A peer that fails is told with the last line it said, once a row. */
+/* A peer that fails is told with the last line it said, once a row; one that takes longer than the limit is ended. */
 static cJSON *run_peer(const row *r, int peer, bool tell) {
     char size[128], log[] = "/tmp/xtrain_bench_XXXXXX", line[1024], last[1024] = "it said nothing";
     int fd = mkstemp(log);
     if (fd >= 0) close(fd);
-    cJSON *o = run_json("'%s/%s/bin/python' '%s/peers/%s' %s %s %s --steps %d 2>'%s'", peers, peer == JAX ? "jax" : "torch", source, peer == JAX ? "jax_step.py" : "torch_step.py",
+    tell_running(r->name, full_names[peer]);
+    int64_t began = clock_seconds();
+    cJSON *o = run_json("timeout -k 5 %lld '%s/%s/bin/python' '%s/peers/%s' %s %s %s --steps %d 2>'%s'", (long long)limit, peers, peer == JAX ? "jax" : "torch", source, peer == JAX ? "jax_step.py" : "torch_step.py",
                         peer == JAX ? "jit" : peer_names[peer], r->model, sizes(r, size, sizeof size), r->peer_steps, log);
     FILE *f = o || !tell ? NULL : fopen(log, "r");
     while (f && fgets(line, sizeof line, f))
         if (line[strspn(line, " \n")]) strcpy(last, line);
     if (f) fclose(f);
-    if (!o && tell) fprintf(stderr, "xtrain_bench: %s on %s failed: %s\n", peer_names[peer], r->name, last);
+    tell_running(NULL, NULL);
+    if (!o && tell && clock_seconds() - began >= limit)
+        fprintf(stderr, "xtrain_bench: %s on %s had not finished after %lld s (--limit)\n", full_names[peer], r->name, (long long)limit);
+    else if (!o && tell)
+        fprintf(stderr, "xtrain_bench: %s on %s failed: %s\n", full_names[peer], r->name, last);
     unlink(log);
     return o;
 }
@@ -143,6 +178,7 @@ static void time_steps(void) {
         if (!wanted(r)) continue;
         double p50 = NAN, p99 = NAN, load50 = NAN, load99 = NAN, rss = NAN, peer_ms[PEERS] = {NAN, NAN, NAN, NAN}, best = NAN;
         for (int64_t k = 0; k < rounds; k++) {
+            tell_running(r->name, "xtrain");
             cJSON *own = run_own(r, r->steps, "", ""), *loader = run_own(r, r->steps, "", "--loader");
             p50 = least(p50, number(own, "ms_median"));
             p99 = least(p99, number(own, "ms_p99"));
@@ -159,6 +195,7 @@ static void time_steps(void) {
                 cJSON_Delete(peer);
             }
         }
+        tell_running(NULL, NULL);
         printf("%-18s", r->name);
         cell(p50), cell(p99), cell(load50), cell(load99), cell(rss);
         cJSON *o = cJSON_CreateObject();
@@ -353,10 +390,12 @@ static int usage(int code) {
     fprintf(code ? stderr : stdout,
             "usage: xtrain_bench [options]\n\n"
             "  --only PARTS      of steps,start,dispatch,kernels,switches (all)\n"
-            "  --rows NAMES      of mnist-128,mnist-32,resnet18-16,resnet18-16-bf16,resnet18-64x32,gpt2-4x64,gpt2-4x64-bf16,gpt2-4x128 (all; kernels: mnist-128,resnet18-16,gpt2-4x64)\n"
+            "  --rows NAMES      of mnist-128,mnist-96,mnist-32,resnet18-16,resnet18-16-bf16,resnet18-64x32,resnet18-64x32-bf16,gpt2-4x64,gpt2-4x64-bf16,gpt2-4x128\n"
+            "                    (all; kernels: mnist-128,resnet18-16,gpt2-4x64)\n"
             "  --peers DIR       runs PyTorch (eager, compile, XLA) and JAX beside it, from the environments that bench/peers/setup.sh DIR has made\n"
             "  --beside PEERS    of eager,compile,xla,jax (all)\n"
             "  --rounds N        how often each is run; the best counts (2)\n"
+            "  --limit SECONDS   ends a peer's run that takes longer (300)\n"
             "  --quick           three rows, one round\n"
             "  --json FILE       all figures as one JSON object; '-' is stdout's last line\n"
             "  --png FILE        the dearest thunks under the roofline\n\n"
@@ -376,12 +415,19 @@ int main(int argc, char **argv) {
         else if (strcmp(argv[i], "--peers") == 0) peers = argv[++i];
         else if (strcmp(argv[i], "--beside") == 0) beside = argv[++i];
         else if (strcmp(argv[i], "--rounds") == 0) rounds = atoll(argv[++i]);
+        else if (strcmp(argv[i], "--limit") == 0) limit = atoll(argv[++i]);
         else if (strcmp(argv[i], "--json") == 0) json = argv[++i];
         else if (strcmp(argv[i], "--png") == 0) png = argv[++i];
         else return usage(2);
     }
     ssize_t n = readlink("/proc/self/exe", here, sizeof here - 1);
-    if (rounds < 1 || n < 1) return usage(2);
+    if (rounds < 1 || limit < 1 || n < 1) return usage(2);
+    char word[64];
+    for (int peer = 0; peer < 2; peer++)
+        if (unknown(peer ? beside : only_rows, peer, word, sizeof word)) {
+            fprintf(stderr, "xtrain_bench: there is no %s '%s'; --help lists them\n", peer ? "peer" : "row", word);
+            return 2;
+        }
     *strrchr(here, '/') = 0;
     snprintf(source, sizeof source, "%s", BENCH_SOURCE);
     setenv("XT_PLUGIN_DIR", here, 0);

@@ -8,6 +8,7 @@ has() { "$dir/$1/bin/python" -c "import $2" 2>/dev/null; }
 make() {
     name=$1
     shift
+    echo "installing $* into $dir/$name: some GB, and minutes" >&2
     python3 -m venv "$dir/$name"
     "$dir/$name/bin/pip" install -q "$@"
 }
