@@ -27,11 +27,11 @@ xt_mesh *cli_mesh_make(const char *command, const char *spec) {
     char names[256];
     xt_axis axes[XT_MESH_AXES + 1];
     if (!cli_mesh_parse(spec, names, sizeof names, axes)) {
-        cli_fail(command, "--mesh %s: names and sizes are expected, as data=4,tensor=2 (a size of 0 takes what is left)", spec);
+        if (command) cli_fail(command, "--mesh %s: names and sizes are expected, as data=4,tensor=2 (a size of 0 takes what is left)", spec);
         return NULL;
     }
     xt_mesh *mesh = xt_mesh_new_at(XT_HERE, axes);
-    if (!mesh) cli_fail(command, "%s", xt_error() ? xt_status_message(xt_error()) : "no mesh");
+    if (!mesh && command) cli_fail(command, "%s", xt_error() ? xt_status_message(xt_error()) : "no mesh");
     return mesh;
 }
 

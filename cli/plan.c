@@ -65,6 +65,20 @@ static int rehearse_program(char **argv, const char *topology, bool divided, cha
     return n;
 }
 
+/* "./train --batch 8": the command as it was typed. */
+static void write_command(char **argv, char *buf, size_t n) {
+    size_t at = 0;
+    for (int i = 0; argv[i] && at < n; i++) at += (size_t)snprintf(buf + at, n - at, "%s%s", i ? " " : "", argv[i]);
+}
+
+static void remove_rehearsal(const char *dir, const char **files, int n) {
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) unlinkat(dirfd(d), e->d_name, 0); /* "." and ".." refuse */
+    if (d) closedir(d);
+    rmdir(dir);
+    for (int i = 0; i < n; i++) free((char *)files[i]);
+}
+
 /* --- one plan --------------------------------------------------------------------------------------------------------------------------------------- */
 static int show(const plan_case *c, const plan_flags *f) {
     enum { MOST_REMEDIES = 16 };
@@ -137,8 +151,12 @@ static int run(int argc, char **argv) {
                          table, (int)(sizeof table / sizeof table[0]), &rest);
     if (code) return code - 1;
     const char *files[64] = {NULL};
-    char dir[] = "/tmp/xtrain-rehearsal.XXXXXX";
+    const char *tmp = getenv("TMPDIR");
+    char dir[512], title[200] = "", names[256];
+    xt_axis axes[XT_MESH_AXES + 1];
+    snprintf(dir, sizeof dir, "%s/xtrain-rehearsal.XXXXXX", tmp && *tmp ? tmp : "/tmp");
     c.files = files;
+    c.title = title;
     c.bf16 = strcmp(f.precision, "bf16") == 0;
     c.quick = !f.full;
     c.jobs = f.jobs > 16 ? 16 : (int)f.jobs;
@@ -147,15 +165,29 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "xtrain plan: positive numbers, a --limit as 15G and precision fp32 or bf16 are needed; xtrain plan --help\n");
         return 2;
     }
+    if ((rest < argc || !c.model) && (c.batch || c.seq || c.side || c.accumulate || c.bf16 || c.checkpoint || c.fsdp || c.offload)) {
+        fprintf(stderr, "xtrain plan: --batch, --seq, --side, --accumulate, --precision, --checkpoint, --fsdp and --offload make a MODEL anew; a program has them from its own source and arguments\n");
+        return 2;
+    }
+    if (rest < argc && f.model) {
+        fprintf(stderr, "xtrain plan: %s and a program of yours are two plans; give one of them\n", f.model);
+        return 2;
+    }
+    if (c.mesh && strcmp(c.mesh, "auto") != 0 && !cli_mesh_parse(c.mesh, names, sizeof names, axes)) {
+        fprintf(stderr, "xtrain plan: --mesh %s: names and sizes are expected, as data=4,model=2 (a size of 0 takes what is left), or auto\n", c.mesh);
+        return 2;
+    }
     if (rest < argc) {
+        write_command(argv + rest, title, sizeof title);
         int n = rehearse_program(argv + rest, c.topology, c.mesh != NULL, dir, files, 64);
-        if (n < 0) return -n;
-        c.n_files = n;
+        c.n_files = n > 0 ? n : 0;
+        if (n < 0) code = -n;
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
             fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-tiny) nor a file; xtrain plan --help\n", f.model ? f.model : "nothing");
             return 2;
         }
+        snprintf(title, sizeof title, "%s", f.model);
         files[c.n_files++] = f.model;
     }
     if (c.checkpoint && c.model && !c.model->checkpointed) {
@@ -164,7 +196,9 @@ static int run(int argc, char **argv) {
     }
     setenv("XT_SUMMARY", "off", 0);
     if (f.row) setenv("XT_POSTMORTEM", "off", 1); /* a worker of another plan, which may end it */
-    return choose(&c, &f);
+    if (!code) code = choose(&c, &f);
+    if (rest < argc) remove_rehearsal(dir, files, c.n_files);
+    return code;
 }
 
 const cli_command cli_plan = {"plan", "does a step fit a TPU, a GPU or this CPU, and what fills it", run};

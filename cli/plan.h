@@ -12,6 +12,7 @@ typedef struct plan_case {
     const model *model;         /* NULL: programs */
     const char *const *files;
     int n_files;
+    const char *title;          /* of programs: what the user typed */
     const char *topology, *mesh, *dump;
     int64_t batch, seq, side, accumulate, limit;
     bool bf16, checkpoint, fsdp, donate, quick, offload;

@@ -8,7 +8,7 @@ int64_t plan_case_batch(const plan_case *c) { return c->batch ? c->batch : c->mo
 
 void plan_case_name(const plan_case *c, char *buf, size_t n) {
     if (!c->model) {
-        snprintf(buf, n, "%s%s%s", c->files[0], c->n_files > 1 ? " and others" : "", c->donate ? ", donated" : "");
+        snprintf(buf, n, "%s%s", c->title, c->donate ? ", donated" : "");
         return;
     }
     char accumulate[40] = "";
@@ -22,7 +22,7 @@ static int rehearse(void *user) {
     const plan_case *c = user;
     const model *m = c->model;
     int64_t k = c->accumulate > 1 ? c->accumulate : 1;
-    xt_mesh *mesh = c->mesh ? cli_mesh_make("plan", c->mesh) : NULL;
+    xt_mesh *mesh = c->mesh ? cli_mesh_make(NULL, c->mesh) : NULL;
     if (c->mesh && !mesh) return 1;
     xt_module *net = xt_module_new(m->net, (void *)(c->checkpoint ? m->checkpointed : m->config));
     if (mesh) cli_mesh_apply(mesh, net, c->fsdp);

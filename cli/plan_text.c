@@ -104,4 +104,7 @@ void plan_print(const plan_case *c, const xt_plan_report *r, const plan_row *rem
     at_peak(r, rows);
     collectives(r);
     if (n > 0) plan_print_remedies(remedies, n);
+    if (n > 0 && !c->model)
+        printf("\nothers change the program, and a plan of the changed one measures them: xt_checkpoint_block, .accumulate_grad_batches, xt_autocast_begin(XT_BF16), a smaller batch,\n"
+               "xt_optimizer_offload, xt_mesh_new with --mesh (doc/memory.md, What helps)\n");
 }

@@ -16,4 +16,6 @@ elif [ "$list" != "$(cat "$dir/.sources" 2>/dev/null)" ]; then
     meson setup --reconfigure "$dir" >"$dir/setup.log" 2>&1 || { cat "$dir/setup.log" >&2; exit 1; }
 fi
 echo "$list" >"$dir/.sources"
+[ -x "$dir/xtrain" ] || echo "building library, command, examples and tests into $dir/: one to two minutes on two cores"
+[ -t 1 ] && exec ninja -C "$dir" # one line that counts
 exec ninja -C "$dir" --quiet

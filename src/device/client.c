@@ -192,7 +192,9 @@ static xt_status open_client(device_client *c, const device_open_opts *o) {
         xt_status_free(s);
         s = create(c, o, false);
     }
-    XT_TRY(status_context(s, "%s", c->plugin->path));
+    s = status_context(s, "%s", c->plugin->path);
+    if (s && device_lacks_tpu(f)) s = status_context(s, "this machine has no TPU (no /dev/accel* and no /dev/vfio; TPU_NUM_DEVICES says otherwise); XT_DEVICE=CPU runs here, and xtrain plan --topology v4:2x2x1 compiles for one all the same");
+    XT_TRY(s);
     return status_context(read_info(c), "%s", c->plugin->path);
 }
 

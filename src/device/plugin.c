@@ -66,7 +66,18 @@ static void calm_waiting_threads(void) {
     if (!getenv("GOMP_SPINCOUNT") && !getenv("OMP_WAIT_POLICY")) setenv("GOMP_SPINCOUNT", "1000", 0);
 }
 
+/* libtpu where no TPU is asks a metadata server on the network for minutes before it says so. */
+bool device_lacks_tpu(device_family f) {
+    int n = 0;
+    const char *source;
+    xt_status s = f == DEVICE_FAMILY_TPU ? device_count("TPU", &n, &source) : NULL;
+    bool none = f == DEVICE_FAMILY_TPU && !s && n == 0;
+    xt_status_free(s);
+    return none;
+}
+
 static xt_status load(const char *path, device_plugin *p) {
+    if (device_lacks_tpu(device_family_of(path))) device_quiet_tpu();
     if (device_family_of(path) == DEVICE_FAMILY_CPU) calm_waiting_threads();
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     if (!lib) return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin could not be loaded: %s", dlerror());

@@ -31,13 +31,6 @@ static void child(device_probe_result *r, int fd) {
     device_memory m;
     int null = open("/dev/null", O_RDWR);
     for (int i = 0; i < 3 && null >= 0; i++) dup2(null, i);
-    if (device_family_of(r->path) == DEVICE_FAMILY_TPU) {
-        int n = 0;
-        const char *source;
-        xt_status s = device_count("TPU", &n, &source);
-        if (!s && n == 0) device_quiet_tpu(); /* no chip in this machine: nobody to ask on the network either */
-        xt_status_free(s);
-    }
     xt_status s = device_plugin_load(r->path, &plugin);
     if (s) problem(r, s);
     else {

@@ -70,6 +70,9 @@ static bool is_shape(const char *s) {
     return n >= 2 && n <= 3 && (!*s || strcmp(s, "_twisted") == 0 || strcmp(s, "_untwisted") == 0);
 }
 
+enum { GPUS_A_HOST = 8 };
+static int gpu_hosts(int cards) { return (cards + GPUS_A_HOST - 1) / GPUS_A_HOST; }
+
 static xt_status read_name(const char *name, target *t) {
     static const device_chip host = {"cpu", "this host's CPU", 0, 0, 0, 0, -1};
     const char *colon = strchr(name, ':');
@@ -90,6 +93,12 @@ static xt_status read_name(const char *name, target *t) {
         int64_t count = 1;
         t->gpu = chip_gpu(card, second ? (size_t)(second - card) : strlen(card));
         if (!t->gpu || (second && (!parse_i64(second + 1, &count) || count < 1 || count > 512))) return unknown(name, "");
+        int hosts = gpu_hosts((int)count);
+        if (count % hosts) {
+            char why[96];
+            snprintf(why, sizeof why, "%lld cards do not stand evenly in %d hosts of at most %d", (long long)count, hosts, GPUS_A_HOST);
+            return unknown(name, why);
+        }
         t->gpu_count = (int)count;
         t->device = "CUDA";
         t->chip = &t->gpu->chip;
@@ -115,7 +124,7 @@ static xt_status create(device_topology *t, const target *g) {
     PJRT_NamedValue options[2];
     PJRT_TopologyDescription_Create_Args a = PJRT_INIT(TopologyDescription_Create, .topology_name = g->plugin_name, .topology_name_size = strlen(g->plugin_name));
     if (g->gpu) { /* partitions x hosts x devices of one */
-        int hosts = (g->gpu_count + 7) / 8;
+        int hosts = gpu_hosts(g->gpu_count);
         snprintf(shape, sizeof shape, "1x%dx%d", hosts, g->gpu_count / hosts);
         chip_gpu_target(g->gpu, &config);
         options[0] = text_option("target_config", str_cstr(&config));

@@ -125,6 +125,7 @@ static xt_status check_axes(const xt_axis *axes, int *out_n) {
 
 /* Sizes that make up the devices of the run. */
 static xt_status fit(const xt_axis *axes, int n, int64_t devices, int64_t *sizes) {
+    const char *what = lazy_rehearsing() ? "topology" : "run"; /* a rehearsal is on the devices of what is planned for */
     int64_t fixed = 1;
     int open = -1;
     str text = STR_INIT;
@@ -136,11 +137,11 @@ static xt_status fit(const xt_axis *axes, int n, int64_t devices, int64_t *sizes
     }
     xt_status s = NULL;
     if (fixed > devices)
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: the mesh %s needs %lld devices, the run has %lld; start it on more (CPU_NUM_DEVICES, xtrain launch -n), or make axes smaller",
-                       str_cstr(&text), (long long)fixed, (long long)devices);
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: the mesh %s needs %lld devices, the %s has %lld; %s, or make axes smaller",
+                       str_cstr(&text), (long long)fixed, what, (long long)devices, lazy_rehearsing() ? "take a larger one" : "start it on more (CPU_NUM_DEVICES, xtrain launch -n)");
     else if (devices % fixed || (open < 0 && fixed != devices))
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: the mesh %s has %lld devices%s, the run has %lld: a mesh takes all of them; give one axis size 0 for what is left", str_cstr(&text),
-                       (long long)fixed, open < 0 ? "" : " times what is left", (long long)devices);
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_mesh_new: the mesh %s has %lld devices%s, the %s has %lld: a mesh takes all of them; give one axis size 0 for what is left", str_cstr(&text),
+                       (long long)fixed, open < 0 ? "" : " times what is left", what, (long long)devices);
     else if (open >= 0)
         sizes[open] = devices / fixed;
     str_free(&text);

@@ -44,12 +44,15 @@ xt_tensor xt_self_attention_at(const xt_src *src, xt_module *m, const char *name
     int64_t C = t->dims[2];
     xt_module *sub = xt_sub(m, name, -1);
     xt_tensor qkv = xt_linear_at(src, sub, "c_attn", x, 3 * C, (xt_linear_opts){0}), part[3];
+    lazy_path_push(sub ? sub->path : name); /* the scores, which take most of a long sequence's memory, are the module's own */
     for (int i = 0; i < 3; i++) part[i] = split_heads(src, xt_slice_at(src, qkv, 2, i * C, (i + 1) * C), heads);
     xt_tensor scores = scaled_scores(src, part[0], part[1]);
     if (o.causal == XT_ON) scores = mask_future(src, scores, -1e30);
     xt_tensor p = xt_softmax_at(src, scores, -1);
     if (o.dropout > 0) p = xt_dropout_at(src, m, p, o.dropout);
-    return xt_linear_at(src, sub, "c_proj", join_heads(src, xt_matmul_at(src, p, part[2])), C, (xt_linear_opts){0});
+    xt_tensor y = join_heads(src, xt_matmul_at(src, p, part[2]));
+    lazy_path_pop();
+    return xt_linear_at(src, sub, "c_proj", y, C, (xt_linear_opts){0});
 }
 
 /* --- torch.nn.MultiheadAttention ----------------------------------------------------------------------------------------------------------------- */

@@ -39,7 +39,9 @@ XT_DEVICE=dry XT_DUMP=$tmp/dump XT_SUMMARY=off "$BUILD/mnist_single" >"$out" 2>"
 check "a rehearsal leaves programs" [ -s "$tmp/dump/program_001.mlir" ]
 "$x" plan "$tmp/dump/program_001.mlir" >"$out" 2>"$tmp/err"
 check "which can be planned, by line" grep -qE 'parameters +mnist_single.c:[0-9]+ +conv1.weight|parameters +mnist_single.c:[0-9]+ ' "$out"
-check "a user's program" "$x" plan --json -- "$BUILD/mnist_single"
+TMPDIR=$tmp "$x" plan -- "$BUILD/mnist_single" 64 2 >"$out" 2>"$tmp/err"
+check "a user's program is called what the user typed" grep -qF "$BUILD/mnist_single 64 2 on cpu: fits" "$out"
+check "and its rehearsal is gone" [ "$(ls -d "$tmp"/xtrain-rehearsal.* 2>/dev/null | wc -l)" = 0 ]
 # A rehearsal computes zeros: nothing that the program saves may be replaced by them.
 cat >"$tmp/saves.c" <<'C'
 #include <xtrain/xtrain.h>
@@ -80,6 +82,12 @@ says() { # WORDS CODE COMMAND...
 check "an unknown topology lists the known" says "known are: cpu" 1 "$x" plan mnist --topology v9
 check "an unknown model" says "neither a model" 2 "$x" plan nonsense
 check "a mesh of another size" says "needs 8 devices" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=8
+check "told once" [ "$(wc -l <"$out")" = 1 ]
+alone() { env -i PATH=/usr/bin:/bin HOME="$tmp" XT_PLUGIN_DIR="$BUILD" XT_PLUGINS_DIR="$tmp/none" "$x" "$@"; } # nothing of the user's; a system may still have a libtpu
+alone doctor --device TPU --json | grep -q '"found": true' || check "no plugin for the topology" says "no plugin for the device TPU" 1 alone plan mnist --topology v4:2x2x1
+check "cards that make no even hosts" says "do not stand evenly" 1 "$x" plan mnist --topology cuda:h100:9
+check "a mesh that is none" says "names and sizes are expected" 2 "$x" plan gpt2-tiny --topology cpu:4 --mesh data
+check "a model's option with a program" says "make a MODEL anew" 2 "$x" plan --batch 8 -- "$BUILD/mnist_single"
 check "an axis twice" says "stands twice" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=2,data=2
 check "a folder that cannot be written" says "/proc" 1 "$x" plan mnist --dump /proc/nothing
 check "a page that cannot be written" says "cannot be written" 1 "$x" plan mnist --html /proc/nothing
