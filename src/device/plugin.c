@@ -1,6 +1,10 @@
 /* Loading a plugin: dlopen, the checks that keep a wrong or too old file from crashing later, Plugin_Initialize once, its attributes. */
 #include <dlfcn.h>
+#include <elf.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "device/device_int.h"
 
@@ -76,7 +80,29 @@ bool device_lacks_tpu(device_family f) {
     return none;
 }
 
+/* A file that ends before what it wants in memory (a download that broke off) would end the process by SIGBUS in dlopen. What is no ELF file of 64 bits is
+ * left to dlopen, which has a sentence for it. */
+static xt_status check_whole(const char *path) {
+    Elf64_Ehdr h;
+    Elf64_Phdr part;
+    struct stat st;
+    uint64_t need = 0;
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    if (fd < 0) return NULL;
+    bool elf = fstat(fd, &st) == 0 && pread(fd, &h, sizeof h, 0) == (ssize_t)sizeof h && memcmp(h.e_ident, ELFMAG, SELFMAG) == 0 && h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_phentsize == sizeof part;
+    for (int i = 0; elf && i < h.e_phnum; i++) {
+        uint64_t end = h.e_phoff + ((uint64_t)i + 1) * sizeof part;
+        if (pread(fd, &part, sizeof part, (off_t)(end - sizeof part)) != (ssize_t)sizeof part) part.p_type = PT_NULL;
+        else if (part.p_type == PT_LOAD && part.p_offset <= INT64_MAX && part.p_filesz <= INT64_MAX) end = part.p_offset + part.p_filesz;
+        if (end > need) need = end;
+    }
+    close(fd);
+    if (!elf || need <= (uint64_t)st.st_size) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, NULL, "the plugin %s is cut short: it has %lld of the %llu bytes it needs; install it again", path, (long long)st.st_size, (unsigned long long)need);
+}
+
 static xt_status load(const char *path, device_plugin *p) {
+    XT_TRY(check_whole(path));
     if (device_lacks_tpu(device_family_of(path))) device_quiet_tpu();
     if (device_family_of(path) == DEVICE_FAMILY_CPU) calm_waiting_threads();
     void *lib = dlopen(path, RTLD_NOW | RTLD_LOCAL);

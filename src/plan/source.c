@@ -177,6 +177,22 @@ static void read_inputs(const char *path, plan_program *p) {
     str_free(&name);
 }
 
+/* Arguments nobody has described stand where the text has them: the line of @main, and which argument it is. */
+static void place_arguments(const char *path, const char *data, size_t n, plan_program *p) {
+    const char *at = memmem(data, n, "@main(", 6);
+    int line = 1;
+    for (const char *c = data; at && c < at; c++) line += *c == '\n';
+    src_id src = at ? src_intern(&(xt_src){intern_text(intern(path)), line, ""}) : 0;
+    for (size_t i = 0; i < p->n_inputs; i++) {
+        plan_input *in = &p->inputs[i];
+        char name[32];
+        if (in->src || in->path) continue;
+        snprintf(name, sizeof name, "argument %zu", i);
+        in->src = src;
+        in->path = intern(name);
+    }
+}
+
 xt_status xt_recording_load(const char *path, xt_recording **out) {
     char *data;
     size_t n;
@@ -185,8 +201,11 @@ xt_status xt_recording_load(const char *path, xt_recording **out) {
     XT_TRY(file_read_all(path, &data, &n));
     xt_recording *r = base_calloc(1, sizeof *r);
     xt_status s = r ? take_text(data, n, path, &p) : status_oom(sizeof *r, "a recording");
+    if (!s) {
+        read_inputs(path, &p);
+        place_arguments(path, data, n, &p);
+    }
     base_free(data);
-    if (!s) read_inputs(path, &p);
     p.runs = 1;
     if (!s) s = add(r, &p);
     if (s) {

@@ -91,6 +91,16 @@ check "a model's option with a program" says "make a MODEL anew" 2 "$x" plan --b
 check "an axis twice" says "stands twice" 1 "$x" plan gpt2-tiny --topology cpu:4 --mesh data=2,data=2
 check "a folder that cannot be written" says "/proc" 1 "$x" plan mnist --dump /proc/nothing
 check "a page that cannot be written" says "cannot be written" 1 "$x" plan mnist --html /proc/nothing
+cat >"$tmp/mine.mlir" <<'M'
+module @mine {
+  func.func public @main(%x: tensor<64x64xf32>, %w: tensor<64x64xf32>) -> tensor<64x64xf32> {
+    %y = stablehlo.add %x, %w : tensor<64x64xf32>
+    return %y : tensor<64x64xf32>
+  }
+}
+M
+"$x" plan "$tmp/mine.mlir" >"$out" 2>"$tmp/err"
+check "a file's arguments by line and number" grep -qE 'other inputs +mine.mlir:2 +argument 1 ' "$out"
 printf 'module @m { func.func @main(%%a: tensor<2xf32>) -> tensor<3xf32> { return %%a : tensor<2xf32> } }' >"$tmp/bad.mlir"
 check "a program that does not verify" says "bad.mlir" 1 "$x" plan "$tmp/bad.mlir"
 "$x" plan gpt2-tiny --json >"$tmp/one" 2>&1 & first=$!

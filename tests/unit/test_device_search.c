@@ -150,6 +150,16 @@ static void test_open_errors(void **state) {
     /* a library that is no plugin */
     char *libm = "/lib/x86_64-linux-gnu/libm.so.6";
     if (file_exists(libm)) assert_fails(device_open(&(device_open_opts){.spec = libm}, &c), XT_FAILED_PRECONDITION, "GetPjrtApi");
+    /* a download that broke off */
+    char *data;
+    size_t n;
+    str cut = STR_INIT;
+    str_printf(&cut, "%s/cut.so", root);
+    assert_ok(file_read_all("/proc/self/exe", &data, &n));
+    assert_ok(file_write_all(str_cstr(&cut), data, 8192));
+    assert_fails(device_open(&(device_open_opts){.spec = str_cstr(&cut)}, &c), XT_FAILED_PRECONDITION, "is cut short: it has 8192 of the");
+    base_free(data);
+    str_free(&cut);
     assert_fails(device_open(&(device_open_opts){.spec = "CPU", .n_nodes = 2, .node_id = 2}, &c), XT_INVALID_ARGUMENT, "node id");
 }
 
