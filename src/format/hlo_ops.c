@@ -174,6 +174,22 @@ static bool build_all_to_all(op_in *o, hlomod_value *out) {
     return build_plain(o, out);
 }
 
+/* Start indices may come as one vector, which is how PyTorch/XLA's randperm sends them; StableHLO has a scalar for each dim. */
+static bool build_dynamic(op_in *o, hlomod_value *out) {
+    size_t first = o->code == OP_dynamic_slice ? 1 : 2, n;
+    ir_value **in;
+    if (!flat_operands(o, 0, &n, &in)) return false;
+    const ir_type *starts = n == first + 1 ? in[first]->type : NULL;
+    if (!starts || starts->kind != IR_TENSOR || starts->rank != 1) return build_plain(o, out);
+    if (starts->dims[0] != (int64_t)in[0]->type->rank)
+        return hlomod_fail(o->s->r, o->inst.data, "%lld start indices for %u dims", (long long)starts->dims[0], (unsigned)in[0]->type->rank);
+    ir_value *all[2 + IR_MAX_RANK];
+    memcpy(all, in, first * sizeof *all);
+    for (int64_t i = 0; i < starts->dims[0]; i++)
+        all[first + (size_t)i] = ir_reshape(&o->s->b, ir_slice(&o->s->b, in[first], &i, (int64_t[]){i + 1}, NULL), 0, NULL);
+    return take_results(o, ir_build(&o->s->b, o->code, first + (size_t)starts->dims[0], all, o->attrs.n, o->attrs.v, 0, NULL, out->shape.leaves, o->types), out);
+}
+
 static const op_row rows[] = {
 #define HLO(text, op, dims, attrs, build) {text, OP_##op, IR_A_##dims, attrs, build},
 #include "format/hlo.def"

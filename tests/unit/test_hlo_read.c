@@ -6,6 +6,7 @@
 
 #include <cmocka.h>
 
+#include "base/proto.h"
 #include "format/bytecode.h"
 #include "format/hlo.h"
 
@@ -153,8 +154,77 @@ static void test_flips(void **state) {
     }
 }
 
+/* A shape of rank 0 or 1 (dim < 0: a scalar). */
+static void put_shape(str *s, uint32_t field, int type, int64_t dim) {
+    str shape = STR_INIT;
+    proto_int(&shape, 2, type);
+    if (dim >= 0) {
+        proto_bytes(&shape, 3, (const char[]){(char)dim}, 1);
+        proto_bytes(&shape, 5, "\x0a\x01\x00", 3);
+        proto_bytes(&shape, 6, "\x00", 1);
+    }
+    proto_bytes(s, field, shape.data, shape.len);
+    str_free(&shape);
+}
+
+static void put_inst(str *comp, const char *opcode, int id, int type, int64_t dim, const char *operands, int parameter, int64_t slice) {
+    str inst = STR_INIT;
+    proto_bytes(&inst, 1, "i", 1);
+    proto_bytes(&inst, 2, opcode, strlen(opcode));
+    put_shape(&inst, 3, type, dim);
+    if (parameter) proto_int(&inst, 9, parameter);
+    if (slice) proto_bytes(&inst, 20, (const char[]){(char)slice}, 1);
+    proto_int(&inst, 35, id);
+    if (operands) proto_bytes(&inst, 36, operands, strlen(operands));
+    proto_bytes(comp, 2, inst.data, inst.len);
+    str_free(&inst);
+}
+
+/* Start indices as one vector, of `starts` elements: a slice, and an update with it. */
+static xt_status read_vector_starts(int64_t starts, ir_module **out) {
+    str comp = STR_INIT, sig = STR_INIT, m = STR_INIT;
+    enum { F32 = 11, S64 = 5 };
+    put_inst(&comp, "parameter", 1, F32, 8, NULL, 0, 0);
+    put_inst(&comp, "parameter", 2, S64, starts, NULL, 1, 0);
+    put_inst(&comp, "dynamic-slice", 3, F32, 2, "\1\2", 0, 2);
+    put_inst(&comp, "dynamic-update-slice", 4, F32, 8, "\1\3\2", 0, 0);
+    put_shape(&sig, 1, F32, 8);
+    put_shape(&sig, 1, S64, starts);
+    put_shape(&sig, 2, F32, 8);
+    proto_bytes(&comp, 1, "main", 4);
+    proto_bytes(&comp, 4, sig.data, sig.len);
+    proto_int(&comp, 5, 9);
+    proto_int(&comp, 6, 4);
+    proto_bytes(&m, 1, "main", 4);
+    proto_bytes(&m, 2, "main", 4);
+    proto_bytes(&m, 3, comp.data, comp.len);
+    proto_bytes(&m, 4, sig.data, sig.len);
+    proto_int(&m, 5, 1);
+    proto_int(&m, 6, 9);
+    xt_status s = hlomod_read(m.data, m.len, "starts", out);
+    str_free(&comp), str_free(&sig), str_free(&m);
+    return s;
+}
+
+static void test_vector_starts(void **state) {
+    (void)state;
+    ir_module *m = NULL;
+    str text = STR_INIT;
+    xt_status s = read_vector_starts(1, &m);
+    if (s) fail_msg("%s", xt_status_message(s));
+    assert_null(ir_verify(m));
+    assert_null(ir_print(m, 0, &text));
+    assert_non_null(strstr(str_cstr(&text), "stablehlo.reshape"));
+    assert_non_null(strstr(str_cstr(&text), "stablehlo.dynamic_update_slice %arg0"));
+    str_free(&text);
+    ir_module_free(m);
+    s = read_vector_starts(3, &m);
+    assert_non_null(strstr(xt_status_message(s), "3 start indices for 1 dims"));
+    xt_status_free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_reads), cmocka_unit_test(test_wrapped), cmocka_unit_test(test_is), cmocka_unit_test(test_cut),
-                                       cmocka_unit_test(test_flips)};
+                                       cmocka_unit_test(test_flips), cmocka_unit_test(test_vector_starts)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
