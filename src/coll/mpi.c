@@ -287,6 +287,16 @@ static void mpi_note(coll_group *g, const char *doing) {
     else if (g->rank != 0) xt_status_free(send_frame(s, 0, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
 }
 
+/* As of its last frame: notes go out once a second at most. */
+static bool mpi_peer_note(coll_group *g, int rank, char *out, size_t n) {
+    mpi_state *s = g->state;
+    if (rank < 0 || rank >= g->size || !n) return false;
+    pthread_mutex_lock(&s->io);
+    snprintf(out, n, "%s", rank == g->rank ? s->note : str_cstr(&s->peers[rank].note));
+    pthread_mutex_unlock(&s->io);
+    return out[0] != 0;
+}
+
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
     mpi_hosts_fail(&((mpi_state *)g->state)->hosts, why);
@@ -333,6 +343,7 @@ static const coll_transport mpi_transport = {
     .permute = mpi_permute,
     .among = mpi_among,
     .note = mpi_note,
+    .peer_note = mpi_peer_note,
     .fail = mpi_fail,
     .close = mpi_close,
 };

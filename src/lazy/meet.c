@@ -266,8 +266,13 @@ static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *
         if (!late || clock_ns() >= deadline) {
             char at[256];
             coll_run_last_note(r, note, sizeof note);
-            return status_context(s, "before a program with collectives (last %s at %s) ran for the first time, rank %d waited for rank %d, last seen at %s; rank %d did not come",
-                                  p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name, src_text(p->last_collective.src, at, sizeof at), coll_rank(g), r, note, r);
+            str of = STR_INIT;
+            if (p->partitioned) str_append(&of, "a program of the mesh");
+            else str_printf(&of, "a program with collectives (last %s at %s)", ir_op_infos[p->last_collective.code].name, src_text(p->last_collective.src, at, sizeof at));
+            s = status_context(s, "before %s ran for the first time, rank %d waited for rank %d%s%s; rank %d did not come, or runs another program", str_cstr(&of), coll_rank(g), r,
+                               *note ? ", last seen at " : "", note, r);
+            str_free(&of);
+            return s;
         }
         xt_status_free(s);
     }
