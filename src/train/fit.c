@@ -265,6 +265,7 @@ static bool run_epoch(loop *l) {
 
 static bool run_epochs(loop *l) {
     xt_trainer *t = l->t;
+    if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns)) stopping_check(t); /* an earlier fit used the time */
     while (!t->stopping && epochs_left(t) && steps_left(t)) {
         int64_t steps = t->global_step;
         if (!run_epoch(l)) return false;

@@ -66,7 +66,10 @@ static const char *wanted_signals(const xt_trainer *t) {
 xt_status stopping_settle(xt_trainer *t) {
     t->max_time_ns = 0;
     XT_TRY(check_names(wanted_signals(t)));
-    return t->o.max_time ? duration_parse("max_time", t->o.max_time, &t->max_time_ns) : NULL;
+    if (!t->o.max_time) return NULL;
+    XT_TRY(duration_parse("max_time", t->o.max_time, &t->max_time_ns));
+    if (!t->max_time_ns) t->max_time_ns = 1; /* no time at all: 0 would be no limit */
+    return NULL;
 }
 
 void stopping_begin(xt_trainer *t) {

@@ -155,15 +155,29 @@ static xt_tensor line(xt_module *m, xt_tensor x, void *user) { return user ? x :
 static xt_tensor step(xt_module *m, xt_batch b, void *user) {
     xt_tensor loss = user ? b.x : xt_mean(xt_square(xt_forward(m, b.x)));
     if (mode == 's') xt_log("same", loss, .sync_dist = XT_ON, .on_epoch = XT_ON);
+    if (mode == 'n') { /* three batches on two ranks: Lightning's own numbers */
+        double one = 1 + xt_rank(), at = (double)b.index + xt_rank();
+        xt_log_value("sum", one, .sync_dist = XT_ON, .reduce = XT_SUM, .on_epoch = XT_ON);
+        xt_log_value("mean", one, .sync_dist = XT_ON, .on_epoch = XT_ON);
+        xt_log_value("max", at, .sync_dist = XT_ON, .reduce = XT_MAX, .on_epoch = XT_ON);
+        xt_log_value("two", 2, .sync_dist = XT_ON, .reduce = XT_SUM, .on_epoch = XT_ON);
+        xt_log_value("at", at, .sync_dist = XT_ON, .on_epoch = XT_ON);
+    }
     if (mode == 'd') xt_log(xt_rank() ? "b" : "a", loss, .sync_dist = XT_ON);
     return loss;
 }
 static xt_optimizer *sgd(xt_module *m, void *user) { return user ? NULL : xt_sgd(m, .lr = 0.01); }
+static void epoch_end(xt_module *m, int64_t epoch, void *user) { /* numbers of an epoch are merged over the ranks as well */
+    if (m && !user && mode == 'n') xt_log_value("hook", (double)epoch + xt_rank(), .sync_dist = XT_ON, .reduce = XT_SUM);
+}
 static int train(int rank, void *arg) {
-    xt_task task = {.net = line, .training_step = step, .configure_optimizers = sgd};
+    xt_task task = {.net = line, .training_step = step, .configure_optimizers = sgd, .on_train_epoch_end = epoch_end};
     mode = *(const char *)arg;
-    xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 ? 1 : 3, .log_every_n_steps = 2, .logger = XT_OFF, .checkpointing = XT_OFF);
-    return xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = 10, .x = {XT_F32, {3}})) | xt_finish();
+    xt_trainer *t = xt_trainer_new(.max_epochs = rank < 0 || mode == 'n' ? 1 : 3, .log_every_n_steps = mode == 'n' ? 1 : 2, .logger = XT_OFF, .checkpointing = XT_OFF);
+    int rc = xt_fit(t, &task, xt_sample_loader(.batch = 4, .count = mode == 'n' ? 3 : 10, .x = {XT_F32, {3}}));
+    static const char *const names[] = {"sum_step", "sum_epoch", "mean_step", "mean_epoch", "max_epoch", "two_epoch", "at_step", "at_epoch", "hook"};
+    for (int i = 0; rank == 0 && mode == 'n' && i < 9; i++) xt_master_printf("%s=%g ", names[i], xt_trainer_metric(t, names[i], true));
+    return rc | xt_finish();
 }
 int main(int argc, char **argv) { return xt_launch(train, argv[argc - 1]); }
 C
@@ -172,6 +186,9 @@ cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$root/include" "$tmp/names.c" 
 check "the second program builds" [ $? = 0 ]
 CPU_NUM_DEVICES=2 timeout 30 "$tmp/names" same >"$tmp/out" 2>&1
 check "ranks that log the same" [ $? = 0 ]
+CPU_NUM_DEVICES=2 timeout 30 "$tmp/names" numbers >"$tmp/out" 2>&1
+check "ranks that log numbers" [ $? = 0 ]
+check "which are merged" grep -q 'sum_step=3 sum_epoch=9 mean_step=1.5 mean_epoch=1.5 max_epoch=3 two_epoch=12 at_step=2.5 at_epoch=1.5 hook=1 ' "$tmp/out"
 CPU_NUM_DEVICES=2 timeout 30 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
 check "with the names of both" grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"

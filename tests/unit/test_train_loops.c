@@ -133,6 +133,8 @@ static void validation_at_its_interval(void **state) {
                 {"3batches", 3, 4, 1, 4, {3, 6, 9, 12}},
                 {"2steps", 2, 4, 2, 2, {4, 8}},
                 {"0.01epochs", 1, 4, 1, 4, {1, 2, 3, 4}},
+                {"0.25epochs", 2, 64, 1, 8, {16, 32, 48, 64, 80, 96, 112, 128}},
+                {"0.34epochs", 1, 64, 1, 3, {21, 42, 63}},
                 {"100h", 1, 4, 1, 0, {0}}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         assert_int_equal(fit(TRAINER(.max_epochs = rows[i].epochs, .val_every = rows[i].every, .accumulate_grad_batches = rows[i].accumulate), rows[i].batches, 1), 0);
@@ -142,6 +144,24 @@ static void validation_at_its_interval(void **state) {
     }
     assert_int_equal(fit(TRAINER(.max_epochs = 1, .val_every = "2epochs", .val_every_n_batches = 2), 4, 1), 1);
     says("val_every = 2epochs and val_every_n_batches are both given");
+}
+
+/* A validation inside a window leaves the window's gradients alone; after the step there are none. */
+static bool had_gradient[4];
+static void look_at_gradient(xt_module *m, int64_t epoch, void *user) {
+    (void)epoch;
+    (void)user;
+    if (validations < 4) had_gradient[validations++] = xt_grad(xt_module_find(m, "fc.weight")).slot != 0;
+}
+static void a_validation_keeps_gradients(void **state) {
+    (void)state;
+    xt_task looks = task;
+    looks.on_validation_epoch_end = look_at_gradient;
+    validations = 0;
+    xt_trainer *t = TRAINER(.max_epochs = 1, .accumulate_grad_batches = 3, .val_every = "2batches");
+    assert_int_equal(xt_fit(t, &looks, data(6, XT_OFF), data(1, XT_OFF)), 0);
+    assert_int_equal(validations, 3);
+    assert_true(had_gradient[0] && had_gradient[1] && !had_gradient[2]);
 }
 
 static void sanity_batches_leave_no_trace(void **state) {
@@ -176,6 +196,23 @@ static void lower_bounds_win(void **state) {
     assert_int_equal(xt_trainer_global_step(t), 5);
     assert_int_equal(validations, 1);
     stop_after = 0;
+}
+
+static void a_second_fit_goes_on(void **state) {
+    (void)state;
+    xt_trainer *t = TRAINER(.max_steps = 10);
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_int_equal(steps, 10);
+    assert_int_equal(fit(t, 4, 0), 0); /* nothing is left to do */
+    assert_int_equal(steps, 0);
+    assert_int_equal(xt_trainer_global_step(t), 10);
+    t = TRAINER(.max_epochs = 3, .max_time = "0s");
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_int_equal(steps, 0);
+    t = TRAINER(.max_epochs = 3);
+    xt_trainer_add(t, xt_timer(.duration = "0s"));
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_int_equal(steps, 0);
 }
 
 static void time_and_smoke_runs_end(void **state) {
@@ -305,7 +342,9 @@ int main(void) {
         cmocka_unit_test(limits_have_units),
         cmocka_unit_test(durations_and_intervals),
         T(validation_at_its_interval),
+        T(a_validation_keeps_gradients),
         T(sanity_batches_leave_no_trace),
+        T(a_second_fit_goes_on),
         T(lower_bounds_win),
         T(time_and_smoke_runs_end),
         T(mistakes_are_told_before_the_first_batch),
