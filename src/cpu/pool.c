@@ -27,7 +27,7 @@ enum {
     LOOK_CROWDED_NS = 10000, /* on shared cores */
     MEET_NS = 50000, /* how long a thread looks out for the others of its region */
     GAP_NS = 100000, /* looking takes far less than this from one look to the next, unless the core was taken away */
-    CROWDED_REGIONS = 2000, /* for so many regions after such a gap the cores count as shared */
+    CROWDED_NS = 50000000, /* for so long after such a gap the cores count as shared */
 };
 
 typedef struct helper {
@@ -47,7 +47,7 @@ struct pool {
     char apart[64]; /* what helpers write when they sleep is on another line than what they look at */
     _Atomic uint32_t bell, asleep; /* for sleeping helpers */
     _Atomic uint32_t left, waiting; /* for a caller that waits for the last helper */
-    _Atomic int crowded; /* regions for which the cores still count as shared */
+    _Atomic int64_t crowded; /* until when the cores count as shared */
     _Atomic bool stop;
     int n;
     helper helpers[];
@@ -64,8 +64,15 @@ static bool may_enter(const pool *p, uint64_t word, uint32_t seen) {
     return (word & OPEN) && REGION(word) != seen && INSIDE(word) < atomic_load_explicit(&p->most, memory_order_relaxed);
 }
 
-/* True when something is up; false after `ns` of nothing. */
-static bool look_out(pool *p, uint32_t seen, int64_t ns) {
+static void note_crowd(pool *p, int64_t now) {
+    atomic_store_explicit(&p->crowded, now + CROWDED_NS, memory_order_relaxed);
+}
+static int64_t look_ns(const pool *p, int64_t now) {
+    return now < atomic_load_explicit(&p->crowded, memory_order_relaxed) ? LOOK_CROWDED_NS : LOOK_NS;
+}
+
+/* True when something is up; false after a while of nothing. */
+static bool look_out(pool *p, uint32_t seen) {
     int64_t begin = clock_ns(), last = begin;
     for (;;) {
         for (int i = 0; i < 32; i++) {
@@ -73,8 +80,8 @@ static bool look_out(pool *p, uint32_t seen, int64_t ns) {
             PAUSE();
         }
         int64_t now = clock_ns();
-        if (now - last > GAP_NS) atomic_store_explicit(&p->crowded, CROWDED_REGIONS, memory_order_relaxed);
-        if (now - begin > ns) return false;
+        if (now - last > GAP_NS) note_crowd(p, now);
+        if (now - begin > look_ns(p, begin)) return false;
         last = now;
     }
 }
@@ -97,8 +104,7 @@ static void *help(void *arg) {
     while (!atomic_load_explicit(&p->stop, memory_order_relaxed)) {
         uint64_t word = atomic_load_explicit(&p->word, memory_order_acquire);
         if (!may_enter(p, word, seen)) {
-            bool crowded = atomic_load_explicit(&p->crowded, memory_order_relaxed) > 0;
-            if (!look_out(p, seen, crowded ? LOOK_CROWDED_NS : LOOK_NS)) sleep_until_rung(p, seen);
+            if (!look_out(p, seen)) sleep_until_rung(p, seen);
             continue;
         }
         if (!atomic_compare_exchange_strong(&p->word, &word, word + 1)) continue;
@@ -114,14 +120,15 @@ static void *help(void *arg) {
 }
 
 static void wait_for_helpers(pool *p) {
-    int64_t begin = clock_ns(), limit = atomic_load_explicit(&p->crowded, memory_order_relaxed) > 0 ? LOOK_CROWDED_NS : LOOK_NS;
+    int64_t begin = clock_ns(), limit = look_ns(p, begin);
     while (INSIDE(atomic_load_explicit(&p->word, memory_order_acquire))) {
         for (int i = 0; i < 32; i++) {
             if (!INSIDE(atomic_load_explicit(&p->word, memory_order_acquire))) return;
             PAUSE();
         }
-        if (clock_ns() - begin < limit) continue;
-        atomic_store_explicit(&p->crowded, CROWDED_REGIONS, memory_order_relaxed);
+        int64_t now = clock_ns();
+        if (now - begin < limit) continue;
+        note_crowd(p, now);
         uint32_t left = atomic_load(&p->left);
         atomic_store(&p->waiting, 1);
         if (INSIDE(atomic_load(&p->word))) futex_wait(&p->left, left);
@@ -144,8 +151,6 @@ void pool_run(pool *p, int threads, pool_fn fn, void *ctx) {
     fn(ctx, 0);
     atomic_fetch_and(&p->word, ~OPEN);
     wait_for_helpers(p);
-    int crowded = atomic_load_explicit(&p->crowded, memory_order_relaxed);
-    if (crowded > 0) atomic_store_explicit(&p->crowded, crowded - 1, memory_order_relaxed);
 }
 
 int pool_threads(const pool *p) {
