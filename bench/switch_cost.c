@@ -55,7 +55,7 @@ static bool train_step(void) {
     xt_when_ready(loss, NULL, NULL);
     xt_backward(loss);
     xt_optimizer_step(sgd);
-    return xt_mark_step();
+    return xt_mark_step() && xt_wait(); /* the whole step, not only its start */
 }
 
 /* What is always on, apart: as often as a step does it, the clock is read (counted with a clock of our own), counters are added to (18 times in the small step,

@@ -8,23 +8,6 @@
 static const char usage[] = "usage: xtrain explain CODE | switches | all\n\n"
                             "Says what a message that ends in [XT203] means and what to do. `switches` lists the diagnostic switches and what they cost, `all` every code.\n";
 
-/* Measured on a step of eleven ops on eight numbers, 5.2 us at best of 20,000 (bench/switch_cost.c under each variable), and on the MNIST
- * network at batch 128 (`xtrain bench mnist`, medians); two cores, everything else stopped. */
-static const struct {
-    const char *name, *does, *cost;
-} switches[] = {
-    {"counters, timers, ledger, black box", "always on", "0.11 us a step: 0.01 % of the MNIST network's 1.34 ms, 1 % of a step of 11 us"},
-    {"XT_DEBUG=compile", "each compile with cause, line, nearest program", "0.4 us a step, and 0.1 ms a compile"},
-    {"XT_DEBUG=exec", "each execution with cause and line", "1.7 us an execution"},
-    {"XT_DEBUG=read", "each value read too early", "0.4 us a step"},
-    {"XT_DEBUG=nan", "finds the op that makes the first NaN or Inf", "0.7 us a step of eleven numbers, 30 to 50 % of an MNIST step: all results are read back, and each step is waited for"},
-    {"XT_DEBUG=eager", "runs op by op, for a debugger", "a program for each op: 3 us an op, an MNIST step takes ten times as long"},
-    {"XT_PROFILE=FILE", "trace of some steps", "0.5 us a step and 0.1 us an op while it is taken"},
-    {"XT_EVENTS=FILE", "a JSON line for each compile and execution", "5 us an execution"},
-    {"XT_METRICS=FILE", "Prometheus text every 5 seconds", "nothing measurable"},
-    {"XT_WATCHDOG", "tells a step that hangs; on by default", "nothing measurable"},
-};
-
 static const char *language(const char *given) {
     if (given) return given;
     const char *names[] = {"LC_ALL", "LC_MESSAGES", "LANG"};
@@ -33,10 +16,6 @@ static const char *language(const char *given) {
         if (v && *v) return strncmp(v, "zh", 2) == 0 ? "zh" : "en";
     }
     return "en";
-}
-
-static void print_switches(void) {
-    for (size_t i = 0; i < sizeof switches / sizeof switches[0]; i++) printf("%-36s %s\n%-36s costs %s\n", switches[i].name, switches[i].does, "", switches[i].cost);
 }
 
 static int run(int argc, char **argv) {
@@ -51,7 +30,7 @@ static int run(int argc, char **argv) {
         fprintf(stderr, "xtrain explain: which code? `xtrain explain all` lists them\n");
         return 2;
     }
-    if (strcmp(code, "switches") == 0) return print_switches(), 0;
+    if (strcmp(code, "switches") == 0) return cli_print_switches(), 0;
     bool all = strcmp(code, "all") == 0;
     char want[16];
     const char *number = *code == '[' ? code + 1 : code;

@@ -11,6 +11,10 @@ static int help(FILE *f) {
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (commands[i]->summary) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
     fprintf(f, "\nA first run: xtrain fit mnist\n");
+    if (f == stdout) {
+        printf("\nDiagnostic switches, for any program, and what they cost:\n");
+        cli_print_switches();
+    }
     return f == stdout ? 0 : 2;
 }
 

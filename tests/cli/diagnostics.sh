@@ -190,6 +190,10 @@ check "explain in Chinese" grep -q '缓冲区' "$tmp/out"
 check "a code by its number alone" grep -q "^XT203  " "$tmp/out"
 "$BUILD/xtrain" explain switches >"$tmp/out"
 check "switches and their cost" grep -q 'XT_DEBUG=nan' "$tmp/out"
+"$BUILD/xtrain" --help >"$tmp/help"
+check "also in --help" [ "$(grep -cF -f "$tmp/out" "$tmp/help")" = "$(wc -l <"$tmp/out")" ]
+"$BUILD/xtrain" fit --help >"$tmp/out"
+check "options say what they cost" [ "$(grep -cE '^  --(explain|debug|profile) .*; costs:? .*( us| %)' "$tmp/out")" = 3 ]
 "$BUILD/xtrain" explain XT998 >"$tmp/out" 2>&1
 check "an unknown code" [ $? = 1 ]
 

@@ -47,4 +47,18 @@ check "its scopes" [ "$(grep -cE '^/host:CPU forward pass ' "$tmp/out")" -ge 3 ]
 check "the device's programs" grep -qE '^/device:CUSTOM:xtrain step ' "$tmp/out"
 check "its ops with line, module and kernel" grep -qE "^/device:CUSTOM:xtrain n[0-9]+ \(stablehlo.dot_general\) .*prof.c:$line .*\"module\": \"forward pass.in\".*\"source\": \".*prof.c:$line\"" "$tmp/out"
 check "and their share of the roofline" grep -q '"percent_of_roofline"' "$tmp/out"
+
+# Foreign plugins. XLA's CPU plugins have no profiler extension: the trace has the host's phases, and says so. A plugin that has it (CUDA's, which traces without a
+# GPU too; XT_TEST_PROFILER=PATH:...) is started, stopped and read through the extension.
+for p in $("$root/tools/plugins.sh" "${XT_PLUGINS_DIR:-$BUILD/plugins}" 2>"$tmp/errors"); do
+    name=$(basename "$p" .so)
+    XT_DEVICE=$p "$tmp/prof" "$tmp/$name.json" >"$tmp/out" 2>&1
+    check "$name: a trace of the host" grep -q '"name": "step 6"' "$tmp/$name.json"
+    check "$name: it says that ops are missing" grep -q "the device's plugin told of no ops: the trace has the host's phases only" "$tmp/out"
+done
+if [ -n "${XT_TEST_PROFILER:-}" ]; then
+    "$BUILD/test_device_profiler" >"$tmp/out" 2>&1
+    check "other plugins' profilers" [ $? = 0 ]
+    grep ' planes' "$tmp/out"
+fi
 finish

@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "lazy/lazy.h"
+#include "diag/diag.h"
 #include <xtrain/xtrain.h>
 
 #include "said.h"
@@ -96,6 +96,23 @@ static void phases_of_compiling(void **state) {
     assert_non_null(strstr(said, "  kernels "));
     xt_cost_summary();
     assert_non_null(strstr(said, "\n  compiling   "));
+    assert_non_null(strstr(said, " compiling took "));
+}
+
+/* The summary has the first two epochs and the last three, with what compiling took of each. */
+static void epochs_in_the_summary(void **state) {
+    (void)state;
+    diag_forget_epochs();
+    for (int k = 1; k <= 7; k++) diag_note_epoch(&(diag_epoch){.seconds = 2, .compile_ms = k == 1 ? 500 : k, .idle_share = 0.25, .peak_mib = k, .compiles = k == 1 ? 2 : 0});
+    xt_when_ready(xt_sum(rows(4)), NULL, NULL);
+    assert_true(xt_mark_step());
+    xt_cost_summary();
+    assert_non_null(strstr(said, "  epoch 1     2 compiled, 500.0 ms = 25.0 % of 2.00 s; device idle 25 %, peak 1.0 MiB\n  epoch 2     0 compiled, 2.0 ms"));
+    assert_non_null(strstr(said, "  ...\n  epoch 5     0 compiled, 5.0 ms = 0.2 %"));
+    assert_non_null(strstr(said, "\n  epoch 7 "));
+    assert_null(strstr(said, "epoch 3 "));
+    assert_null(strstr(said, "epoch 4 "));
+    diag_forget_epochs();
 }
 
 static void shape_change(void **state) {
@@ -329,7 +346,7 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
+    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(epochs_in_the_summary), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
                                        CAUSE(attribute_change), CAUSE(print_under_an_if), CAUSE(kept_and_dropped), CAUSE(flag_change), CAUSE(value_read), CAUSE(checkpoint),
                                        CAUSE(explicit_sync), CAUSE(evicted), CAUSE(the_report), CAUSE(a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
