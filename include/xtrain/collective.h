@@ -47,8 +47,8 @@ XT_API xt_tensor xt_all_to_all_at(const xt_src *src, xt_tensor x, int split_dim,
 XT_API xt_tensor xt_collective_permute_at(const xt_src *src, xt_tensor x, xt_collective_opts o);
 XT_API xt_tensor xt_broadcast_at(const xt_src *src, xt_tensor x, xt_collective_opts o);
 
-/* --- On host memory: at once, waiting for the other ranks (at most XT_TIMEOUT). Counts are elements, sizes bytes; dtypes as above. With groups all ranks
- * call as well. src and dst must not overlap. */
+/* --- On host memory: at once, waiting for the other ranks (at most XT_TIMEOUT). Counts are elements, sizes bytes; dtypes as above. A group's call costs
+ * and waits for its own ranks only; a permute is a call of all. src and dst must not overlap. */
 #define xt_host_all_reduce(...) XT_HOST3_(xt_host_all_reduce_at, __VA_ARGS__, )      /* (data, dtype, count, options): in place */
 #define xt_host_all_gather(...) XT_HOST3_(xt_host_all_gather_at, __VA_ARGS__, )      /* (src, bytes, dst, options): dst has bytes for each rank of a group */
 #define xt_host_reduce_scatter(...) XT_HOST4_(xt_host_reduce_scatter_at, __VA_ARGS__, ) /* (src, dtype, count, dst, options): count elements stay here; src has them for each rank */

@@ -38,6 +38,10 @@ check "the others end at once" within 2500 say "$XTRAIN" launch -n 3 -- sh -c '[
 say "$XTRAIN" launch -n 2 -- sh -c '[ $XT_RANK = 0 ] && kill -9 $$; sleep 20'
 check "a killed rank's code" [ $? = 137 ]
 check "and why" grep -q 'was killed by SIGKILL' "$err"
+say "$XTRAIN" launch -n2 -- "$hello"
+check "-n2 is -n 2" [ "$(lines "$out")" = "[rank 0] hello from rank 0 of 2|[rank 1] hello from rank 1 of 2|" ]
+say "$XTRAIN" launch -nx -- "$hello"
+check "and -nx a mistake" [ "$?$(grep -c "'x' is no value for -n" "$err")" = 21 ]
 say "$XTRAIN" launch -n 2 -- no-such-program
 check "an unknown program" [ $? = 1 ]
 check "is one sentence" [ "$(cat "$err")" = "xtrain launch: running 'no-such-program': not found in PATH" ]
