@@ -26,7 +26,7 @@ for item; do
     file=${item%%:*} filter=
     [ "$item" = "$file" ] || filter=${item#*:}
     start=$(date +%s)
-    (cd "$checkout/test" && timeout "${LIMIT:-3000}" "$python" "$file.py" $(grep -q absltest "$file.py" || echo -v) ${filter:+-k "$filter"} >"$tmp/out" 2>&1)
+    (cd "$checkout/test" && timeout "${LIMIT:-3000}" "$python" "$file.py" $(grep -q 'absltest\.main' "$file.py" || echo -v) ${filter:+-k "$filter"} >"$tmp/out" 2>&1)
     rc=$?
     [ -n "${LOG:-}" ] && cp "$tmp/out" "$LOG/$(basename "$file").log"
     # unittest: "test_x (__main__.Class.test_x) ... ok"; absl: "[ OK ] Class.test_x"; other lines may stand between name and result.
@@ -38,7 +38,10 @@ for item; do
         /^\[ +(OK|FAILED|SKIPPED) +\] / { gsub(/[][]/, ""); print $1 " " $2 }' "$tmp/out" | sort -u >"$tmp/results"
     count() { grep -c "^$1 " "$tmp/results"; }
     echo "$file: $(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped, $(($(date +%s) - start)) s"
-    if [ $rc -gt 1 ]; then
+    if [ $rc = 0 ] && [ ! -s "$tmp/results" ]; then
+        echo "  no test's result was found in its output"
+        bad=1
+    elif [ $rc -gt 1 ]; then
         echo "  ended with $rc$([ $rc = 124 ] && echo ' (the time limit)')"
         [ $rc = 124 ] || bad=1
     elif [ $rc = 1 ] && [ "$(count FAILED)" = 0 ]; then
