@@ -5,9 +5,10 @@
 
 enum { MOST_OPS = 16, MOST_DEPTH = 12, SMALL = 16 };
 
-static bool is_made_of_nothing(const ir_value *v, int depth, int *ops) {
+/* All of it in one block, as it is copied from there: in the region of another op it may read what lies further out. */
+static bool is_made_of_nothing(const ir_value *v, const ir_block *in, int depth, int *ops) {
     const ir_op *op = v->def;
-    if (!op || depth > MOST_DEPTH || ++*ops > MOST_OPS || op->n_out != 1 || op->n_regions) return false;
+    if (!op || v->block != in || depth > MOST_DEPTH || ++*ops > MOST_OPS || op->n_out != 1 || op->n_regions) return false;
     const ir_literal *l = op->code == OP_constant ? ir_get_literal(op) : NULL;
     switch ((int)op->code) {
     case OP_constant: return l && (l->splat || l->type->count <= SMALL);
@@ -25,7 +26,7 @@ static bool is_made_of_nothing(const ir_value *v, int depth, int *ops) {
     default: return false;
     }
     for (uint32_t i = 0; i < op->n_in; i++)
-        if (!is_made_of_nothing(op->in[i], depth + 1, ops)) return false;
+        if (!is_made_of_nothing(op->in[i], in, depth + 1, ops)) return false;
     return true;
 }
 
@@ -67,7 +68,7 @@ static xt_status sink_reads(sinker *s, ir_block *b) {
         for (uint32_t i = 0; i < op->n_in; i++) {
             ir_value *v = op->in[i], *copy = NULL;
             int ops = 0;
-            if (!is_outside(s->region, v) || !is_made_of_nothing(v, 0, &ops)) continue;
+            if (!is_outside(s->region, v) || !is_made_of_nothing(v, v->block, 0, &ops)) continue;
             ir_builder at = ir_before(s->m, s->first);
             XT_TRY(ir_copy_needed(&at, v, &hooks, &copy));
             replace_in(s->region, v, copy);
