@@ -30,8 +30,8 @@ bool loss_same_shape(loss *l, const ir_value *x, const ir_value *y, const char *
     const ir_type *tx = x->type, *ty = y->type;
     ops_text sx, sy;
     if (tx->rank == ty->rank && (tx->rank == 0 || memcmp(tx->dims, ty->dims, tx->rank * sizeof *tx->dims) == 0) && tx->count > 0) return true;
-    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: %s %s and %s %s must have the same shape and at least one element", l->what, name_x,
-                           ops_shape(tx, &sx), name_y, ops_shape(ty, &sy));
+    l->failed = lazy_error(l->src, XT_INVALID_ARGUMENT, "%s: %s %s and %s %s must have the same shape and at least one element%s", l->what, name_x,
+                           ops_shape(tx, &sx), name_y, ops_shape(ty, &sy), tx->count == ty->count && tx->count > 0 ? "; xt_unsqueeze, xt_squeeze or xt_reshape makes them alike" : "");
     return false;
 }
 
