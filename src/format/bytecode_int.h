@@ -170,6 +170,11 @@ bool bc_stablehlo_attr(bc_reader *r, bc_cursor *c, bc_attr *out);
 bool bc_stablehlo_type(bc_reader *r, bc_cursor *c, bc_type *out);
 bool bc_enumeration(bc_reader *r, bc_cursor *c, bc_attr *out); /* a number without its key: ENUM */
 bool bc_bounds(bc_reader *r, bc_cursor *c, bc_attr *out);
+/* Parts of replica groups by mesh axes, as ir_sdy_groups_of reads them. */
+void bc_spell_axis(str *s, const char *name, int64_t size);
+void bc_spell_axis_ref(str *s, const char *name, const ir_attr *part);
+void bc_spell_mesh(str *s, const ir_attr *axes, const ir_attr *ids);
+void bc_spell_groups(str *s, const ir_attr *mesh, const ir_attr *axes);
 bool bc_output_alias(bc_reader *r, bc_cursor *c, bc_attr *out);
 bool bc_result_accuracy(bc_reader *r, bc_cursor *c, bc_attr *out);
 bool bc_dot_algorithm_text(bc_reader *r, const char *const types[3], const int64_t counts[3], bool imprecise, ir_attr *out);

@@ -1,6 +1,7 @@
 /* An op's attributes as the IR has them, from those of the file: vhlo says every default and has flat members, stablehlo leaves defaults out and has
  * structures; both end in the form that the text parser gives. */
 #include "format/bytecode_int.h"
+#include "ir/sdy.h"
 #include "ir/text.h"
 
 enum { MAX_ATTRS = 4096 }; /* of one op: each is compared with all others */
@@ -121,6 +122,22 @@ static bool symbols(bc_reader *r, const ir_attr *a, ir_attr *out) {
     return true;
 }
 
+/* Replica groups by the axes of a mesh, which stands before the function that names it. */
+static bool mesh_groups(bc_reader *r, const void *at, const char *text, ir_attr *out) {
+    int64_t n, width, *ids;
+    xt_status s = ir_sdy_groups_of(r->m, text, &n, &width, &ids);
+    if (s) {
+        bc_refuse(r, at, "%s", status_text(s));
+        xt_status_free(s);
+        return false;
+    }
+    out->n = (size_t)(n * width);
+    out->rank2 = (uint32_t)width;
+    out->v.ints = arena_copy(r->m->mem, ids, out->n * sizeof *ids);
+    base_free(ids);
+    return out->v.ints || bc_oom(r);
+}
+
 bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const char *name, const bc_attr *a, bc_attrs *out) {
     if (a->structure) {
         for (size_t i = 0; i < a->a.n; i++) {
@@ -142,7 +159,8 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
         if (a->a.kind != IR_AK_BOOL && a->a.kind != IR_AK_UNIT) return wrong_kind(r, at, name);
         return bc_push(r, at, out, one);
     }
-    if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE) /* replica groups by mesh axes */
+    if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE && ir_sdy_is_groups(a->a.v.s)) return mesh_groups(r, at, a->a.v.s, &one) && bc_push(r, at, out, one);
+    if (one.kind == IR_AK_INTS && a->a.kind == IR_AK_OPAQUE)
         return bc_refuse(r, at, "attribute '%s' is not a list of numbers: %.60s", name, a->a.v.s);
     if (!convert(r, at, &a->a, &one)) return false;
     if (one.key == IR_A_called_computations && one.kind == IR_AK_ARRAY && !symbols(r, &a->a, &one)) return false;

@@ -103,12 +103,52 @@ static bool dot_algorithm(bc_reader *r, bc_cursor *c, bc_attr *out) {
 
 /* --- Meshes in replica groups ------------------------------------------------------------------------------------------------------------------- */
 
+static void spell_texts(str *s, const ir_attr *list) {
+    str_putc(s, '[');
+    for (size_t i = 0; list->kind == IR_AK_ARRAY && i < list->n; i++) {
+        if (i) str_append(s, ", ");
+        if (list->v.list[i].kind == IR_AK_OPAQUE) str_append(s, list->v.list[i].v.s);
+    }
+    str_putc(s, ']');
+}
+
+void bc_spell_axis(str *s, const char *name, int64_t size) {
+    print_attr_value(s, &(ir_attr){.kind = IR_AK_STRING, .n = strlen(name), .v.s = name}, NULL);
+    str_printf(s, "=%lld", (long long)size);
+}
+
+void bc_spell_axis_ref(str *s, const char *name, const ir_attr *part) {
+    str_append(s, "#stablehlo.axis_ref<name = ");
+    print_attr_value(s, &(ir_attr){.kind = IR_AK_STRING, .n = strlen(name), .v.s = name}, NULL);
+    if (part && part->kind == IR_AK_OPAQUE) str_printf(s, ", sub_axis_info = %s", part->v.s);
+    str_putc(s, '>');
+}
+
+/* As Shardy spells one, which is what reads it. */
+void bc_spell_mesh(str *s, const ir_attr *axes, const ir_attr *ids) {
+    str_append(s, "mesh<");
+    spell_texts(s, axes);
+    const ir_literal *l = ids && ids->kind == IR_AK_DENSE && ids->v.dense.type->dtype == XT_I64 ? &ids->v.dense : NULL;
+    for (int64_t i = 0; l && !l->splat && i < l->type->count; i++) str_printf(s, i ? ", %lld" : ", device_ids=[%lld", (long long)((const int64_t *)l->data)[i]);
+    str_append(s, l && !l->splat && l->type->count ? "]>" : ">");
+}
+
+void bc_spell_groups(str *s, const ir_attr *mesh, const ir_attr *axes) {
+    ir_attr symbol = *mesh;
+    if (symbol.kind == IR_AK_STRING) symbol.kind = IR_AK_SYMBOL;
+    str_append(s, "#stablehlo.replica_group_mesh_axes<mesh = ");
+    print_attr_value(s, &symbol, NULL);
+    str_append(s, ", axes = ");
+    spell_texts(s, axes);
+    str_putc(s, '>');
+}
+
 static bool named_size(bc_reader *r, bc_cursor *c, bc_attr *out) {
     bc_string name;
     int64_t size;
     str s = STR_INIT;
     if (!bc_string_at(r, c, &name) || !bc_svarint(r, c, &size)) return false;
-    str_printf(&s, "#stablehlo.axis<\"%s\", %lld>", name.s, (long long)size);
+    bc_spell_axis(&s, name.s, size);
     return bc_text(r, &s, &out->a);
 }
 
@@ -116,33 +156,36 @@ static bool sub_axis(bc_reader *r, bc_cursor *c, bc_attr *out) {
     int64_t pre, size;
     str s = STR_INIT;
     if (!bc_svarint(r, c, &pre) || !bc_svarint(r, c, &size)) return false;
-    str_printf(&s, "#stablehlo.sub_axis_info<%lld, %lld>", (long long)pre, (long long)size);
+    str_printf(&s, "(%lld)%lld", (long long)pre, (long long)size);
     return bc_text(r, &s, &out->a);
 }
 
 static bool axis_ref(bc_reader *r, bc_cursor *c, bc_attr *out) {
     bc_string name;
     unsigned has;
-    const bc_attr *sub = NULL;
+    const bc_attr *part = NULL;
     str s = STR_INIT;
-    if (!bc_string_at(r, c, &name) || !bc_byte(r, c, &has) || (has && !bc_attr_ref(r, c, &sub))) return false;
-    str_printf(&s, "#stablehlo.axis_ref<\"%s\"", name.s);
-    if (sub) str_append(&s, ", "), print_attr_value(&s, &sub->a, NULL);
-    str_putc(&s, '>');
+    if (!bc_string_at(r, c, &name) || !bc_byte(r, c, &has) || (has && !bc_attr_ref(r, c, &part))) return false;
+    bc_spell_axis_ref(&s, name.s, part ? &part->a : NULL);
     return bc_text(r, &s, &out->a);
 }
 
-static bool mesh(bc_reader *r, bc_cursor *c, bool groups, bc_attr *out) {
-    const bc_attr *first, *ids = NULL;
-    ir_attr axes = {0};
-    unsigned has = 0;
-    if (!bc_attr_ref(r, c, &first)) return false;
-    if (groups ? !bc_attr_list(r, c, &axes) : !bc_byte(r, c, &has) || (has && !bc_attr_ref(r, c, &ids))) return false;
+static bool mesh_groups(bc_reader *r, bc_cursor *c, bc_attr *out) {
+    const bc_attr *mesh;
+    ir_attr axes;
     str s = STR_INIT;
-    str_printf(&s, "#stablehlo.%s<", groups ? "replica_group_mesh_axes" : "mesh");
-    print_attr_value(&s, &first->a, NULL);
-    if (groups || ids) str_append(&s, ", "), print_attr_value(&s, groups ? &axes : &ids->a, NULL);
-    str_putc(&s, '>');
+    if (!bc_attr_ref(r, c, &mesh) || !bc_attr_list(r, c, &axes)) return false;
+    bc_spell_groups(&s, &mesh->a, &axes);
+    return bc_text(r, &s, &out->a);
+}
+
+static bool whole_mesh(bc_reader *r, bc_cursor *c, bc_attr *out) {
+    const bc_attr *ids = NULL;
+    ir_attr axes;
+    unsigned has;
+    str s = STR_INIT;
+    if (!bc_attr_list(r, c, &axes) || !bc_byte(r, c, &has) || (has && !bc_attr_ref(r, c, &ids))) return false;
+    bc_spell_mesh(&s, &axes, ids ? &ids->a : NULL);
     return bc_text(r, &s, &out->a);
 }
 
@@ -191,11 +234,11 @@ bool bc_stablehlo_attr(bc_reader *r, bc_cursor *c, bc_attr *out) {
     case 14: return bc_output_alias(r, c, out);
     case 15: return dot_algorithm(r, c, out);
     case 17: return bc_result_accuracy(r, c, out);
-    case 18: return mesh(r, c, true, out);
+    case 18: return mesh_groups(r, c, out);
     case 19: return sub_axis(r, c, out);
     case 20: return axis_ref(r, c, out);
     case 21: return named_size(r, c, out);
-    case 22: return mesh(r, c, false, out);
+    case 22: return whole_mesh(r, c, out);
     default: return bc_fail(r, at, "stablehlo attribute of the unknown code %llu", (unsigned long long)code);
     }
 }

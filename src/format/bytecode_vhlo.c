@@ -49,7 +49,7 @@ static bool boolean(bc_reader *r, bc_cursor *c, bc_attr *out) {
     return true;
 }
 
-/* Newer ways to name groups of devices; kept as text. */
+/* Groups of devices by the axes of a mesh, in the spelling of StableHLO's text. */
 static bool mesh_part(bc_reader *r, bc_cursor *c, uint64_t code, bc_attr *out) {
     const bc_attr *a = NULL, *b = NULL;
     int64_t x = 0, y = 0;
@@ -65,14 +65,12 @@ static bool mesh_part(bc_reader *r, bc_cursor *c, uint64_t code, bc_attr *out) {
     default: break;
     }
     if (!ok) return false;
-    static const char *const names[] = {"sub_axis_info", "axis_ref", "replica_group_mesh_axes", "axis", "mesh"};
-    str_printf(&s, "#stablehlo.%s<", names[code - 21]);
-    if (a) print_attr_value(&s, &a->a, NULL);
-    if (a && b) str_append(&s, ", ");
-    if (b) print_attr_value(&s, &b->a, NULL);
-    if (code == 21) str_printf(&s, "%lld, %lld", (long long)x, (long long)y);
-    if (code == 24) str_printf(&s, ", %lld", (long long)y);
-    str_putc(&s, '>');
+    const bool named = a && a->a.kind == IR_AK_STRING;
+    if (code == 21) str_printf(&s, "(%lld)%lld", (long long)x, (long long)y);
+    else if (code == 22) bc_spell_axis_ref(&s, named ? a->a.v.s : "", b ? &b->a : NULL);
+    else if (code == 23) bc_spell_groups(&s, &a->a, &b->a);
+    else if (code == 24) bc_spell_axis(&s, named ? a->a.v.s : "", y);
+    else bc_spell_mesh(&s, &a->a, b ? &b->a : NULL);
     return bc_text(r, &s, &out->a);
 }
 

@@ -1,5 +1,6 @@
 /* Attributes of HLO's instructions, from the fields of HloInstructionProto and its messages (xla/service/hlo.proto, xla/xla_data.proto) to StableHLO's. */
 #include "format/hlo_ops.h"
+#include "ir/sharding.h"
 
 static void put(hlomod_attrs *a, ir_attr attr) {
     if (a->n < BASE_COUNT(a->v)) a->v[a->n++] = attr;
@@ -276,4 +277,7 @@ void hlomod_attrs_custom_call(hlomod_scope *s, hlomod_msg inst, hlomod_attrs *a)
     ir_attr config = ir_attr_named_string(s->r->m, "backend_config", hlomod_text(s->r, inst, 43));
     config.key = IR_A_backend_config;
     if (*hlomod_text(s->r, inst, 43)) put(a, config);
+    hlomod_msg m;
+    const char *text = hlomod_has_sharding(s->r, inst, 40, &m) && hlomod_int(s->r, m, 1, 0) != 2 ? hlomod_sharding_text(s->r, m) : NULL;
+    if (text) put(a, ir_attr_named_string(s->r->m, IR_SHARDING_ATTR, text));
 }

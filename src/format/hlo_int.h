@@ -57,9 +57,17 @@ bool hlomod_ints(hlomod_reader *r, hlomod_msg m, uint32_t field, size_t *n, int6
 bool hlomod_subs(hlomod_reader *r, hlomod_msg m, uint32_t field, size_t *n, hlomod_msg **out); /* a repeated message */
 
 /* --- hlo_shape.c ------------------------------------------------------------------------------------------------------------------------- */
-bool hlomod_read_shape(hlomod_reader *r, hlomod_msg m, bool row_major, hlomod_shape *out);
+bool hlomod_read_shape(hlomod_reader *r, hlomod_msg m, hlomod_shape *out);
 size_t hlomod_leaf_types(const hlomod_shape *s, const ir_type **out); /* how many */
 bool hlomod_read_literal(hlomod_scope *s, hlomod_msg m, const ir_type *t, ir_value **out);
+
+/* --- hlo_sharding.c ---------------------------------------------------------------------------------------------------------------------- */
+bool hlomod_has_sharding(hlomod_reader *r, hlomod_msg m, uint32_t field, hlomod_msg *out);
+/* Annotates v as the instruction's sharding says; what has none stays. */
+bool hlomod_annotate(hlomod_scope *s, hlomod_msg inst, hlomod_value *v);
+const char *hlomod_sharding_text(hlomod_reader *r, hlomod_msg m); /* of one value; NULL: none, or r->status */
+/* `leaves` arguments or results from `first` on lie as m says. */
+bool hlomod_func_shardings(hlomod_reader *r, hlomod_msg m, ir_func *f, bool result, size_t first, size_t leaves);
 
 /* --- hlo_read.c: a computation as a block ------------------------------------------------------------------------------------------------- */
 bool hlomod_find_comp(hlomod_scope *s, hlomod_msg inst, int64_t id, size_t *out);

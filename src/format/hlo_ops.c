@@ -85,9 +85,20 @@ static bool build_parameter(op_in *o, hlomod_value *out) {
     return give(o, &o->s->params[number], out);
 }
 
+/* Nesting is bounded by that of the shape. */
+static bool read_literal(hlomod_scope *s, hlomod_msg m, const hlomod_shape *shape, ir_value **leaf) {
+    hlomod_msg *parts;
+    size_t n;
+    if (shape->type) return hlomod_read_literal(s, m, shape->type, leaf);
+    if (!hlomod_subs(s->r, m, 10, &n, &parts)) return false;
+    if (n != shape->n_elems) return hlomod_fail(s->r, m.data, "a literal of %zu parts for a tuple of %zu", n, shape->n_elems);
+    for (size_t i = 0; i < n; leaf += shape->elems[i++].leaves)
+        if (!read_literal(s, parts[i], &shape->elems[i], leaf)) return false;
+    return true;
+}
+
 static bool build_constant(op_in *o, hlomod_value *out) {
-    if (!out->shape.type) return hlomod_fail(o->s->r, o->inst.data, "constants that are tuples are not read");
-    return hlomod_read_literal(o->s, hlomod_sub(o->s->r, o->inst, 8), out->shape.type, &out->leaf[0]);
+    return read_literal(o->s, hlomod_sub(o->s->r, o->inst, 8), &out->shape, out->leaf);
 }
 
 static bool build_tuple(op_in *o, hlomod_value *out) {
@@ -160,14 +171,42 @@ static bool build_rng(op_in *o, hlomod_value *out) {
     return take_results(o, ir_build(&o->s->b, OP_rng, 3, in, o->attrs.n, o->attrs.v, 0, NULL, 1, o->types), out);
 }
 
-/* The form with one operand and a dimension to split; the form with an operand for each member has no counterpart. */
+/* An operand for each member of the group: they are put together along a new dim, which is then what is split and joined. */
+static bool build_all_to_all_of_parts(op_in *o, hlomod_value *out) {
+    ir_builder *b = &o->s->b;
+    size_t n;
+    ir_value **in;
+    int64_t dims[IR_MAX_RANK], start[IR_MAX_RANK] = {0}, limit[IR_MAX_RANK];
+    if (!flat_operands(o, 0, &n, &in)) return false;
+    const ir_type *t = n ? in[0]->type : NULL;
+    bool alike = n > 0 && n == out->shape.leaves && t->kind == IR_TENSOR && t->rank < IR_MAX_RANK && o->attrs.v[0].rank2 == n;
+    for (size_t i = 0; alike && i < n; i++) alike = in[i]->type == t && o->types[i] == t;
+    if (!alike) return hlomod_fail(o->s->r, o->inst.data, "all-to-all wants an operand for each member of its groups, all of one shape");
+    dims[0] = 1;
+    for (uint32_t d = 0; d < t->rank; d++) limit[d + 1] = dims[d + 1] = t->dims[d];
+    for (size_t i = 0; i < n; i++) in[i] = ir_reshape(b, in[i], t->rank + 1, dims);
+    ir_value *all = ir_concatenate(b, n, in, 0);
+    o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_split_dimension, 0);
+    o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_concat_dimension, 0);
+    o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_split_count, (int64_t)n);
+    ir_op *op = all ? ir_build(b, OP_all_to_all, 1, &all, o->attrs.n, o->attrs.v, 0, NULL, 1, &all->type) : NULL;
+    for (size_t i = 0; op && i < n; i++) {
+        start[0] = (int64_t)i;
+        limit[0] = (int64_t)i + 1;
+        ir_value *part = ir_slice(b, &op->out[0], start, limit, NULL);
+        if (!part || !(out->leaf[i] = ir_reshape(b, part, t->rank, t->dims))) return false;
+    }
+    return op != NULL;
+}
+
+/* The form with one operand has a dimension to split. */
 static bool build_all_to_all(op_in *o, hlomod_value *out) {
     size_t n;
     int64_t *dims;
     if (!hlomod_ints(o->s->r, o->inst, 14, &n, &dims)) return false;
-    if (!n || !out->shape.type) return hlomod_fail(o->s->r, o->inst.data, "all-to-all with an operand for each member is not read; send the form with a split dimension");
     const ir_attr *groups = &o->attrs.v[0];
     if (!groups->rank2) return hlomod_fail(o->s->r, o->inst.data, "all-to-all needs replica groups");
+    if (!n || !out->shape.type) return build_all_to_all_of_parts(o, out);
     o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_split_dimension, dims[0]);
     o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_concat_dimension, dims[0]);
     o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_split_count, groups->rank2);
@@ -221,7 +260,7 @@ bool hlomod_build_inst(hlomod_scope *s, hlomod_msg inst, hlomod_value *out) {
     const op_row *row = find_row(text);
     if (r->status) return false;
     if (!row) return hlomod_fail(r, inst.data, "the HLO opcode '%s' is not known here (instruction '%s')", text, hlomod_text(r, inst, 1));
-    if (!hlomod_read_shape(r, hlomod_sub(r, inst, 3), false, &out->shape) || !find_operands(&o)) return false;
+    if (!hlomod_read_shape(r, hlomod_sub(r, inst, 3), &out->shape) || !find_operands(&o)) return false;
     o.code = row->code;
     o.types = arena_alloc(r->scratch, out->shape.leaves * sizeof *o.types + 1);
     out->leaf = arena_alloc(r->scratch, out->shape.leaves * sizeof(ir_value *) + 1);

@@ -59,6 +59,12 @@ static bool add_value(hlomod_scope *s, hlomod_msg inst, const hlomod_value *v) {
     return (kept && map_put(s->values, &id, sizeof id, kept, NULL)) || hlomod_oom(s->r, sizeof *v);
 }
 
+/* Of the entry: what a parameter's sharding says stands on the argument, a root tuple's on the results, an annotation's own on the annotation. */
+static bool annotated_elsewhere(hlomod_reader *r, hlomod_msg inst) {
+    const char *op = hlomod_text(r, inst, 2);
+    return strcmp(op, "parameter") == 0 || strcmp(op, "tuple") == 0 || strcmp(op, "custom-call") == 0;
+}
+
 static bool build_all(hlomod_scope *s, hlomod_value *out) {
     const hlomod_comp *c = &s->r->comps[s->comp];
     size_t n;
@@ -76,6 +82,7 @@ static bool build_all(hlomod_scope *s, hlomod_value *out) {
             s->b.status = NULL;
         }
         if (!ok) return s->r->status ? false : hlomod_fail(s->r, insts[i].data, "instruction '%s' cannot be built", hlomod_text(s->r, insts[i], 1));
+        if (s->r->depth == 1 && !annotated_elsewhere(s->r, insts[i]) && !hlomod_annotate(s, insts[i], &v)) return false;
         if (!add_value(s, insts[i], &v)) return false;
     }
     const hlomod_value *root = map_get(s->values, &c->root, sizeof c->root);
@@ -97,7 +104,7 @@ bool hlomod_build_body(hlomod_reader *r, size_t comp, ir_builder *b, size_t n_ar
 }
 
 /* The shapes of a computation's parameters, in order of their numbers: all from 0 on, each once. */
-static bool read_params(hlomod_reader *r, const hlomod_comp *c, bool row_major, size_t *out_n, hlomod_value **out) {
+static bool read_params(hlomod_reader *r, const hlomod_comp *c, size_t *out_n, hlomod_value **out) {
     size_t n, k = 0;
     hlomod_msg *insts;
     if (!hlomod_subs(r, c->msg, 2, &n, &insts)) return false;
@@ -116,7 +123,7 @@ static bool read_params(hlomod_reader *r, const hlomod_comp *c, bool row_major, 
         if (number < 0 || (size_t)number >= k || seen[number])
             return hlomod_fail(r, insts[i].data, "parameter %lld of %zu in '%s' is out of range or there twice", (long long)number, k, c->name);
         seen[number] = true;
-        hlomod_read_shape(r, hlomod_sub(r, insts[i], 3), row_major, &v[number].shape);
+        hlomod_read_shape(r, hlomod_sub(r, insts[i], 3), &v[number].shape);
     }
     *out_n = k;
     *out = v;
@@ -153,7 +160,7 @@ ir_block *hlomod_build_region(hlomod_scope *s, hlomod_msg inst, int64_t id) {
     hlomod_reader *r = s->r;
     size_t comp, n;
     hlomod_value *params, root;
-    if (!hlomod_find_comp(s, inst, id, &comp) || !read_params(r, &r->comps[comp], false, &n, &params)) return NULL;
+    if (!hlomod_find_comp(s, inst, id, &comp) || !read_params(r, &r->comps[comp], &n, &params)) return NULL;
     ir_block *block = ir_block_new(r->m);
     if (!block) hlomod_oom(r, sizeof(ir_block));
     if (!block || !make_args(r, NULL, block, n, params)) return NULL;
@@ -175,7 +182,7 @@ ir_block *hlomod_build_branch(hlomod_scope *s, hlomod_msg inst, int64_t id, hlom
 
 static ir_func *build_func(hlomod_reader *r, size_t comp, const char *name, bool entry, size_t *out_n, hlomod_value **out_params) {
     hlomod_value root;
-    if (!read_params(r, &r->comps[comp], entry, out_n, out_params)) return NULL;
+    if (!read_params(r, &r->comps[comp], out_n, out_params)) return NULL;
     ir_func *f = ir_func_new(r->m, name, entry);
     if (!f) hlomod_oom(r, sizeof(ir_func));
     if (!f || !make_args(r, f, NULL, *out_n, *out_params)) return NULL;
@@ -237,6 +244,23 @@ static bool read_aliases(hlomod_reader *r, hlomod_msg module, ir_func *f, const 
     return true;
 }
 
+/* Parameters say it themselves or the module does for all; so do the root and the results. */
+static bool read_shardings(hlomod_reader *r, hlomod_msg module, size_t comp, ir_func *f, size_t n, const hlomod_value *params) {
+    size_t n_insts, n_all;
+    hlomod_msg *insts, *all, m;
+    if (!hlomod_subs(r, r->comps[comp].msg, 2, &n_insts, &insts) || !hlomod_subs(r, module, 14, &n_all, &all)) return false;
+    for (size_t i = 0; i < n_insts && !r->status; i++) {
+        bool parameter = strcmp(hlomod_text(r, insts[i], 2), "parameter") == 0, root = hlomod_int(r, insts[i], 35, -1) == r->comps[comp].root;
+        size_t number = (size_t)hlomod_int(r, insts[i], 9, 0), first = 0;
+        for (size_t k = 0; parameter && k < number && k < n; k++) first += params[k].shape.leaves;
+        bool says = hlomod_has_sharding(r, insts[i], 40, &m);
+        if (parameter && !says && number < n_all) m = all[number];
+        if (parameter && number < n && (says || number < n_all) && !hlomod_func_shardings(r, m, f, false, first, params[number].shape.leaves)) return false;
+        if (root && (says || hlomod_has_sharding(r, module, 12, &m)) && !hlomod_func_shardings(r, m, f, true, 0, f->n_results)) return false;
+    }
+    return !r->status;
+}
+
 static bool read_comps(hlomod_reader *r, hlomod_msg module) {
     hlomod_msg *msgs;
     if (!hlomod_subs(r, module, 3, &r->n_comps, &msgs)) return false;
@@ -260,7 +284,8 @@ static bool read_module(hlomod_reader *r, hlomod_msg module) {
     ir_func *f = build_func(r, entry, "main", true, &n, &params);
     if (!f) return false;
     hlomod_msg program = hlomod_sub(r, r->comps[entry].msg, 4);
-    return hlomod_read_shape(r, hlomod_sub(r, program, 2), false, &result) && read_aliases(r, module, f, &result, n, params);
+    return hlomod_read_shape(r, hlomod_sub(r, program, 2), &result) && read_aliases(r, module, f, &result, n, params) &&
+           read_shardings(r, module, entry, f, n, params);
 }
 
 xt_status hlomod_read(const void *data, size_t n, const char *name, ir_module **out) {

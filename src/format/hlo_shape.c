@@ -1,7 +1,8 @@
-/* Shapes and literals of HLO. */
+/* Shapes and literals of HLO. A layout in a shape says how a buffer lies, not what it holds: the buffers of this plugin are row-major and its clients are
+ * told so, so layouts of parameters and results change nothing. In a literal the layout is the order of its elements. */
 #include "format/hlo_int.h"
 
-typedef enum layout_of_literal { NONE, INTS, RAW } layout_of_literal;
+typedef enum layout_of_literal { INTS, RAW, NIBBLES } layout_of_literal;
 typedef struct type_row {
     int64_t number;
     xt_dtype dtype;
@@ -15,18 +16,7 @@ static const type_row rows[] = {
 };
 enum { TYPE_TUPLE = 13, TYPE_TOKEN = 17, MAX_NESTING = 32 };
 
-/* ShapeProto.layout: the dims from the fastest to the slowest; row-major counts down. */
-static bool check_layout(hlomod_reader *r, hlomod_msg m, const ir_type *t) {
-    size_t n;
-    int64_t *order;
-    if (!hlomod_ints(r, hlomod_sub(r, m, 5), 1, &n, &order)) return false;
-    for (size_t i = 0; i < n; i++)
-        if (n != t->rank || order[i] != (int64_t)(n - 1 - i))
-            return hlomod_fail(r, m.data, "a parameter or literal has a layout that is not row-major; only row-major values are taken: transpose before");
-    return true;
-}
-
-static bool read_tensor(hlomod_reader *r, hlomod_msg m, int64_t number, bool row_major, hlomod_shape *out) {
+static bool read_tensor(hlomod_reader *r, hlomod_msg m, int64_t number, hlomod_shape *out) {
     size_t rank, n_dynamic;
     int64_t *dims, *dynamic;
     const type_row *row = NULL;
@@ -41,10 +31,10 @@ static bool read_tensor(hlomod_reader *r, hlomod_msg m, int64_t number, bool row
     out->type = ir_tensor(row->dtype, rank, dims);
     out->leaves = 1;
     if (!out->type) return hlomod_fail(r, m.data, "a shape of rank %zu is too large", rank);
-    return !row_major || check_layout(r, m, out->type);
+    return true;
 }
 
-static bool read_shape(hlomod_reader *r, hlomod_msg m, bool row_major, int nesting, hlomod_shape *out) {
+static bool read_shape(hlomod_reader *r, hlomod_msg m, int nesting, hlomod_shape *out) {
     int64_t number = hlomod_int(r, m, 2, 0);
     *out = (hlomod_shape){0};
     if (r->status) return false;
@@ -52,21 +42,21 @@ static bool read_shape(hlomod_reader *r, hlomod_msg m, bool row_major, int nesti
         *out = (hlomod_shape){.type = ir_token(), .leaves = 1};
         return true;
     }
-    if (number != TYPE_TUPLE) return read_tensor(r, m, number, row_major, out);
+    if (number != TYPE_TUPLE) return read_tensor(r, m, number, out);
     hlomod_msg *subs;
     if (nesting == MAX_NESTING) return hlomod_fail(r, m.data, "tuples are nested more than %d deep", MAX_NESTING);
     if (!hlomod_subs(r, m, 4, &out->n_elems, &subs)) return false;
     out->elems = arena_alloc(r->scratch, out->n_elems * sizeof *out->elems);
     if (!out->elems) return hlomod_oom(r, out->n_elems * sizeof *out->elems);
     for (size_t i = 0; i < out->n_elems; i++) {
-        if (!read_shape(r, subs[i], row_major, nesting + 1, &out->elems[i])) return false;
+        if (!read_shape(r, subs[i], nesting + 1, &out->elems[i])) return false;
         out->leaves += out->elems[i].leaves;
     }
     return true;
 }
 
-bool hlomod_read_shape(hlomod_reader *r, hlomod_msg m, bool row_major, hlomod_shape *out) {
-    return read_shape(r, m, row_major, 0, out);
+bool hlomod_read_shape(hlomod_reader *r, hlomod_msg m, hlomod_shape *out) {
+    return read_shape(r, m, 0, out);
 }
 
 size_t hlomod_leaf_types(const hlomod_shape *s, const ir_type **out) {
@@ -92,17 +82,49 @@ static bool literal_ints(hlomod_reader *r, hlomod_msg m, const type_row *row, si
     return true;
 }
 
+/* The host keeps the value in a byte. */
+static void widen_nibbles(xt_dtype t, unsigned char *p, size_t n) {
+    for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(t == XT_I4 && p[i] & 8 ? p[i] | 0xf0 : p[i] & 0x0f);
+}
+
+/* Elements lie in the order of the literal's layout: the dims from the fastest to the slowest. */
+static bool to_row_major(hlomod_reader *r, hlomod_msg shape, const ir_type *t, void **data) {
+    size_t n, size = xt_dtype_size(t->dtype);
+    int64_t *order, stride[IR_MAX_RANK], at[IR_MAX_RANK] = {0}, step = 1;
+    bool straight = true, seen[IR_MAX_RANK] = {false};
+    if (!hlomod_ints(r, hlomod_sub(r, shape, 5), 1, &n, &order)) return false;
+    if (n && n != t->rank) return hlomod_fail(r, shape.data, "a layout of %zu dims for a literal of %u", n, t->rank);
+    for (size_t i = 0; i < n; i++) {
+        if (order[i] < 0 || (size_t)order[i] >= n || seen[order[i]]) return hlomod_fail(r, shape.data, "a layout that is no order of the dims");
+        straight = straight && order[i] == (int64_t)(n - 1 - i);
+        seen[order[i]] = true;
+        stride[order[i]] = step;
+        step *= t->dims[order[i]];
+    }
+    if (straight || t->count == 0) return true;
+    char *to = arena_alloc(r->scratch, (size_t)t->count * size);
+    if (!to) return hlomod_oom(r, (size_t)t->count * size);
+    for (int64_t k = 0; k < t->count; k++) {
+        int64_t from = 0;
+        for (size_t d = 0; d < n; d++) from += at[d] * stride[d];
+        memcpy(to + (size_t)k * size, (char *)*data + (size_t)from * size, size);
+        for (size_t d = n; d-- > 0 && ++at[d] == t->dims[d];) at[d] = 0;
+    }
+    *data = to;
+    return true;
+}
+
 bool hlomod_read_literal(hlomod_scope *s, hlomod_msg m, const ir_type *t, ir_value **out) {
     hlomod_reader *r = s->r;
     hlomod_shape shape;
     const type_row *row = NULL;
     void *data = NULL;
-    if (!hlomod_read_shape(r, hlomod_sub(r, m, 1), true, &shape)) return false;
+    if (!hlomod_read_shape(r, hlomod_sub(r, m, 1), &shape)) return false;
     if (shape.type != t || t->kind != IR_TENSOR) return hlomod_fail(r, m.data, "the literal has another shape than its constant");
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (rows[i].dtype == t->dtype) row = &rows[i];
     size_t n = (size_t)t->count, bytes = ir_type_bytes(t);
-    if (!row || row->how == NONE) return hlomod_fail(r, m.data, "literals of %s are not read", ir_dtype_mlir(t->dtype));
+    if (!row) return hlomod_fail(r, m.data, "literals of %s are not read", ir_dtype_mlir(t->dtype));
     if (n > m.n) return hlomod_fail(r, m.data, "the literal has %zu bytes, its shape %zu elements", m.n, n);
     if (bytes > r->budget) return hlomod_fail(r, m.data, "computations called from many places make the program many times its size");
     r->budget -= bytes;
@@ -114,7 +136,9 @@ bool hlomod_read_literal(hlomod_scope *s, hlomod_msg m, const ir_type *t, ir_val
         if (raw.n != bytes) return hlomod_fail(r, raw.data ? raw.data : m.data, "the literal has %zu bytes, its shape %zu", raw.n, bytes);
         data = arena_copy(r->scratch, raw.n ? raw.data : (const unsigned char *)"", raw.n); /* aligned */
         if (!data) return hlomod_oom(r, raw.n);
+        if (row->how == NIBBLES) widen_nibbles(t->dtype, data, n);
     }
+    if (!to_row_major(r, hlomod_sub(r, m, 1), t, &data)) return false;
     *out = ir_constant(&s->b, t, data);
     return *out != NULL;
 }

@@ -2,6 +2,7 @@
  * come, and what this IR has no kind for is kept as its text (OPAQUE), to be printed back unchanged. */
 #include "ir/interp.h"
 #include "ir/parse_int.h"
+#include "ir/sdy.h"
 #include "ir/text.h"
 
 /* A splat of dims in an attribute is unfolded; no op has more numbers than this. */
@@ -257,12 +258,33 @@ static bool literal_ints(parser *p, token at, const ir_literal *l, int64_t **v, 
     return true;
 }
 
+/* #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [...]>, the mesh being one that stands before. */
+static bool parse_mesh_groups(parser *p, ir_attr *a) {
+    ir_attr text;
+    int64_t n, width, *ids;
+    token at = p->tok;
+    if (!parse_attr(p, &text)) return false;
+    if (text.kind != IR_AK_OPAQUE || !ir_sdy_is_groups(text.v.s)) return parse_fail_at(p, at, "expected a list of integers for attribute '%s'", a->name);
+    xt_status s = ir_sdy_groups_of(p->m, text.v.s, &n, &width, &ids);
+    if (s) {
+        parse_fail_at(p, at, "%s", status_text(s));
+        xt_status_free(s);
+        return false;
+    }
+    a->n = (size_t)(n * width);
+    a->rank2 = (uint32_t)width;
+    a->v.ints = arena_copy(p->m->mem, ids, a->n * sizeof *ids);
+    base_free(ids);
+    return a->v.ints || parse_oom(p);
+}
+
 /* array<i64: 1, 2>, dense<[1, 2]> : tensor<2xi64>, [1, 2]. */
 static bool parse_ints_attr(parser *p, ir_attr *a) {
     int64_t *v = NULL;
     size_t n = 0, cap = 0;
     bool ok;
     token at = p->tok;
+    if (at.kind == TOK_HASH) return parse_mesh_groups(p, a);
     if (parse_at_word(p, "array")) {
         ok = parse_array_ints(p, &v, &n, &cap);
     } else if (parse_at_word(p, "dense")) {

@@ -348,3 +348,41 @@ xt_status ir_sdy_groups(const ir_module *m, const char *mesh_text, const char *a
     base_free(s.mesh.ids);
     return st;
 }
+
+static const char groups_name[] = "#stablehlo.replica_group_mesh_axes<";
+
+bool ir_sdy_is_groups(const char *text) { return strncmp(text, groups_name, sizeof groups_name - 1) == 0; }
+
+/* One axis_ref<name = "x", sub_axis_info = (1)2> as "x":(1)2. */
+static bool respell_axis(const char **p, str *out) {
+    name axis;
+    int64_t before, size;
+    if (!at_text(p, "#stablehlo.axis_ref<") || !at_text(p, "name") || !at_text(p, "=") || !quoted(p, &axis)) return false;
+    str_printf(out, "\"%.*s\"", (int)axis.n, axis.s);
+    if (at_text(p, ",")) {
+        if (!at_text(p, "sub_axis_info") || !at_text(p, "=") || !at_text(p, "(") || !number(p, &before) || !at_text(p, ")") || !number(p, &size)) return false;
+        str_printf(out, ":(%lld)%lld", (long long)before, (long long)size);
+    }
+    return at_text(p, ">");
+}
+
+xt_status ir_sdy_groups_of(const ir_module *m, const char *text, int64_t *out_groups, int64_t *out_members, int64_t **out_ids) {
+    const char *p = text + sizeof groups_name - 1, *mesh_text = strchr(p, '=') ? strchr(p, '=') + 1 : "";
+    str axes = STR_INIT;
+    mesh skipped = {.devices = 1};
+    p = mesh_text;
+    xt_status st = find_mesh(m, &p, &skipped);
+    base_free(skipped.ids);
+    bool ok = !st && at_text(&p, ",") && at_text(&p, "axes") && at_text(&p, "=") && at_text(&p, "[");
+    str_putc(&axes, '[');
+    while (ok && !at_text(&p, "]")) {
+        ok = respell_axis(&p, &axes);
+        at_text(&p, ",");
+        str_putc(&axes, ',');
+    }
+    str_putc(&axes, ']');
+    if (!st && axes.failed) st = status_oom(axes.len, "replica groups");
+    if (!st) st = ok ? ir_sdy_groups(m, mesh_text, str_cstr(&axes), out_groups, out_members, out_ids) : bad(text);
+    str_free(&axes);
+    return st;
+}

@@ -25,5 +25,8 @@ xt_status ir_sdy_text(const ir_module *m, const char *sharding, const ir_type *t
 const char *ir_sdy_of_value(const char *list, size_t i);
 /* Devices along axes of a mesh in groups, as replica_groups: `mesh` its symbol or spelling, `axes` a list `["x", "y":(1)2]`. base_free the ids. */
 xt_status ir_sdy_groups(const ir_module *m, const char *mesh, const char *axes, int64_t *out_groups, int64_t *out_members, int64_t **out_ids);
+/* The same for StableHLO's own spelling of them: #stablehlo.replica_group_mesh_axes<mesh = @mesh, axes = [#stablehlo.axis_ref<name = "x", sub_axis_info = (1)2>]>. */
+bool ir_sdy_is_groups(const char *text);
+xt_status ir_sdy_groups_of(const ir_module *m, const char *text, int64_t *out_groups, int64_t *out_members, int64_t **out_ids);
 
 #endif

@@ -211,15 +211,15 @@ FACE_SIZED(Executable_GetCompiledMemoryStats, offsetof(PJRT_Executable_GetCompil
 /* Two calls: without memory the size is told, with memory the text is filled in. */
 FACE(Executable_OptimizedProgram, executable) {
     XT_TRY(check_program(a->program));
-    size_t n;
-    const char *text = cpu_exec_text(a->executable->program->exec, &n);
+    const face_program *of = a->executable->program;
+    size_t n = of->hlo_size;
+    const char *text = of->hlo ? of->hlo : cpu_exec_text(of->exec, &n);
     PJRT_Program *p = a->program;
     if (p->code && p->code_size < n)
         return status_new(XT_INVALID_ARGUMENT, NULL, "the program has %zu bytes, the memory for it %zu", n, p->code_size);
     if (p->code) memcpy(p->code, text, n);
     p->code_size = n;
-    p->format = "mlir";
-    p->format_size = 4;
+    face_tell(of->hlo ? "hlo_with_config" : "mlir", &p->format, &p->format_size);
     return NULL;
 }
 

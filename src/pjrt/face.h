@@ -256,6 +256,8 @@ typedef struct face_program {
     size_t *kind_sizes;
     char **shardings; /* OpSharding messages: inputs, then outputs; NULL for programs of one device */
     size_t *sharding_sizes;
+    char *hlo; /* of a partitioned program that came as HLO: the same with its shardings, as HloModuleProtoWithConfig; NULL: none */
+    size_t hlo_size;
     pthread_mutex_t lock;
     PJRT_Layouts_MemoryLayout **layouts[2]; /* guarded: the lists last given, of inputs and of outputs */
     PJRT_NamedValue costs[4 + CPU_PHASES]; /* work, then how long compiling took by phase */

@@ -20,6 +20,7 @@ void face_program_release(face_program *p) {
     base_free(p->layouts[1]);
     pthread_mutex_destroy(&p->lock);
     base_free(p->sharding_sizes);
+    base_free(p->hlo);
     base_free(p);
     live_add(LIVE_plugin_executable, -1);
 }
@@ -110,6 +111,53 @@ static xt_status describe(face_program *p) {
     return NULL;
 }
 
+/* --- HLO that went in comes out again with its shardings, which is where PyTorch/XLA looks for those of results ------------------------------------ */
+static bool field_of(const unsigned char *data, size_t n, uint32_t number, proto_field *out) {
+    bool found = false;
+    proto_reader r = proto_read(data, n);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.number == number && f.wire == PROTO_BYTES) *out = f, found = true;
+    return found && !r.bad;
+}
+
+/* Of results as one message; a program that returns a tuple has one of tuple type. */
+static void results_sharding(const face_program *p, bool tuple, str *module) {
+    str all = STR_INIT;
+    if (tuple) proto_int(&all, 1, 2);
+    for (size_t i = p->n_in; tuple && i < p->n_in + p->n_out; i++) proto_bytes(&all, 5, p->shardings[i], p->sharding_sizes[i]);
+    if (!tuple && p->n_out == 1) proto_bytes(module, 12, p->shardings[p->n_in], p->sharding_sizes[p->n_in]);
+    if (tuple) proto_message(module, 12, &all);
+    str_free(&all);
+}
+
+/* HloModuleProto: 4 program shape {2 result {2 element type}}, 12 the results' sharding, 14 the parameters'. HloModuleProtoWithConfig: 1 module, 2 {1 shape}. */
+static xt_status keep_hlo(face_program *p, const PJRT_Program *program) {
+    enum { XLA_TUPLE = 13 };
+    const unsigned char *code = (const unsigned char *)program->code;
+    proto_field shape, result, unused;
+    if (!p->shardings || program->format_size != 3 || memcmp(program->format, "hlo", 3) != 0) return NULL;
+    if (!field_of(code, program->code_size, 4, &shape) || !field_of(shape.data, shape.size, 2, &result)) return NULL;
+    if (field_of(code, program->code_size, 12, &unused)) return NULL;
+    int64_t type = 0;
+    proto_reader r = proto_read(result.data, result.size);
+    for (proto_field f; proto_next(&r, &f);)
+        if (f.number == 2 && f.wire == PROTO_VARINT) type = (int64_t)f.value;
+    str module = STR_INIT, config = STR_INIT, out = STR_INIT;
+    str_appendn(&module, program->code, program->code_size);
+    results_sharding(p, type == XLA_TUPLE, &module);
+    if (!field_of(code, program->code_size, 14, &unused))
+        for (size_t i = 0; i < p->n_in; i++) proto_bytes(&module, 14, p->shardings[i], p->sharding_sizes[i]);
+    proto_bytes(&config, 1, shape.data, shape.size);
+    proto_message(&out, 1, &module);
+    proto_message(&out, 2, &config);
+    out.failed |= module.failed | config.failed;
+    str_free(&module);
+    str_free(&config);
+    p->hlo = out.data;
+    p->hlo_size = out.len;
+    return out.failed ? status_oom(program->code_size, "a program") : NULL;
+}
+
 /* What this plugin reads. */
 static xt_status check_format(const PJRT_Program *program) {
     static const char *const formats[] = {"mlir", "hlo", "hlo_with_config"};
@@ -131,6 +179,7 @@ xt_status face_program_compile(const PJRT_Program *program, const char *options,
     cpu_compile_opts o = {.num_replicas = p->options.replicas, .num_partitions = p->options.partitions, .keep_divided = p->options.keep_divided, .threads = threads};
     if (!s) s = cpu_compile(program->code, program->code_size, &o, &p->exec);
     if (!s) s = describe(p);
+    if (!s) s = keep_hlo(p, program);
     if (!s && p->options.dump_to) s = cpu_dump_memory(p->exec, p->options.dump_to);
     if (s) {
         face_program_release(p);
