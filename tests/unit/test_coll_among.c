@@ -154,6 +154,7 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
     float x[4] = {1};
     RANK_OK(coll_open(name, rank, size, 100, &g));
     coll_note(g, rank == 3 ? "late.c:33" : "early.c:11");
+    RANK_OK(coll_barrier(g, 30, "the start")); /* who has not come yet when rank 1 gives up would be told of it */
     if (rank % 2 == 0) { /* their group works on */
         RANK_OK(coll_among(g, (int[]){0, 2}, 2, &sub));
         for (int i = 0; i < 20; i++) RANK_OK(coll_all_reduce(sub, COLL_SUM, XT_F32, x, 4));
