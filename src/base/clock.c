@@ -26,6 +26,7 @@ static int64_t system_ns(void) {
 #define SPAN_NS 1000000
 #define RATE_NS 50000000
 #define NEAR_NS 1000 /* what a new anchor may be behind the old one's clock without time going back for it */
+#define NEAR_TICKS 4000 /* the counter read before and after the system's clock; more lies between when the thread was interrupted there */
 #define RATE_BITS 32
 
 static struct {
@@ -65,20 +66,23 @@ static void measure_rate(uint64_t at, int64_t ns) {
     }
 }
 
+/* Where the old anchor is still near, time does not go back from what it gave last. */
+static int64_t not_before(int64_t ns, uint64_t at, uint64_t span) {
+    if (!span || at - anchor.at >= 2 * span) return ns;
+    int64_t old = anchor.ns + (int64_t)(((at - anchor.at) * anchor.rate) >> RATE_BITS);
+    return old > ns && old - ns < NEAR_NS ? old : ns;
+}
+
 static int64_t new_anchor(void) {
     if (!trusted()) return system_ns();
     uint64_t before = __rdtsc(), expected = anchor.span;
-    int64_t ns = system_ns();
+    int64_t system = system_ns(), ns = not_before(system, before, expected);
     uint64_t at = __rdtsc();
-    measure_rate(at, ns);
+    if (at - before > NEAR_TICKS) return ns; /* the two belong to different moments: neither an anchor nor a measure of the rate */
+    measure_rate(at, system);
     uint64_t rate = atomic_load_explicit(&counter_clock.rate, memory_order_relaxed);
     anchor.span = 0;
     if (!rate) return ns;
-    if (((at - before) * rate) >> RATE_BITS > NEAR_NS) return ns; /* interrupted between the readings: not an anchor */
-    if (expected && at - anchor.at < 2 * expected) {
-        int64_t old = anchor.ns + (int64_t)(((at - anchor.at) * anchor.rate) >> RATE_BITS);
-        if (old > ns && old - ns < NEAR_NS) ns = old;
-    }
     anchor.at = at;
     anchor.ns = ns;
     anchor.rate = rate;
