@@ -182,6 +182,7 @@ static void move_ops(ir_op *op) {
     for (ir_op *in = from->first, *next; in && in != from->last; in = next) {
         next = in->next;
         in->block = to;
+        for (uint32_t i = 0; i < in->n_out; i++) in->out[i].block = to;
         in->prev = op->prev;
         in->next = op;
         *(op->prev ? &op->prev->next : &to->first) = in;
