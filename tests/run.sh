@@ -62,7 +62,7 @@ for suite in "$@"; do
         cli) for t in tests/cli/*.sh; do [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 300 bash "$t"; done ;;
         examples) for t in tests/examples/*.sh; do [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 300 bash "$t"; done ;;
         conformance) [ -x tests/conformance/run.sh ] && run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
-        layers) run layers 60 tests/layers.sh ;;
+        layers) run layers 300 tests/layers.sh ;;
         slow) for t in tests/slow/*.sh; do run "slow/$(basename "$t" .sh)" 7200 bash "$t"; done ;;
         slow:*) run "slow/${suite#slow:}" 7200 bash "tests/slow/${suite#slow:}.sh" ;;
         device:*) run "device ${suite#device:}" 1800 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;

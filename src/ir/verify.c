@@ -88,7 +88,10 @@ static xt_status verify_op(verifier *v, const ir_op *op, const ir_block *b) {
     if (op->code == OP_call) XT_TRY(verify_callee(v, op, IR_A_callee));
     if (op->code == OP_composite) XT_TRY(verify_callee(v, op, IR_A_decomposition));
     if (op->code == OP_interpreter_run_parallel) XT_TRY(verify_grid(v, op));
-    for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = v->epoch;
+    for (uint32_t i = 0; i < op->n_out; i++) {
+        if (op->out[i].block != b || op->out[i].def != op) return fail(v, op, "a result does not know its op or block");
+        op->out[i].mark = v->epoch;
+    }
     return NULL;
 }
 
