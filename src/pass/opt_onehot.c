@@ -146,7 +146,8 @@ static xt_status narrow(pass_ctx *c, ir_module *m, ir_op *op) {
     const ir_type *t = h.index->type, *wide = ir_with_dtype(op->in[0]->type, XT_I32);
     int64_t dims[IR_MAX_RANK];
     for (uint32_t i = 0; i < t->rank; i++) dims[i] = i;
-    ir_value *cut = ir_clamp(&b, ir_splat(&b, ir_scalar(XT_I64), -1), h.index, ir_splat(&b, ir_scalar(XT_I64), (double)h.classes));
+    ir_value *most = ir_splat(&b, ir_scalar(XT_I64), (double)h.classes), *least = ir_splat(&b, ir_scalar(XT_I64), -1);
+    ir_value *cut = most && least ? ir_clamp(&b, least, h.index, most) : NULL;
     ir_value *index = cut ? ir_broadcast_in_dim(&b, ir_convert(&b, cut, XT_I32), wide, t->rank, dims) : NULL;
     ir_value *v = index ? ir_compare(&b, IR_EQ, index, ir_iota(&b, wide, (int64_t)wide->rank - 1)) : NULL;
     if (!v || b.status) return b.status ? b.status : status_oom(0, "a rewrite");

@@ -1,11 +1,11 @@
 #!/bin/bash
 # PyTorch reads the Trainer's checkpoints, in f32 and in bf16: names, shapes, dtypes and values are what the fit ended with, the optimizer's too, and the network
-# made again in PyTorch gives the same outputs. XT_TORCH_PYTHON names a Python that has torch and safetensors.
+# made again in PyTorch gives the same outputs. TORCH_PYTHON names a Python that has torch and safetensors.
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 BUILD=${BUILD:-$root/build}
-python=${XT_TORCH_PYTHON:-python3}
-"$python" -c 'import torch, safetensors.torch' >"$tmp/out" 2>&1 || { echo "PyTorch and safetensors are needed: XT_TORCH_PYTHON names a Python that has them ($(tail -n 1 "$tmp/out"))"; exit 77; }
+python=${TORCH_PYTHON:-python3}
+"$python" -c 'import torch, safetensors.torch' >"$tmp/out" 2>&1 || { echo "PyTorch and safetensors are needed: TORCH_PYTHON names a Python that has them ($(tail -n 1 "$tmp/out"))"; exit 77; }
 cat >"$tmp/p.c" <<'C'
 /* p PRECISION: trains, then prints every tensor of the module and the optimizer, and the network's outputs, as "NAME DTYPE DIMS ; VALUES". */
 #include <stdio.h>
