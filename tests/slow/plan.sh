@@ -20,7 +20,7 @@ k = d["by_kind"]
 rows = sum(r["bytes"] for r in d["at_peak"])
 assert sum(k.values()) == d["peak_bytes"], (sum(k.values()), d["peak_bytes"])
 assert rows + k.get("fragmentation", 0) + k.get("reserved", 0) == d["peak_bytes"]
-if d["compiler_peak_bytes"] > 0: assert d["argument_bytes"] + d["output_bytes"] - d["alias_bytes"] + d["temp_bytes"] == d["peak_bytes"]
+if d["compiler_peak_bytes"] > 0: assert d["argument_bytes"] + d["output_bytes"] - d["alias_bytes"] + d["temp_bytes"] + d["live_elsewhere_bytes"] == d["peak_bytes"]
 named = sum(r["bytes"] for r in d["at_peak"] if r["line"] > 0)
 assert named > 0.8 * rows or rows < 4 << 20, (named, rows) # in a small program the helpers of the compiler are a good part
 ' "$out"; }
