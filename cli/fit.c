@@ -135,6 +135,7 @@ static int train(int rank, void *arg) {
     xt_status s = fit_open_data(chosen, o, &data);
     if (s) return not_begun(cli_fail_status("fit", s));
     if (!data.train) {
+        xt_dataset_free(data.pictures);
         if (xt_error()) cli_fail("fit", "%s", xt_status_message(xt_error()));
         return not_begun(1);
     }
