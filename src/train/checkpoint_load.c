@@ -279,22 +279,29 @@ static xt_status refuse_rehearsed(const st_file *f, const char *path) {
     return status_new(XT_DATA_LOSS, NULL, "%s was written by a rehearsal (xtrain plan, XT_DEVICE=dry): its values are zeros; remove it, and give another checkpoint", path);
 }
 
-/* What a rehearsal saved before was not written, so it goes on with the zeros it has. */
-static bool left_out(const char *path) { return rehearsal_on() && (!path || !file_exists(path)); }
+/* *out_path: base_free. *out_file NULL without an error: what a rehearsal saved before was not written, so it goes on with the zeros it has. */
+static xt_status open_checkpoint(xt_trainer *t, const char *given, char **out_path, st_file **out_file) {
+    *out_path = NULL;
+    *out_file = NULL;
+    xt_status s = find_file(t, given, out_path);
+    if (rehearsal_on() && (!*out_path || !file_exists(*out_path))) {
+        xt_status_free(s);
+        return NULL;
+    }
+    if (!s) s = st_open(*out_path, out_file);
+    return s ? s : refuse_rehearsed(*out_file, *out_path);
+}
 
 /* --- what it holds --------------------------------------------------------------------------------------------------------------------------- */
 xt_status checkpoint_for_pass(xt_trainer *t) {
     if (!t->o.ckpt) return t->o.resume && !t->opt ? checkpoint_load(t, t->o.resume) : NULL;
     char *path = NULL;
     st_file *f = NULL;
-    xt_status s = find_file(t, t->o.ckpt, &path);
-    if (left_out(path)) {
-        xt_status_free(s);
+    xt_status s = open_checkpoint(t, t->o.ckpt, &path, &f);
+    if (!s && !f) {
         base_free(path);
         return NULL;
     }
-    if (!s) s = st_open(path, &f);
-    if (!s) s = refuse_rehearsed(f, path);
     if (!s && st_find(f, CHECKPOINT_CHECKSUM)) s = check_sum(f, path); /* a file of weights alone has none */
     st_close(f);
     if (!s) s = xt_load(t->net, path);
@@ -308,14 +315,11 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     char *path = NULL;
     st_file *f = NULL;
     restored r = {0};
-    xt_status s = find_file(t, given, &path);
-    if (left_out(path)) {
-        xt_status_free(s);
+    xt_status s = open_checkpoint(t, given, &path, &f);
+    if (!s && !f) {
         base_free(path);
         return NULL;
     }
-    if (!s) s = st_open(path, &f);
-    if (!s) s = refuse_rehearsed(f, path);
     if (!s) s = read_meta(f, path, &r);
     if (!s) s = check_sum(f, path);
     if (!s) warn_differences(t, f, path);
