@@ -43,6 +43,7 @@ typedef struct lazy_slot {
     void *host;               /* first value of a state, until it is uploaded; NULL with type = zeros */
     bool has_host;            /* the value waits for its upload: of a new state, or of what was taken off the device (host_state.c) */
     bool host_part;           /* and `host` is this rank's part of it, not the whole */
+    bool own;                 /* a step gave it a value: in plain data parallel training other ranks need not have the same */
     struct lazy_whole *whole; /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
     const lazy_buf *whole_of;
     xt_tensor grad;

@@ -63,6 +63,7 @@ xt_mesh *lazy_mesh_of_run(void);                              /* NULL: there is 
 /* --- replicas.c: states that every rank holds whole, in a run of several ranks without a mesh. Every rank calls them at the same place; they wait. ------- */
 /* Hashes of the values as of the last boundary: out_all [ranks, n]. An error when the ranks' names or shapes differ. */
 xt_status lazy_replicas_compare(const char *what, size_t n, const xt_tensor *states, const char *const *names, hash128 *out_all);
+bool lazy_state_own(xt_tensor state); /* a step has given it a value, which other ranks need not have; false: all have what it began with */
 xt_status lazy_replicas_take(xt_tensor state, const char *name); /* rank 0's value, also for what the step being recorded has read of it already */
 
 /* Compiling for devices that are not there (plan): meshes may have so many devices; 0 = those of the run. */

@@ -130,3 +130,9 @@ xt_status lazy_replicas_take(xt_tensor state, const char *name) {
     base_free(data);
     return e;
 }
+
+bool lazy_state_own(xt_tensor state) {
+    lazy_ctx *c = lazy_ctx_get();
+    const lazy_slot *s = c ? lazy_slot_of(c, state) : NULL;
+    return s && s->own;
+}

@@ -459,6 +459,7 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
     if (s->grad_leaf && past.value && !VEC_PUSH(c->pasts, c->n_pasts, c->cap_pasts, past)) lazy_fail(status_oom(sizeof past, "assigning a state"));
     s->value = v;
     s->changed = c->b.src;
+    s->own = true;
     lazy_buf_release(s->read_buf); /* of the value before */
     s->read_buf = NULL;
     if (s->requires_grad) v->user |= LAZY_V_GRAD;

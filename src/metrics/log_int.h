@@ -68,6 +68,7 @@ void log_between_note(log_engine *e, const xt_src *src, log_given given); /* tak
 void log_between_free(log_engine *e);
 
 log_engine *log_engine_get(void);
+float *log_empty_rows(int64_t rows); /* [rows, LOG_COLUMNS] of nothing logged; base_free, NULL without memory */
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
 void log_record_step(log_engine *e); /* before a boundary */
 void log_observe_boundaries(void); /* once per process */

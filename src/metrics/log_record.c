@@ -345,12 +345,17 @@ static ir_value *columns(ir_builder *b, ir_value *state, int64_t rows, int64_t f
     return ir_slice(b, state, start, limit, NULL);
 }
 
+float *log_empty_rows(int64_t rows) {
+    float *empty = base_calloc((size_t)rows * COLS, sizeof *empty);
+    for (int64_t r = 0; empty && r < rows; r++) empty[r * COLS + 2] = INFINITY, empty[r * COLS + 3] = -INFINITY;
+    return empty;
+}
+
 /* The state, but that what begins (data: 0 or 1) is empty: columns 0 to 3 with the epoch, 4 and 5 with the window. */
 static ir_value *begun(ir_builder *b, ir_value *state, int64_t rows, ir_value *epoch, ir_value *window) {
-    float *empty = base_calloc((size_t)rows * COLS, sizeof *empty);
+    float *empty = log_empty_rows(rows);
     int64_t four[2] = {rows, 4}, two[2] = {rows, 2};
     if (!empty) return NULL;
-    for (int64_t r = 0; r < rows; r++) empty[r * COLS + 2] = INFINITY, empty[r * COLS + 3] = -INFINITY;
     ir_value *flags[2] = {ir_broadcast_scalar(b, epoch, ir_tensor(XT_F32, 2, four)), ir_broadcast_scalar(b, window, ir_tensor(XT_F32, 2, two))};
     ir_value *begins = ir_compare(b, IR_NE, ir_concatenate(b, 2, flags, 1), ir_splat(b, state->type, 0));
     ir_value *out = ir_select(b, begins, ir_constant(b, state->type, empty), state);
@@ -394,12 +399,8 @@ static bool make_room(log_set *set, const xt_src *src) {
     int64_t rows = set->rows ? set->rows : 8;
     while (rows < set->used) rows *= 2;
     if (rows == set->rows) return true;
-    float *init = base_calloc((size_t)rows * COLS, sizeof *init);
+    float *init = log_empty_rows(rows);
     if (!init) return false;
-    for (int64_t r = 0; r < rows; r++) {
-        init[r * COLS + 2] = INFINITY;
-        init[r * COLS + 3] = -INFINITY;
-    }
     xt_status lost = set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * COLS * sizeof *init) : NULL;
     if (lost) lazy_fail(lost);
     if (set->state.slot) xt_drop_at(src, set->state);

@@ -62,9 +62,11 @@ xt_status log_state_restore(const char *text, const float *sums, int64_t rows) {
     cJSON_Delete(all);
     if (!s && set->used > rows) s = status_new(XT_DATA_LOSS, NULL, "the checkpoint's logged values have %lld rows, but %lld sums", (long long)set->used, (long long)rows);
     if (s) return s;
-    if (!sums) return NULL;
+    float *none = sums ? NULL : log_empty_rows(rows); /* a state all the same: every rank records the same program */
+    if (!sums && !none) return status_oom((size_t)rows * LOG_COLUMNS * sizeof *none, "the sums of logged values");
     int64_t dims[2] = {rows, LOG_COLUMNS};
-    set->state = lazy_state_new(NULL, LAZY_LOG, "log accumulators", XT_F32, 2, dims, sums);
+    set->state = lazy_state_new(NULL, LAZY_LOG, "log accumulators", XT_F32, 2, dims, sums ? sums : none);
+    base_free(none);
     set->rows = rows;
     set->epoch_begins = false;
     return lazy_is_error(set->state) ? status_clone(xt_error()) : NULL;

@@ -1,5 +1,6 @@
 /* Plain data parallel training: every rank holds a copy of the network. They begin with the values of rank 0, and can be compared from time to time. Both
- * exchange one hash a tensor; only what differs is sent. Buffers (running statistics) begin alike but may differ later: they are each rank's own. */
+ * exchange one hash a tensor; only what differs is sent. Buffers begin alike too, but those that steps change (running statistics of batch norm, which the
+ * forward pass before the first step has moved already) are each rank's own, and so are those of a run that goes on from a checkpoint. */
 #include "lazy/mesh.h"
 #include "optim/optim.h"
 
@@ -16,12 +17,13 @@ static void copies_free(copies *c) {
     base_free(c->hashes);
 }
 
+/* Buffers: of those that are no rank's own. */
 static xt_status copies_read(const char *what, const xt_optimizer *o, bool buffers, copies *c) {
     size_t room = (size_t)xt_module_tensors(o->net) + 1, ranks = (size_t)world_get()->size;
     *c = (copies){0, base_calloc(room, sizeof *c->states), base_calloc(room, sizeof *c->names), base_calloc(room * ranks, sizeof *c->hashes)};
     if (!c->states || !c->names || !c->hashes) return status_oom(room * ranks * sizeof *c->hashes, "comparing ranks");
     for (int i = 0; i < xt_module_tensors(o->net); i++) {
-        if (!buffers && !xt_module_tensor_is_param(o->net, i)) continue;
+        if (!xt_module_tensor_is_param(o->net, i) && (!buffers || lazy_state_own(xt_module_tensor(o->net, i)))) continue;
         c->states[c->n] = xt_module_tensor(o->net, i);
         c->names[c->n++] = xt_module_tensor_name(o->net, i);
     }
@@ -47,7 +49,7 @@ bool replicas_begin(const xt_src *src, const char *what, xt_optimizer *o) {
     if (o->replicated || !has_copies()) return true;
     size_t n = 0;
     const char *first = NULL;
-    xt_status s = copies_read(what, o, true, &c);
+    xt_status s = copies_read(what, o, o->steps == 0, &c);
     for (size_t i = 0; i < c.n && !s; i++) {
         if (!differs_anywhere(&c, i)) continue;
         if (n++ == 0) first = c.names[i];

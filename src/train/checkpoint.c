@@ -1,6 +1,6 @@
 /* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a second one "optimizer1:NAME"),
- * callbacks' as "callback:CALLBACK:NAME", and the rest as metadata: versions, position,
- * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_file.c writes it. A later
+ * callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as "xtrain:ranks:NAME" (checkpoint_ranks.c), and the rest as metadata: versions, position,
+ * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_writer.c writes it. A later
  * reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
 #include "train/checkpoint.h"
 
@@ -78,8 +78,7 @@ static xt_status add_meta(snapshot *s, const char *key, const char *value) {
     return status_oom(strlen(value), key);
 }
 
-/* Takes data over, also on failure. */
-static xt_status add_part(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes) {
+xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes) {
     part p = {.name = base_strdup(name), .dtype = type->dtype, .rank = (int)type->rank, .data = data, .bytes = bytes};
     memcpy(p.dims, type->dims, type->rank * sizeof *p.dims);
     if (p.name && VEC_PUSH(s->parts, s->n, s->cap, p)) return NULL;
@@ -171,7 +170,7 @@ static xt_status take_tensor(snapshot *s, const char *name, xt_tensor tensor) {
     }
     void *data = base_malloc(n + 1);
     xt_status st = data ? lazy_state_read(tensor, data, n) : status_oom(n, name);
-    if (!st) return add_part(s, name, type, data, n);
+    if (!st) return snapshot_add(s, name, type, data, n);
     base_free(data);
     return st;
 }
@@ -209,7 +208,7 @@ static xt_status take_log(xt_trainer *t, snapshot *s) {
         return status_oom(n, CHECKPOINT_LOG);
     }
     memcpy(data, l->sums, n);
-    XT_TRY(add_part(s, CHECKPOINT_LOG, type, data, n));
+    XT_TRY(snapshot_add(s, CHECKPOINT_LOG, type, data, n));
     return add_meta(s, "log", l->text);
 }
 
@@ -221,6 +220,7 @@ xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
     xt_status e = s ? take_meta(t, s) : status_oom(sizeof *s, path);
     if (!e) e = take_tensors(t, s);
     if (!e) e = take_log(t, s);
+    if (!e) e = checkpoint_ranks_take(&t->own_buffers, t->net, s);
     if (e) {
         snapshot_free(s);
         return status_context(e, "saving %s", path);
@@ -302,16 +302,24 @@ static xt_status gather_log(checkpoint_log *l) {
     return s;
 }
 
-xt_status checkpoint_gather(xt_trainer *t) {
+static xt_status gather_all(xt_trainer *t) {
     XT_TRY(lazy_gather_states());
+    XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     forget_log(&t->log_sums);
     if (t->position.batch == 0) return NULL;
     XT_TRY(log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows));
     return gather_log(&t->log_sums);
 }
 
+xt_status checkpoint_gather(xt_trainer *t) {
+    xt_status s = gather_all(t);
+    if (s) checkpoint_release(t);
+    return s;
+}
+
 void checkpoint_release(xt_trainer *t) {
     lazy_forget_states();
+    checkpoint_ranks_forget(&t->own_buffers);
     forget_log(&t->log_sums);
 }
 

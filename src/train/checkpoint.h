@@ -1,7 +1,8 @@
-/* Inside checkpoints: what checkpoint.c (taking a snapshot), checkpoint_file.c (files, in the background too) and checkpoint_load.c share. */
+/* Inside checkpoints: what checkpoint.c (taking a snapshot), checkpoint_writer.c (files, in the background too) and checkpoint_load.c share. */
 #ifndef XT_SRC_TRAIN_CHECKPOINT_H
 #define XT_SRC_TRAIN_CHECKPOINT_H
 
+#include "format/safetensors.h"
 #include "train/train_int.h"
 
 #define CHECKPOINT_CHECKSUM "xtrain:checksum"
@@ -23,6 +24,13 @@ void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n); /* 
 typedef struct snapshot snapshot;
 xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out); /* waits for the device; path is for messages */
 void snapshot_free(snapshot *s);
+xt_status snapshot_add(snapshot *s, const char *name, const ir_type *type, void *data, size_t bytes); /* data: taken over, also on failure */
 xt_status snapshot_write(const snapshot *s, const char *path); /* makes the folders; whole or not at all */
+
+/* checkpoint_ranks.c: buffers that each rank has of its own. Every rank gathers and restores; rank 0 takes what was gathered into its snapshot. */
+xt_status checkpoint_ranks_gather(checkpoint_ranks *r, const xt_module *m);
+xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, snapshot *s);
+void checkpoint_ranks_forget(checkpoint_ranks *r);
+xt_status checkpoint_ranks_restore(xt_module *m, st_file *f, const char *path);
 
 #endif

@@ -51,6 +51,14 @@ typedef struct checkpoint_log { /* the ranks' sums of logged values, gathered fo
     float *sums;
     int64_t rows, ranks;
 } checkpoint_log;
+typedef struct checkpoint_own { /* a buffer in which ranks differ: all ranks' values, a row each */
+    int tensor; /* of the module */
+    void *rows;
+} checkpoint_own;
+typedef struct checkpoint_ranks {
+    checkpoint_own *all;
+    size_t n, cap;
+} checkpoint_ranks;
 
 struct xt_trainer {
     bool has_mesh; /* made for .strategy */
@@ -96,6 +104,7 @@ struct xt_trainer {
     bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
     char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
     checkpoint_log log_sums;
+    checkpoint_ranks own_buffers;
     struct checkpoint_writer *writer; /* of the background; made at its first file */
     log_sink sinks[16];
     struct own_logger loggers[TRAIN_MAX_LOGGERS]; /* of the program */

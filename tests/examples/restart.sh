@@ -12,6 +12,18 @@ check "the undisturbed run ends" [ $? = 0 ]
 want=$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort) # running statistics of batch norm are each rank's own
 check "both ranks tell their weights" [ "$(wc -l <<<"$want")" = 2 ]
 
+# Ten steps before the end nothing has been forgotten yet of where a rank went on: its statistics must be its own.
+KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --max_steps 140 >"$tmp/out" 2>&1
+check "a run of 140 of 150 steps ends" [ $? = 0 ]
+KILLED_DIR=$tmp/late "$XTRAIN" launch -n 2 -- "$tmp/killed" --run_name late --resume "$tmp/late/last.ckpt" >"$tmp/out" 2>&1
+check "and is resumed" grep -q 'resuming from .*step 140' "$tmp/out"
+check "every rank from its own statistics" [ "$(grep -o 'rank [01]. weights .*' "$tmp/out" | sort)" = "$want" ]
+check "which nobody tells of as a mistake" [ "$(grep -c 'began with other values' "$tmp/out")" = 0 ]
+for n in 1 3; do
+    KILLED_DIR=$tmp/other "$XTRAIN" launch -n $n -- "$tmp/killed" --run_name other --max_steps 142 --resume "$tmp/late/epoch=23-step=140.ckpt" >"$tmp/out" 2>&1
+    check "ranks: $n go on from a checkpoint of 2" [ "$?$(grep -c 'weights ' "$tmp/out")" = 0$n ]
+done
+
 mark() { stat -c %i "$tmp/cut/last.ckpt" 2>/dev/null || echo none; }
 ranks() { for p in $(cat "/proc/$1/task/$1/children" 2>/dev/null); do [ "$(readlink "/proc/$p/exe")" = "$tmp/killed" ] && echo "$p"; done; }
 KILLED_DIR=$tmp/cut "$XTRAIN" launch -n 2 --max-restarts 20 -- "$tmp/killed" --run_name cut >"$tmp/out" 2>&1 &
