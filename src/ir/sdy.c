@@ -34,6 +34,7 @@ typedef struct spread { /* one sharding over its mesh */
     int n_refs;
     size_t rank;
     bool open;
+    uint32_t open_dims;
     piece pieces[IR_SHARD_AXES];
     int n_pieces;
 } spread;
@@ -139,12 +140,12 @@ static bool counts(const char *only, name axis) {
 }
 
 /* {"x", "y":(1)2, ?}p1 */
-static bool read_dim(const char **p, const char *only, spread *s, bool *any_open) {
+static bool read_dim(const char **p, const char *only, spread *s) {
     int64_t priority;
     if (!at_text(p, "{")) return false;
     while (!at_text(p, "}")) {
         ref r = {.dim = (uint32_t)s->rank};
-        if (at_text(p, "?")) *any_open = true;
+        if (at_text(p, "?")) s->open_dims |= 1u << s->rank;
         else {
             if (s->n_refs == IR_SHARD_AXES || !read_ref(p, &s->mesh, &r)) return false;
             if (counts(only, s->mesh.axes[r.axis])) s->refs[s->n_refs++] = r;
@@ -157,14 +158,13 @@ static bool read_dim(const char **p, const char *only, spread *s, bool *any_open
 
 static xt_status read_spread(const ir_module *m, const char *text, const char *only, spread *out) {
     const char *p = text;
-    bool any_open = false;
     *out = (spread){.mesh.devices = 1};
     at_text(&p, "#sdy.sharding");
     if (!at_text(&p, "<")) return bad(text);
     XT_TRY(find_mesh(m, &p, &out->mesh));
     if (!at_text(&p, ",") || !at_text(&p, "[")) return bad(text);
     while (!at_text(&p, "]")) {
-        if (out->rank == IR_MAX_RANK || !read_dim(&p, only, out, &any_open)) return bad(text);
+        if (out->rank == IR_MAX_RANK || !read_dim(&p, only, out)) return bad(text);
         at_text(&p, ",");
     }
     while (at_text(&p, ",")) {
@@ -178,7 +178,7 @@ static xt_status read_spread(const ir_module *m, const char *text, const char *o
             at_text(&p, ",");
         }
     }
-    out->open = any_open && out->n_refs == 0;
+    out->open = out->open_dims && out->n_refs == 0;
     return NULL;
 }
 
@@ -296,7 +296,7 @@ xt_status ir_sdy_text(const ir_module *m, const char *sharding, const ir_type *t
     if (!st && t->kind == IR_TENSOR && s.rank != t->rank && s.rank) st = status_new(XT_INVALID_ARGUMENT, NULL, "'%s' speaks of %zu dims, the value has %u", sharding, s.rank, t->rank);
     if (!st && !tile(&s, t, wish->even, &tiles)) st = bad(sharding);
     if (!st) {
-        *out_form = (sdy_form){.open = s.open, .devices = s.mesh.devices};
+        *out_form = (sdy_form){.open = s.open, .open_dims = s.open_dims, .devices = s.mesh.devices};
         if (tiles.rest == s.mesh.devices) str_append(out, "{replicated}");
         else spell(&s, &tiles, out);
         if (out->failed) st = status_oom(out->cap, "a sharding");

@@ -17,6 +17,7 @@ typedef struct sdy_wish { /* which part of a sharding is asked for */
 } sdy_wish;
 typedef struct sdy_form {
     bool open; /* it wants nothing: no axis, and a dim or more left to the compiler */
+    uint32_t open_dims; /* that the compiler may divide further (a set) */
     int64_t devices; /* of the mesh; 1 for one without axes */
 } sdy_form;
 /* `sharding` of a value of type `t`, as mhlo.sharding's text appended to `out`. Meshes are looked up in m. */

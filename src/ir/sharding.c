@@ -91,9 +91,11 @@ static bool find_digits(const int64_t *ids, uint32_t dim, int64_t size, int64_t 
     return true;
 }
 
-static xt_status digits_of(const int64_t *tiles, size_t n, const int64_t *ids, int64_t devices, const char *text, ir_tiles *out) {
+/* `summands`: which of the tile dims behind the tensor's are unreduced. */
+static bool digits_of(const int64_t *tiles, size_t n, const int64_t *ids, int64_t devices, unsigned summands, ir_tiles *out) {
     bool ok = ids[0] == 0;
     int64_t inner = devices;
+    out->n_digits = 0;
     for (size_t d = 0; d < n && ok; d++) {
         inner /= tiles[d];
         size_t from = out->n_digits;
@@ -112,23 +114,32 @@ static xt_status digits_of(const int64_t *tiles, size_t n, const int64_t *ids, i
         }
         ok = want == ids[k];
     }
-    if (!ok) return status_new(XT_UNIMPLEMENTED, NULL, "sharding '%s' permutes the devices in a way that is no mesh of %lld devices", text, (long long)devices);
-    size_t kept = 0; /* what lies behind the tensor's dims is replication */
-    for (size_t i = 0; i < out->n_digits; i++)
-        if (out->digits[i].dim < out->rank) out->digits[kept++] = out->digits[i];
+    if (!ok) return false;
+    size_t kept = 0; /* what lies behind the tensor's dims is replication, or summands */
+    for (size_t i = 0; i < out->n_digits; i++) {
+        ir_tile_digit t = out->digits[i];
+        bool sum = t.dim >= out->rank && summands & 1u << (t.dim - out->rank);
+        if (t.dim >= out->rank && !sum) continue;
+        if (sum) t.dim = IR_TILE_SUMMANDS;
+        out->digits[kept++] = t;
+    }
     out->n_digits = kept;
-    return NULL;
+    return true;
 }
 
 /* Behind the devices: " last_tile_dim_replicate" or " last_tile_dims={replicated, manual, unreduced}". */
-static bool read_tail(reader *r, size_t n, size_t *rank, bool *manual) {
+static bool read_tail(reader *r, size_t n, size_t *rank, bool *manual, unsigned *summands) {
+    unsigned k = 0;
     *rank = n;
+    *summands = 0;
     if (word(r, "last_tile_dim_replicate")) *rank = n - 1;
     else if (word(r, "last_tile_dims={")) {
         do {
             if (*rank == 0) return false;
             if (word(r, "manual")) *manual = true;
-            else if (!word(r, "replicated") && !word(r, "unreduced")) return false; /* summands lie as copies do */
+            else if (word(r, "unreduced")) *summands |= 1u << k;
+            else if (!word(r, "replicated")) return false;
+            k++;
             --*rank;
         } while (word(r, ","));
         if (!word(r, "}")) return false;
@@ -136,7 +147,38 @@ static bool read_tail(reader *r, size_t n, size_t *rank, bool *manual) {
     return word(r, "}");
 }
 
-xt_status ir_tiles_parse(const char *text, int64_t devices, ir_tiles *out) {
+/* "[2,2]<=[4]T(1,0)" or "[2,2]3,2,1,0": the tiles of each dim, and the device of each tile. */
+static bool read_tiles(reader *r, int64_t devices, int64_t *tiles, size_t *n, int64_t *ids) {
+    int64_t shape[IR_MAX_RANK], perm[IR_MAX_RANK];
+    size_t n_shape, n_perm;
+    if (!word(r, "[") || !numbers(r, ']', IR_MAX_RANK, tiles, n) || product(tiles, *n) != devices) return false;
+    if (word(r, "<=[")) {
+        if (!numbers(r, ']', IR_MAX_RANK, shape, &n_shape) || product(shape, n_shape) != devices) return false;
+        for (size_t i = 0; i < n_shape; i++) perm[i] = (int64_t)i;
+        if (word(r, "T(") && (!numbers(r, ')', IR_MAX_RANK, perm, &n_perm) || n_perm != n_shape)) return false;
+        return iota_ids(shape, perm, n_shape, devices, ids);
+    }
+    for (int64_t k = 0; k < devices; k++)
+        if ((k > 0 && !word(r, ",")) || !number(r, &ids[k]) || ids[k] >= devices) return false;
+    return true;
+}
+
+/* Each device once. `seen` has room for all, and is left used. */
+static bool is_permutation(const int64_t *ids, int64_t devices, int64_t *seen) {
+    memset(seen, 0, (size_t)devices * sizeof *seen);
+    for (int64_t k = 0; k < devices; k++)
+        if (seen[ids[k]]++) return false;
+    return true;
+}
+
+xt_status ir_tiles_order(const char *text, int64_t devices, int64_t *out_ids) {
+    reader r = {text, text};
+    int64_t tiles[IR_MAX_RANK];
+    size_t n;
+    return word(&r, "{devices=") && read_tiles(&r, devices, tiles, &n, out_ids) ? NULL : bad(&r);
+}
+
+xt_status ir_tiles_parse(const char *text, int64_t devices, const int64_t *place, ir_tiles *out) {
     reader r = {text, text};
     *out = (ir_tiles){0};
     if (devices < 1 || devices > IR_SHARD_DEVICES)
@@ -145,30 +187,26 @@ xt_status ir_tiles_parse(const char *text, int64_t devices, ir_tiles *out) {
     int64_t one;
     if (word(&r, "replicated")) out->replicated = true;
     else if (word(&r, "manual")) out->manual = true;
-    else if (word(&r, "unreduced")) out->replicated = true; /* summands lie as copies do */
+    else if (word(&r, "unreduced")) {
+        out->any_rank = true;
+        if (devices > 1) out->digits[out->n_digits++] = (ir_tile_digit){IR_TILE_SUMMANDS, devices, 1};
+    }
     else if (word(&r, "maximal device=")) {
         if (!number(&r, &one)) return bad(&r);
         out->replicated = true; /* a value that one device needs may be on all */
     }
-    if (out->replicated || out->manual) return word(&r, "}") ? NULL : bad(&r);
-    int64_t tiles[IR_MAX_RANK + 1], shape[IR_MAX_RANK], perm[IR_MAX_RANK];
-    size_t n, n_shape, n_perm, n_ids;
-    if (!word(&r, "devices=[") || !numbers(&r, ']', IR_MAX_RANK, tiles, &n) || product(tiles, n) != devices) return bad(&r);
-    int64_t *ids = base_malloc(((size_t)devices + 1) * sizeof *ids);
-    if (!ids) return status_oom((size_t)devices * sizeof *ids, "a sharding");
-    bool ok;
-    if (word(&r, "<=[")) {
-        ok = numbers(&r, ']', IR_MAX_RANK, shape, &n_shape) && product(shape, n_shape) == devices;
-        for (size_t i = 0; ok && i < n_shape; i++) perm[i] = (int64_t)i;
-        if (ok && word(&r, "T(")) ok = numbers(&r, ')', IR_MAX_RANK, perm, &n_perm) && n_perm == n_shape;
-        ok = ok && iota_ids(shape, perm, n_shape, devices, ids);
-    } else {
-        for (n_ids = 0, ok = true; ok && n_ids < (size_t)devices; n_ids++) ok = (n_ids == 0 || word(&r, ",")) && number(&r, &ids[n_ids]);
-    }
-    ok = ok && read_tail(&r, n, &out->rank, &out->manual);
-    xt_status s = ok ? digits_of(tiles, n, ids, devices, text, out) : bad(&r);
+    if (out->replicated || out->manual || out->any_rank) return word(&r, "}") ? NULL : bad(&r);
+    int64_t tiles[IR_MAX_RANK], *ids = base_malloc(2 * (size_t)devices * sizeof *ids), *spare = ids + devices;
+    size_t n;
+    unsigned summands;
+    if (!ids) return status_oom(2 * (size_t)devices * sizeof *ids, "a sharding");
+    bool ok = word(&r, "devices=") && read_tiles(&r, devices, tiles, &n, ids) && read_tail(&r, n, &out->rank, &out->manual, &summands) && is_permutation(ids, devices, spare);
+    for (int64_t k = 0; ok && place && k < devices; k++) ids[k] = place[ids[k]];
+    out->reordered = ok && !digits_of(tiles, n, ids, devices, summands, out);
+    for (int64_t k = 0; out->reordered && k < devices; k++) ids[k] = k;
+    ok = ok && (!out->reordered || digits_of(tiles, n, ids, devices, summands, out));
     base_free(ids);
-    return s;
+    return ok ? NULL : bad(&r);
 }
 
 /* --- grids ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -222,7 +260,8 @@ xt_status ir_sharding_map(const ir_grid *g, const ir_tiles *t, ir_sharding *out)
         int64_t covered = 1;
         for (int a = 0; a < g->n_axes; a++) /* axes stand most significant first, as do digits of a dim */
             if (g->stride[a] >= d->stride && g->stride[a] < d->stride * d->size) {
-                ir_sharding_add(out, a, (int)d->dim);
+                if (d->dim == IR_TILE_SUMMANDS) out->dim[a] = IR_SHARD_SUMMANDS;
+                else ir_sharding_add(out, a, (int)d->dim);
                 covered *= g->size[a];
             }
         if (covered != d->size) return status_new(XT_INTERNAL, NULL, "a sharding does not fit the grid made for it");
@@ -243,6 +282,13 @@ bool ir_sharding_equal(const ir_sharding *a, const ir_sharding *b) { return memc
 bool ir_sharding_is_none(const ir_sharding *s) {
     ir_sharding none = ir_sharding_none();
     return ir_sharding_equal(s, &none);
+}
+
+unsigned ir_sharding_summands(const ir_sharding *s) {
+    unsigned set = 0;
+    for (int a = 0; a < IR_SHARD_AXES; a++)
+        if (s->dim[a] == IR_SHARD_SUMMANDS) set |= 1u << a;
+    return set;
 }
 
 int ir_sharding_axes(const ir_sharding *s, int dim, int8_t out[IR_SHARD_AXES]) {
@@ -292,13 +338,19 @@ void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str 
         int k = ir_sharding_axes(s, (int)d, axes);
         for (int i = 0; i < k; i++) order[n++] = axes[i];
     }
-    int64_t rest = 1;
+    int64_t rest = 1, sums = 1;
     for (int a = 0; a < g->n_axes; a++)
-        if (s->dim[a] < 0) {
+        if (s->dim[a] == -1) {
             rest *= g->size[a];
             order[n++] = a;
         }
-    if (rest > 1) str_printf(out, ",%lld", (long long)rest);
+    for (int a = 0; a < g->n_axes; a++)
+        if (s->dim[a] == IR_SHARD_SUMMANDS) {
+            sums *= g->size[a];
+            order[n++] = a;
+        }
+    if (rest > 1) str_printf(out, rank ? ",%lld" : "%lld", (long long)rest);
+    if (sums > 1) str_printf(out, rank || rest > 1 ? ",%lld" : "%lld", (long long)sums);
     bool straight = true;
     for (int i = 0; i < n; i++) straight = straight && order[i] == i;
     if (straight) str_printf(out, "]<=[%lld]", (long long)g->devices);
@@ -309,17 +361,41 @@ void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str 
         for (int i = 0; i < n; i++) str_printf(out, i ? ",%d" : "%d", order[i]);
         str_append(out, ")");
     }
-    str_append(out, rest > 1 ? " last_tile_dim_replicate}" : "}");
+    if (sums > 1) str_append(out, rest > 1 ? " last_tile_dims={replicated, unreduced}}" : " last_tile_dims={unreduced}}");
+    else str_append(out, rest > 1 ? " last_tile_dim_replicate}" : "}");
 }
 
 /* --- in programs --------------------------------------------------------------------------------------------------------------------------------- */
 static const char target[] = "Sharding";
 
-ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text) {
+static const char open_name[] = "unspecified_dims=[";
+
+ir_value *ir_annotate_sharding_open(ir_builder *b, ir_value *x, const char *text, uint32_t open_dims) {
     if (!x) return NULL;
-    ir_attr attrs[] = {ir_attr_string(b, IR_A_call_target_name, target), ir_attr_named_string(b->m, IR_SHARDING_ATTR, text)};
-    ir_op *op = ir_build(b, OP_custom_call, 1, &x, BASE_COUNT(attrs), attrs, 0, NULL, 1, &x->type);
+    ir_attr attrs[3] = {ir_attr_string(b, IR_A_call_target_name, target), ir_attr_named_string(b->m, IR_SHARDING_ATTR, text)};
+    size_t n = 2;
+    str list = STR_INIT;
+    for (uint32_t d = 0; d < 32; d++)
+        if (open_dims & 1u << d) str_printf(&list, list.len ? ",%u" : "unspecified_dims=[%u", d);
+    str_putc(&list, ']');
+    if (open_dims) attrs[n++] = ir_attr_string(b, IR_A_backend_config, str_cstr(&list));
+    ir_op *op = list.failed ? NULL : ir_build(b, OP_custom_call, 1, &x, n, attrs, 0, NULL, 1, &x->type);
+    str_free(&list);
     return op ? &op->out[0] : NULL;
+}
+
+ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text) { return ir_annotate_sharding_open(b, x, text, 0); }
+
+uint32_t ir_sharding_open_dims(const ir_op *op) {
+    const char *text = ir_get_string(op, IR_A_backend_config), *list = text ? strstr(text, open_name) : NULL;
+    reader r = {list ? list + sizeof open_name - 1 : "", text};
+    int64_t dims[IR_MAX_RANK];
+    size_t n;
+    uint32_t set = 0;
+    if (!list || !numbers(&r, ']', IR_MAX_RANK, dims, &n)) return 0;
+    for (size_t i = 0; i < n; i++)
+        if (dims[i] < 32) set |= 1u << dims[i];
+    return set;
 }
 
 bool ir_is_sharding(const ir_op *op) {

@@ -2,10 +2,12 @@
  *
  * A text gives every device one tile of the tensor. All shardings of one program are seen over one *grid*: devices are numbered by digits (the
  * axes of the grid, most significant first, each of prime size), and a sharding says for each axis which dim of the tensor it divides (or none:
- * then the devices along it hold the same) and in which order the axes of one dim stand. Everything people write with meshes has this form; a text
- * that permutes devices in another way has no form here, and ir_sharding_map says so.
+ * then the devices along it hold the same, or summands of the value) and in which order the axes of one dim stand. Everything people write with meshes
+ * has this form; a text that names devices in another order is read as if they stood in the order of the tiles (`reordered`), and that order is had
+ * from ir_tiles_order.
  *
  *     {replicated}   {devices=[4,1]<=[4]}   {devices=[2,1,2]<=[2,2]T(1,0) last_tile_dim_replicate}   {devices=[2,2]0,1,2,3}
+ *     {unreduced}   {devices=[2,2]<=[4] last_tile_dims={unreduced}}
  *
  * Source: XLA's HloSharding (tile assignments, iota form "<=[dims]T(perm)"). */
 #ifndef XT_SRC_IR_SHARDING_H
@@ -14,6 +16,7 @@
 #include "ir/ir.h"
 
 enum { IR_SHARD_AXES = 16, IR_SHARD_DEVICES = 4096 };
+#define IR_TILE_SUMMANDS UINT32_MAX /* the dim of digits along which devices hold summands */
 
 typedef struct ir_tile_digit { /* devices `stride` apart, `size` of them, divide `dim` */
     uint32_t dim;
@@ -21,19 +24,24 @@ typedef struct ir_tile_digit { /* devices `stride` apart, `size` of them, divide
 } ir_tile_digit;
 typedef struct ir_tiles { /* a text, read */
     bool replicated, manual; /* neither: tiled. manual: every device's value is its own business */
+    bool any_rank; /* all devices hold summands: the text says nothing of dims */
+    bool reordered; /* the devices are numbered by place, not by their own numbers */
     size_t rank; /* tensor dims the text speaks of */
     size_t n_digits; /* per dim most significant first */
     ir_tile_digit digits[2 * IR_SHARD_AXES];
 } ir_tiles;
-/* INVALID_ARGUMENT: no sharding of `devices` devices. UNIMPLEMENTED: one that has no form over a grid. */
-xt_status ir_tiles_parse(const char *text, int64_t devices, ir_tiles *out);
+/* INVALID_ARGUMENT: no sharding of `devices` devices. `place`, or NULL: the number that each device is known by here. */
+xt_status ir_tiles_parse(const char *text, int64_t devices, const int64_t *place, ir_tiles *out);
+/* The device of each tile, [devices], of a text that has been parsed and is tiled. */
+xt_status ir_tiles_order(const char *text, int64_t devices, int64_t *out_ids);
 
 typedef struct ir_grid {
     int n_axes;
     int64_t devices, size[IR_SHARD_AXES], stride[IR_SHARD_AXES]; /* most significant first */
 } ir_grid;
+enum { IR_SHARD_SUMMANDS = -2 };
 typedef struct ir_sharding {
-    int8_t dim[IR_SHARD_AXES]; /* which dim an axis divides; -1: none */
+    int8_t dim[IR_SHARD_AXES]; /* which dim an axis divides; -1: none; IR_SHARD_SUMMANDS: the value is the sum over it */
     uint8_t pos[IR_SHARD_AXES]; /* its place among the axes of that dim, 0 = most significant; 0 where dim is -1 */
 } ir_sharding;
 /* The coarsest grid of primes on which all of `tiles` have a form; UNIMPLEMENTED when there is none. */
@@ -42,6 +50,7 @@ xt_status ir_sharding_map(const ir_grid *g, const ir_tiles *t, ir_sharding *out)
 
 ir_sharding ir_sharding_none(void);
 bool ir_sharding_is_none(const ir_sharding *s);
+unsigned ir_sharding_summands(const ir_sharding *s); /* the set of axes along which devices hold summands */
 bool ir_sharding_equal(const ir_sharding *a, const ir_sharding *b);
 /* The axes of a dim, most significant first; gives their number. */
 int ir_sharding_axes(const ir_sharding *s, int dim, int8_t out[IR_SHARD_AXES]);
@@ -55,6 +64,8 @@ void ir_sharding_print(const ir_grid *g, const ir_sharding *s, size_t rank, str 
 /* --- in programs ------------------------------------------------------------------------------------------------------------------------------ */
 #define IR_SHARDING_ATTR "mhlo.sharding"
 ir_value *ir_annotate_sharding(ir_builder *b, ir_value *x, const char *text); /* custom_call @Sharding: x, laid out as `text` says */
+ir_value *ir_annotate_sharding_open(ir_builder *b, ir_value *x, const char *text, uint32_t open_dims); /* ... where these dims may be divided further */
+uint32_t ir_sharding_open_dims(const ir_op *op);                              /* of such an annotation: backend_config = "unspecified_dims=[0,1]" */
 bool ir_is_sharding(const ir_op *op);                                         /* such an annotation */
 const char *ir_sharding_text(size_t n_attrs, const ir_attr *attrs);           /* of an op, an argument, a result; NULL: none */
 

@@ -1,10 +1,11 @@
 /* needs: calls inlined (what is still called gets whole values). keeps: meaning, on c->partitions devices. leaves no op or attribute of sdy.
  *
  * Shardings over named axes become mhlo.sharding texts: attributes of main's arguments and results, and annotations (custom_call @Sharding) in main
- * itself. A manual computation is put in place of its op:
- *   in main, between custom_call @SPMDFullToShardShape for each operand and @SPMDShardToFullShape for each result, which lower_spmd knows;
- *   elsewhere (in loops and branches, in other manual computations, in functions that are called), where lower_spmd keeps values whole, between a
- *   local slice of each operand and collectives that join each result.
+ * itself, its loops and branches. A manual computation is put in place of its op:
+ *   in main, its loops and branches, between custom_call @SPMDFullToShardShape for each operand and @SPMDShardToFullShape for each result, which
+ *   lower_spmd knows;
+ *   elsewhere (in other manual computations, in functions that are called), where lower_spmd keeps values whole, between a local slice of each operand
+ *   and collectives that join each result.
  * Of axes that are not manual the body says where the compiler may divide it further; they are left whole there. */
 #include "ir/sdy.h"
 #include "pass/rewrite.h"
@@ -25,8 +26,8 @@ typedef struct forms {
     size_t n_in, n;
 } forms;
 
-/* The text of a sharding in the module's arena. `out` NULL: it wants nothing, or the mesh is of one device. */
-static xt_status text_of(const lowering *l, const char *sharding, const ir_type *t, const sdy_wish *wish, const char **out) {
+/* The text of a sharding in the module's arena; `out_open` (or NULL): its open dims. `out` NULL: it wants nothing, or the mesh is of one device. */
+static xt_status text_of(const lowering *l, const char *sharding, const ir_type *t, const sdy_wish *wish, uint32_t *out_open, const char **out) {
     str s = STR_INIT;
     sdy_form form = {0};
     *out = NULL;
@@ -34,6 +35,7 @@ static xt_status text_of(const lowering *l, const char *sharding, const ir_type 
     if (!st && form.devices > 1 && form.devices != l->c->partitions)
         st = status_new(XT_INVALID_ARGUMENT, NULL, "'%s' is over a mesh of %lld devices, the program is compiled for %d", sharding, (long long)form.devices,
                         l->c->partitions > 1 ? l->c->partitions : 1);
+    if (out_open) *out_open = form.open_dims;
     if (!st && !form.open && form.devices > 1 && !(*out = arena_printf(l->m->mem, "%s", str_cstr(&s)))) st = oom();
     str_free(&s);
     return st;
@@ -64,7 +66,7 @@ static xt_status lower_signature(lowering *l, ir_func *f, bool is_main) {
         l->c->changed = true;
         if (!is_main || l->c->partitions < 2) continue;
         const ir_type *t = arg ? f->body->args[k]->type : f->result_types[k];
-        XT_TRY(status_context(text_of(l, sharding, t, &(sdy_wish){0}, &text), "%s %zu", arg ? "argument" : "result", k));
+        XT_TRY(status_context(text_of(l, sharding, t, &(sdy_wish){0}, NULL, &text), "%s %zu", arg ? "argument" : "result", k));
         ir_attr a = text ? ir_attr_named_string(l->m, IR_SHARDING_ATTR, text) : (ir_attr){0};
         if (text && !(arg ? ir_func_set_arg_attr(f, k, a) : ir_func_set_result_attr(f, k, a))) return oom();
     }
@@ -75,13 +77,14 @@ static xt_status lower_signature(lowering *l, ir_func *f, bool is_main) {
 static xt_status lower_annotation(lowering *l, ir_op *op, bool top) {
     const ir_attr *a = ir_attr_find(op, IR_A_sharding);
     const char *text = NULL;
+    uint32_t open = 0;
     ir_value *v = op->in[0];
-    if (top && l->c->partitions > 1 && a && a->kind == IR_AK_OPAQUE) XT_TRY(text_of(l, a->v.s, v->type, &(sdy_wish){.even = true}, &text));
+    if (top && l->c->partitions > 1 && a && a->kind == IR_AK_OPAQUE) XT_TRY(text_of(l, a->v.s, v->type, &(sdy_wish){.even = true}, &open, &text));
     if (text) {
         ir_builder b = ir_before(l->m, op);
         b.src = op->src;
         b.path = op->path;
-        v = ir_annotate_sharding(&b, v, text);
+        v = ir_annotate_sharding_open(&b, v, text, open);
         if (!v) return b.status ? b.status : oom();
     }
     return rewrite_value(&l->r, &op->out[0], v) ? NULL : oom();
@@ -104,7 +107,7 @@ static xt_status read_forms(const lowering *l, const ir_op *op, forms *out) {
         if (!sharding) return status_new(XT_INVALID_ARGUMENT, NULL, "%s %zu of a manual computation has no sharding", i < op->n_in ? "operand" : "result", k);
         out->whole[i] = i < op->n_in ? op->in[k]->type : op->out[k].type;
         out->local[i] = i < op->n_in ? body->args[k]->type : ret->in[k]->type;
-        XT_TRY(text_of(l, sharding, out->whole[i], &(sdy_wish){.only = manual && manual->kind == IR_AK_OPAQUE ? manual->v.s : NULL}, &out->texts[i]));
+        XT_TRY(text_of(l, sharding, out->whole[i], &(sdy_wish){.only = manual && manual->kind == IR_AK_OPAQUE ? manual->v.s : NULL}, NULL, &out->texts[i]));
     }
     return NULL;
 }
@@ -136,7 +139,8 @@ static xt_status border_open(lowering *l, ir_op *op, const forms *f, bool told, 
     for (size_t i = 0; i < f->n; i++) {
         ir_tiles *t = arena_alloc(l->m->mem, sizeof *t);
         if (!t) return oom();
-        XT_TRY(ir_tiles_parse(f->texts[i] ? f->texts[i] : "{replicated}", l->c->partitions > 1 ? l->c->partitions : 1, t));
+        XT_TRY(ir_tiles_parse(f->texts[i] ? f->texts[i] : "{replicated}", l->c->partitions > 1 ? l->c->partitions : 1, NULL, t));
+        if (t->reordered) return status_at(status_new(XT_UNIMPLEMENTED, NULL, "a manual computation in another one has its devices in an order of its own: '%s'", f->texts[i]), src_get(op->src));
         tiles[i] = t;
     }
     XT_TRY(ir_grid_make(l->c->partitions > 1 ? l->c->partitions : 1, f->n, tiles, &out->s.grid));
@@ -234,7 +238,7 @@ static xt_status lower_block(lowering *l, ir_block *b, bool top) {
         case OP_sdy_sharding_group: break;
         default:
             gone = false;
-            for (uint32_t r = 0; r < op->n_regions && !st; r++) st = lower_block(l, op->regions[r].block, false);
+            for (uint32_t r = 0; r < op->n_regions && !st; r++) st = lower_block(l, op->regions[r].block, top && spmd_is_control(op));
         }
         if (st) return status_at(st, src_get(op->src));
         if (!gone) continue;

@@ -48,9 +48,10 @@ static void gradient(norm *n, const ir_op *op, ir_value *out[3]) {
     out[0] = ir_multiply(b, rest, wide(n, ir_multiply(b, inv, op->in[1])));
 }
 
-xt_status spmd_lower_norm(ir_module *m, ir_func *f) {
-    for (ir_op *op = f->body->first, *next; op; op = next) {
+xt_status spmd_lower_norm(ir_module *m, ir_block *block) {
+    for (ir_op *op = block ? block->first : NULL, *next; op; op = next) {
         next = op->next;
+        for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(spmd_lower_norm(m, op->regions[r].block));
         if (op->code != OP_batch_norm_training && op->code != OP_batch_norm_grad) continue;
         norm n = norm_of(m, op);
         ir_value *out[3] = {0};

@@ -70,8 +70,6 @@ ir_sharding spmd_unproject(const ir_grid *g, const spmd_rule *r, size_t tensor, 
 }
 
 /* --- one op -------------------------------------------------------------------------------------------------------------------------------------- */
-static const ir_value *tensor_of(const ir_op *op, size_t t) { return t < op->n_in ? op->in[t] : &op->out[t - op->n_in]; }
-
 static bool in_first_dim(const spmd_rule *r, size_t t, size_t f) {
     const spmd_dim *d = r->types[t]->kind == IR_TENSOR && r->types[t]->rank ? &r->dims[t][0] : NULL;
     for (int k = 0; d && k < d->n; k++)
@@ -80,8 +78,8 @@ static bool in_first_dim(const spmd_rule *r, size_t t, size_t f) {
 }
 
 /* Adds what tensor t says to what is said already: a list of axes that goes on where the known one ends. */
-static void hear(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, stage now, spmd_assign *known) {
-    spmd_assign a = spmd_project(&s->grid, r, t, &spmd_value_of(s, tensor_of(op, t))->want);
+static void hear(const spmd *s, const spmd_rule *r, size_t t, stage now, spmd_assign *known) {
+    spmd_assign a = spmd_project(&s->grid, r, t, &spmd_value_of(s, r->values[t])->want);
     for (size_t f = 0; f < r->n_factors; f++) {
         if (now == FIRST_DIMS && !in_first_dim(r, t, f)) continue;
         int8_t mine[IR_SHARD_AXES], theirs[IR_SHARD_AXES];
@@ -97,17 +95,17 @@ static void hear(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, s
 }
 
 /* Tensor t takes over what it has no contradiction to. */
-static bool speak(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, stage now, const spmd_assign *known) {
-    spmd_value *v = spmd_value_of(s, tensor_of(op, t));
-    if (v->fixed) return false;
+static bool speak(const spmd *s, const spmd_rule *r, size_t t, stage now, const spmd_assign *known) {
+    spmd_value *v = spmd_value_of(s, r->values[t]);
+    if (v->fixed && !v->open_dims) return false;
     ir_sharding next = spmd_unproject(&s->grid, r, t, known), merged = v->want;
     bool changed = false;
     const ir_type *type = r->types[t];
     for (uint32_t d = 0; type->kind == IR_TENSOR && d < (now == FIRST_DIMS && type->rank ? 1 : type->rank); d++) {
         int8_t old[IR_SHARD_AXES], new[IR_SHARD_AXES];
         int n = ir_sharding_axes(&v->want, (int)d, old), k = ir_sharding_axes(&next, (int)d, new);
-        if (k <= n || memcmp(old, new, (size_t)n) != 0) continue;
-        for (int i = n; i < k && merged.dim[new[i]] < 0; i++) {
+        if (k <= n || memcmp(old, new, (size_t)n) != 0 || (v->fixed && !(v->open_dims & 1u << d))) continue;
+        for (int i = n; i < k && merged.dim[new[i]] == -1; i++) {
             ir_sharding_add(&merged, new[i], (int)d);
             changed = true;
         }
@@ -118,18 +116,66 @@ static bool speak(const spmd *s, const spmd_rule *r, const ir_op *op, size_t t, 
 
 static bool grows(const ir_op *op) { return op->code == OP_broadcast_in_dim && op->out[0].type->count > op->in[0]->type->count; }
 
-static bool visit(spmd *s, size_t k, bool forward, stage now) {
-    const ir_op *op = s->ops[k];
-    const spmd_rule *r = s->rules[k];
-    if (!r->known) return false;
+/* --- summands --------------------------------------------------------------------------------------------------------------------------------------- */
+static bool want_summands(const spmd *s, const ir_value *v, unsigned axes) {
+    spmd_value *x = spmd_value_of(s, v);
+    bool changed = false;
+    for (int a = 0; a < s->grid.n_axes && !x->fixed; a++)
+        if (axes & 1u << a && x->want.dim[a] == -1) {
+            x->want.dim[a] = IR_SHARD_SUMMANDS;
+            changed = true;
+        }
+    return changed;
+}
+static unsigned summands_of(const spmd *s, const ir_value *v) { return ir_sharding_summands(&spmd_value_of(s, v)->want); }
+
+/* Summands pass through an annotation or a linear op: backward when its result is wanted so (what is the only such operand of a product is known forward
+ * only), forward when all operands are, or the rows that replace others. */
+static bool pass_summands(const spmd *s, const ir_op *op) {
+    spmd_linear l = ir_is_sharding(op) ? (spmd_linear){1, false} : spmd_linear_of(op);
+    if (!l.operands) return false;
+    unsigned out = summands_of(s, &op->out[0]), all = ~0u, some = 0;
+    bool changed = false;
+    for (uint32_t i = 0; i < op->n_in; i++) {
+        if (!(l.operands & 1u << i)) continue;
+        if (!l.one && out) changed |= want_summands(s, op->in[i], out);
+        unsigned mine = summands_of(s, op->in[i]);
+        all &= mine;
+        some |= mine;
+    }
+    bool loosely = l.one || op->code == OP_dynamic_update_slice;
+    return want_summands(s, &op->out[0], loosely ? some : all) || changed;
+}
+
+static bool tie(const spmd *s, const spmd_rule *r, stage now) {
     spmd_assign known = spmd_assign_none();
-    bool hears_operands = !(now < EVERYTHING && grows(op)), changed = false;
-    size_t n_in = op->n_in, n = r->n_tensors;
+    bool changed = false;
+    unsigned sums = 0;
+    for (size_t t = 0; t < r->n_tensors; t++) {
+        hear(s, r, t, now, &known);
+        sums |= summands_of(s, r->values[t]);
+    }
+    for (size_t t = 0; t < r->n_tensors; t++) {
+        changed |= speak(s, r, t, now, &known);
+        changed |= sums && want_summands(s, r->values[t], sums);
+    }
+    return changed;
+}
+
+static bool visit(spmd *s, size_t k, bool forward, stage now) {
+    const spmd_op *o = &s->ops[k];
+    const spmd_rule *r = o->rule;
+    spmd_assign known = spmd_assign_none();
+    bool hears_operands = !(now < EVERYTHING && grows(o->op)), changed = false;
+    size_t n_in = o->op->n_in, n = r->n_tensors;
+    for (size_t t = 0; t < o->n_ties; t++) changed |= o->ties[t]->known && tie(s, o->ties[t], now);
+    if (!o->manual && o->op->n_out) changed |= pass_summands(s, o->op);
+    if (!r->known) return changed;
     for (size_t i = 0; i < n; i++) {
         size_t t = forward ? i : (i < n - n_in ? n_in + i : i - (n - n_in)); /* backward: results first */
-        if (t >= n_in || hears_operands) hear(s, r, op, t, now, &known);
+        if (t >= n_in || hears_operands) hear(s, r, t, now, &known);
     }
-    for (size_t t = 0; t < n; t++) changed |= speak(s, r, op, t, now, &known);
+    for (size_t t = 0; t < n; t++) changed |= speak(s, r, t, now, &known);
     return changed;
 }
 

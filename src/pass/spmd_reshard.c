@@ -8,13 +8,25 @@ static xt_status oom(void) { return status_oom(0, "partitioning"); }
 /* --- places and groups ---------------------------------------------------------------------------------------------------------------------------- */
 static ir_value *i32(spmd *s, int64_t v) { return ir_splat(&s->b, ir_scalar(XT_I32), (double)v); }
 
-static ir_value *digit(spmd *s, int axis) {
-    if (s->digits[axis]) return s->digits[axis];
-    if (!s->partition) {
-        ir_op *id = ir_build(&s->b, OP_partition_id, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
-        s->partition = id ? ir_convert(&s->b, &id->out[0], XT_I32) : NULL;
+/* This device's place in the grid, i32. */
+static ir_value *partition(spmd *s) {
+    ir_op *id = s->partition ? NULL : ir_build(&s->b, OP_partition_id, 0, NULL, 0, NULL, 0, NULL, 0, NULL);
+    ir_value *v = id ? ir_convert(&s->b, &id->out[0], XT_I32) : NULL;
+    if (s->partition || !v) return s->partition;
+    if (s->place) {
+        const ir_type *t = ir_tensor(XT_I32, 1, &s->grid.devices);
+        int32_t *places = arena_alloc(s->m->mem, (size_t)s->grid.devices * sizeof *places);
+        for (int64_t k = 0; places && k < s->grid.devices; k++) places[k] = (int32_t)s->place[k];
+        ir_attr value = places ? ir_attr_dense(&s->b, IR_A_value, t, places, false) : (ir_attr){0};
+        ir_op *table = places ? ir_build(&s->b, OP_constant, 0, NULL, 1, &value, 0, NULL, 0, NULL) : NULL;
+        v = table ? ir_reshape(&s->b, ir_dynamic_slice(&s->b, &table->out[0], 1, &v, (const int64_t[]){1}), 0, NULL) : NULL;
     }
-    ir_value *v = s->partition;
+    return s->partition = v;
+}
+
+ir_value *spmd_axis_index(spmd *s, int axis) {
+    if (s->digits[axis]) return s->digits[axis];
+    ir_value *v = partition(s);
     if (s->grid.stride[axis] > 1) v = v ? ir_divide(&s->b, v, i32(s, s->grid.stride[axis])) : NULL;
     if (s->grid.stride[axis] * s->grid.size[axis] < s->grid.devices) v = v ? ir_remainder(&s->b, v, i32(s, s->grid.size[axis])) : NULL;
     return s->digits[axis] = v;
@@ -23,7 +35,7 @@ static ir_value *digit(spmd *s, int axis) {
 ir_value *spmd_index(spmd *s, const int8_t *axes, int n) {
     ir_value *at = NULL;
     for (int i = 0; i < n; i++) {
-        ir_value *d = digit(s, axes[i]);
+        ir_value *d = spmd_axis_index(s, axes[i]);
         if (!d) return NULL;
         at = at ? ir_add(&s->b, ir_multiply(&s->b, at, i32(s, s->grid.size[axes[i]])), d) : d;
     }
@@ -42,7 +54,7 @@ static ir_attr groups_of(spmd *s, const int8_t *axes, int n) {
         for (int64_t m = 0; m < members; m++) {
             int64_t rest = m, id = first;
             for (int i = n; i-- > 0; rest /= s->grid.size[axes[i]]) id += rest % s->grid.size[axes[i]] * s->grid.stride[axes[i]];
-            ids[k++] = id;
+            ids[k++] = s->order ? s->order[id] : id;
         }
     }
     if (!ids && !s->b.status) s->b.status = oom();
@@ -98,7 +110,7 @@ static ir_value *cut(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding 
         start[d] = NULL;
         sizes[d] = v->type->dims[d];
         if (common(form, to, (int)d) < n) continue;
-        while (at < k && form->dim[want[at]] < 0) ir_sharding_add(form, want[at++], (int)d);
+        while (at < k && form->dim[want[at]] == -1) ir_sharding_add(form, want[at++], (int)d);
         if (at == n) continue;
         sizes[d] /= product(s, want + n, at - n);
         start[d] = ir_multiply(&s->b, spmd_index(s, want + n, at - n), i32(s, sizes[d]));
@@ -165,14 +177,56 @@ static ir_value *made_anew(spmd *s, const ir_value *v, const ir_type *type, cons
     return op->code == OP_broadcast_in_dim && op->in[0]->type->rank == 0 && ir_sharding_is_none(from) ? ir_broadcast_scalar(&s->b, op->in[0], local) : NULL;
 }
 
+/* --- summands ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* A part becomes a summand of the whole: zeros around it. For dims whose last axes are all to be summed over. */
+static ir_value *spread(spmd *s, ir_value *v, ir_sharding *form, const ir_sharding *to) {
+    for (uint32_t d = 0; v && d < v->type->rank; d++) {
+        int8_t have[IR_SHARD_AXES];
+        int n = ir_sharding_axes(form, (int)d, have), keep = common(form, to, (int)d);
+        bool all = keep < n;
+        for (int i = keep; i < n; i++) all = all && to->dim[have[i]] == IR_SHARD_SUMMANDS;
+        if (!all) continue;
+        int64_t part = v->type->dims[d];
+        ir_value *start[IR_MAX_RANK], *zeros = ir_splat(&s->b, with_dim(v->type, (int)d, part * product(s, have + keep, n - keep)), 0);
+        for (uint32_t k = 0; k < v->type->rank; k++) start[k] = k == d ? ir_multiply(&s->b, spmd_index(s, have + keep, n - keep), i32(s, part)) : i32(s, 0);
+        v = zeros ? ir_dynamic_update_slice(&s->b, zeros, v, v->type->rank, start) : NULL;
+        ir_sharding before = *form;
+        drop_last(&before, (int)d, keep, form);
+        for (int i = keep; i < n; i++) form->dim[have[i]] = IR_SHARD_SUMMANDS;
+    }
+    return v;
+}
+
+/* A value that all have along `axes` becomes summands: the first device keeps it, the others have zeros. */
+static ir_value *keep_once(spmd *s, ir_value *v, unsigned axes, ir_sharding *form) {
+    if (!v || !axes) return v;
+    int8_t list[IR_SHARD_AXES];
+    int n = 0;
+    for (int a = 0; a < s->grid.n_axes; a++)
+        if (axes & 1u << a) {
+            list[n++] = (int8_t)a;
+            form->dim[a] = IR_SHARD_SUMMANDS;
+        }
+    ir_value *first = ir_compare(&s->b, IR_EQ, spmd_index(s, list, n), i32(s, 0));
+    return first ? ir_select(&s->b, ir_broadcast_scalar(&s->b, first, ir_with_dtype(v->type, XT_BOOL)), v, ir_splat(&s->b, v->type, 0)) : NULL;
+}
+
 ir_value *spmd_reshard(spmd *s, ir_value *v, const ir_type *type, ir_sharding from, const ir_sharding *to) {
     if (!v || type->kind != IR_TENSOR || ir_sharding_equal(&from, to)) return v;
-    ir_value *anew = made_anew(s, v, type, &from, to);
-    if (anew || s->b.status) return anew;
+    unsigned have = ir_sharding_summands(&from), want = ir_sharding_summands(to), over = have & ~want;
+    if (!have && (!want || spmd_is_number(v, 0))) {
+        ir_value *anew = made_anew(s, v, type, &from, to);
+        if (anew || s->b.status) return anew;
+    }
+    for (int a = 0; a < s->grid.n_axes; a++)
+        if (over & 1u << a) from.dim[a] = -1;
+    if (over) v = spmd_combine(s, v, type, OP_add, over, &from, to);
     v = cut(s, v, &from, to);
     v = exchange(s, v, &from, to);
+    v = spread(s, v, &from, to);
     v = join(s, v, &from, to);
-    return cut(s, v, &from, to);
+    v = cut(s, v, &from, to);
+    return keep_once(s, v, want & ~ir_sharding_summands(&from), &from);
 }
 
 /* --- partial values ------------------------------------------------------------------------------------------------------------------------------------ */
@@ -208,6 +262,11 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
         }
         s->stats->reduce_scatter++;
     }
+    for (int a = 0; a < s->grid.n_axes && combine == OP_add; a++)
+        if (axes & 1u << a && want->dim[a] == IR_SHARD_SUMMANDS) {
+            have->dim[a] = IR_SHARD_SUMMANDS;
+            axes &= ~(1u << a);
+        }
     if (!v || !axes) return v;
     int8_t list[IR_SHARD_AXES];
     int n = 0;
@@ -216,4 +275,26 @@ ir_value *spmd_combine(spmd *s, ir_value *v, const ir_type *type, ir_opcode comb
     ir_attr attrs[] = {groups_of(s, list, n), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1), ir_attr_unit(IR_A_use_global_device_ids)};
     s->stats->all_reduce++;
     return collective(s, OP_all_reduce, v, BASE_COUNT(attrs), attrs, reducer(s, combine, v->type->dtype), v->type);
+}
+
+/* --- devices in an order of their own --------------------------------------------------------------------------------------------------------------------- */
+ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out) {
+    int64_t n = s->grid.devices, *pairs = arena_alloc(s->mem, 3 * (size_t)n * sizeof *pairs), *theirs = pairs + 2 * n;
+    if (!v || !pairs) {
+        if (v && !s->b.status) s->b.status = oom();
+        return NULL;
+    }
+    xt_status st = ir_tiles_order(text, n, theirs);
+    for (int64_t k = 0; !st && k < n; k++) {
+        int64_t ours = s->order ? s->order[k] : k;
+        pairs[2 * k] = out ? ours : theirs[k];
+        pairs[2 * k + 1] = out ? theirs[k] : ours;
+    }
+    if (st) {
+        if (!s->b.status) s->b.status = st;
+        else xt_status_free(st);
+        return NULL;
+    }
+    ir_attr attrs[] = {ir_attr_ints2(&s->b, IR_A_source_target_pairs, (size_t)n, 2, pairs), ir_attr_int(IR_A_channel_id, 1), ir_attr_int(IR_A_channel_type, 1)};
+    return collective(s, OP_collective_permute, v, BASE_COUNT(attrs), attrs, NULL, v->type);
 }

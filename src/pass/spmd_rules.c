@@ -56,8 +56,8 @@ ir_opcode spmd_region_op(const ir_op *op) {
     return straight || crossed ? o->code : OP_COUNT;
 }
 
-static bool is_number(const ir_value *v, double want) {
-    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_convert)) v = v->def->in[0];
+bool spmd_is_number(const ir_value *v, double want) {
+    while (v->def && (ir_is_sharding(v->def) || v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_convert)) v = v->def->in[0];
     const ir_literal *l = v->def && v->def->code == OP_constant ? ir_get_literal(v->def) : NULL;
     if (!l || (!l->splat && l->type->count != 1)) return false;
     array a = {ir_scalar(l->type->dtype), (void *)(uintptr_t)l->data};
@@ -228,8 +228,8 @@ static void reduce(spmd_rule *r, const ir_op *op) {
     const ir_type *x = op->in[0]->type;
     ir_opcode code = n == 1 ? spmd_region_op(op) : OP_COUNT;
     bool partial = combines(code, x->dtype) && op->out[0].type->dtype == x->dtype;
-    if (code == OP_add) partial = partial && is_number(op->in[1], 0); /* a first value would be counted by every device */
-    if (code == OP_multiply) partial = partial && is_number(op->in[1], 1);
+    if (code == OP_add) partial = partial && spmd_is_number(op->in[1], 0); /* a first value would be counted by every device */
+    if (code == OP_multiply) partial = partial && spmd_is_number(op->in[1], 1);
     r->combine = code;
     int64_t out = 0;
     for (uint32_t d = 0; d < x->rank; d++) {
@@ -338,7 +338,7 @@ static void scatter(spmd_rule *r, const ir_op *op) {
          ib = get(op, IR_A_scatter_indices_batching_dims);
     const ir_type *indices = op->in[1]->type, *updates = op->in[2]->type;
     int64_t vector = ir_get_int(op, IR_A_index_vector_dim, 0), at = 0;
-    bool sums = spmd_region_op(op) == OP_add && is_number(op->in[0], 0) && combines(OP_add, op->out[0].type->dtype);
+    bool sums = spmd_region_op(op) == OP_add && spmd_is_number(op->in[0], 0) && combines(OP_add, op->out[0].type->dtype);
     r->combine = OP_add;
     ints index_map = get(op, IR_A_scatter_dims_to_operand_dims);
     windows(r, 0, 2, gone, xb, window_dims);
@@ -388,22 +388,45 @@ static const rule_fn rules[OP_COUNT] = {
     [OP_custom_call] = elementwise, /* of sharding annotations, which are treated apart */
 };
 
-xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out) {
-    size_t n = op->n_in + op->n_out;
+/* No factors yet; `values` stays with the rule. */
+static xt_status empty_rule(arena *mem, size_t n, const ir_value **values, spmd_rule **out) {
     spmd_rule *r = *out = arena_alloc(mem, sizeof *r);
-    if (!r) return status_oom(sizeof *r, "the rule of an op");
-    *r = (spmd_rule){.mem = mem, .n_tensors = n, .combine = OP_COUNT};
+    if (!r || !values) return status_oom(sizeof *r, "the rule of an op");
+    *r = (spmd_rule){.mem = mem, .n_tensors = n, .values = values, .combine = OP_COUNT};
     r->types = arena_alloc(mem, (n + 1) * sizeof *r->types);
     r->dims = arena_alloc(mem, (n + 1) * sizeof *r->dims);
-    bool ok = r->types && r->dims, tensors = true;
+    bool ok = r->types && r->dims;
     for (size_t t = 0; t < n && ok; t++) {
-        r->types[t] = t < op->n_in ? op->in[t]->type : op->out[t - op->n_in].type;
-        tensors = tensors && r->types[t]->kind == IR_TENSOR;
-        r->dims[t] = arena_alloc(mem, (r->types[t]->kind == IR_TENSOR ? r->types[t]->rank + 1 : 1) * sizeof **r->dims);
+        r->types[t] = values[t]->type;
+        size_t dims = r->types[t]->kind == IR_TENSOR ? r->types[t]->rank + 1 : 1;
+        r->dims[t] = arena_alloc(mem, dims * sizeof **r->dims);
         ok = r->dims[t] != NULL;
-        if (ok) memset(r->dims[t], 0, (r->types[t]->kind == IR_TENSOR ? r->types[t]->rank + 1 : 1) * sizeof **r->dims);
+        if (ok) memset(r->dims[t], 0, dims * sizeof **r->dims);
     }
-    if (!ok) return status_oom(sizeof *r, "the rule of an op");
+    return ok ? NULL : status_oom(sizeof *r, "the rule of an op");
+}
+
+xt_status spmd_rule_tie(arena *mem, size_t n, const ir_value *const *values, spmd_rule **out) {
+    const ir_value **kept = arena_alloc(mem, (n + 1) * sizeof *kept);
+    if (kept) memcpy(kept, values, n * sizeof *kept);
+    XT_TRY(empty_rule(mem, n, kept, out));
+    spmd_rule *r = *out;
+    r->known = n > 0 && r->types[0]->kind == IR_TENSOR;
+    for (uint32_t d = 0; r->known && d < r->types[0]->rank; d++) {
+        int f = factor(r, r->types[0]->dims[d]);
+        for (size_t t = 0; t < n; t++) is_made_of(r, t, d, f);
+    }
+    return r->failed ? status_oom(sizeof *r, "the rule of a loop") : NULL;
+}
+
+xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out) {
+    size_t n = op->n_in + op->n_out;
+    const ir_value **values = arena_alloc(mem, (n + 1) * sizeof *values);
+    for (size_t t = 0; values && t < n; t++) values[t] = t < op->n_in ? op->in[t] : &op->out[t - op->n_in];
+    bool tensors = true;
+    XT_TRY(empty_rule(mem, n, values, out));
+    spmd_rule *r = *out;
+    for (size_t t = 0; t < n; t++) tensors = tensors && r->types[t]->kind == IR_TENSOR;
     rule_fn fn = rules[op->code] ? rules[op->code] : ir_op_infos[op->code].flags & IR_ELEMENTWISE ? elementwise : NULL;
     if (op->code == OP_custom_call && !ir_is_sharding(op)) fn = NULL;
     if (!fn || !n || !op->n_out || (!tensors && op->code != OP_optimization_barrier)) return NULL;

@@ -32,7 +32,13 @@ static void texts(void **state) {
         {"{devices=[3,2]<=[6]}", 6, 2, "{devices=[3,2]<=[6]}"},
         {"{devices=[6]<=[2,3]T(1,0)}", 6, 1, "{devices=[6]<=[2,3]T(1,0)}"},
         {"{maximal device=1}", 4, 1, "{replicated}"},
-        {"{devices=[4]0,1,3,2}", 4, 1, NULL},
+        {"{devices=[4]0,1,3,2}", 4, 1, "{devices=[4]<=[4]}"}, /* over the places of that order */
+        {"{devices=[2,2]3,2,1,0}", 4, 2, "{devices=[2,2]<=[4]}"},
+        {"{unreduced}", 4, 2, "{devices=[1,1,4]<=[4] last_tile_dims={unreduced}}"},
+        {"{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}", 4, 2, "{devices=[2,1,2]<=[4] last_tile_dims={unreduced}}"},
+        {"{devices=[1,2,2]<=[4] last_tile_dims={unreduced, replicated}}", 4, 1, "{devices=[1,2,2]<=[2,2]T(1,0) last_tile_dims={replicated, unreduced}}"},
+        {"{devices=[4]0,1,3,3}", 4, 1, NULL},
+        {"{devices=[4]0,1,3,4}", 4, 1, NULL},
         {"{devices=[3]<=[4]}", 4, 1, NULL},
         {"{devices=[4]<=[4]", 4, 1, NULL},
         {"{devices=[4]<=[4]T(0,1)}", 4, 1, NULL},
@@ -44,7 +50,7 @@ static void texts(void **state) {
         ir_grid g;
         ir_sharding s;
         const ir_tiles *all[] = {&t};
-        xt_status st = ir_tiles_parse(rows[i].text, rows[i].devices, &t);
+        xt_status st = ir_tiles_parse(rows[i].text, rows[i].devices, NULL, &t);
         if (!st) st = ir_grid_make(rows[i].devices, 1, all, &g);
         if (!st) st = ir_sharding_map(&g, &t, &s);
         if (!rows[i].back) {

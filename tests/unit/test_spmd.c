@@ -52,9 +52,30 @@ static ir_sharding random_sharding(const ir_grid *g, const ir_type *t) {
     return s;
 }
 
+/* Some axes that divide nothing become axes of summands. */
+static void draw_summands(const ir_grid *g, const ir_type *t, ir_sharding *s) {
+    for (int a = 0; a < g->n_axes && t->dtype != XT_BOOL; a++)
+        if (s->dim[a] == -1 && draw(2)) s->dim[a] = IR_SHARD_SUMMANDS;
+}
+
 static const char *text_of(ir_module *m, const ir_grid *g, const ir_sharding *s, size_t rank) {
     str out = STR_INIT;
     ir_sharding_print(g, s, rank, &out);
+    const char *copy = arena_strdup(m->mem, str_cstr(&out));
+    str_free(&out);
+    return copy;
+}
+
+/* The same text with its devices in another order, all of them named. */
+static const char *reordered(ir_module *m, const ir_grid *g, const char *text, const int64_t *order) {
+    const char *list = strstr(text, "<=["), *tail = strstr(text, " last_");
+    int64_t ids[8];
+    if (!order || !list) return text;
+    ok(ir_tiles_order(text, g->devices, ids), text);
+    str out = STR_INIT;
+    str_printf(&out, "%.*s", (int)(list - text), text);
+    for (int64_t k = 0; k < g->devices; k++) str_printf(&out, k ? ",%d" : "%d", (int)order[ids[k]]);
+    str_append(&out, tail ? tail : "}");
     const char *copy = arena_strdup(m->mem, str_cstr(&out));
     str_free(&out);
     return copy;
@@ -93,6 +114,7 @@ typedef struct run {
     size_t n_in, n_out;
     array in[MOST], want[MOST];
     ir_sharding in_form[MOST], out_form[MOST];
+    const int64_t *in_order[MOST], *out_order[MOST]; /* the device at each place; NULL: 0, 1, ... */
     pass_spmd_stats stats;
 } run;
 
@@ -134,26 +156,33 @@ static void check_parts(ir_module *m, run *r, const char *text) {
     array *in = base_calloc(n * r->n_in + 1, sizeof *in), *out = base_calloc(n * r->n_out + 1, sizeof *out);
     for (size_t k = 0; k < n; k++)
         for (size_t i = 0; i < r->n_in; i++) {
-            ok(array_new(part->body->args[i]->type, &in[k * r->n_in + i]), text);
-            copy_part(&r->grid, &r->in_form[i], (int64_t)k, &r->in[i], &in[k * r->n_in + i], false, false, text);
+            size_t device = r->in_order[i] ? (size_t)r->in_order[i][k] : k;
+            ok(array_new(part->body->args[i]->type, &in[device * r->n_in + i]), text);
+            copy_part(&r->grid, &r->in_form[i], (int64_t)k, &r->in[i], &in[device * r->n_in + i], false, false, text);
         }
     add_main(m, r);
     ok(interp_run(m, "main", NULL, n * r->n_in, in, n * r->n_out, out), text);
     for (size_t k = 0; k < n; k++)
-        for (size_t i = 0; i < r->n_out; i++) copy_part(&r->grid, &r->out_form[i], (int64_t)k, &r->want[i], &out[k * r->n_out + i], false, true, text);
+        for (size_t i = 0; i < r->n_out; i++) {
+            size_t device = r->out_order[i] ? (size_t)r->out_order[i][k] : k;
+            copy_part(&r->grid, &r->out_form[i], (int64_t)k, &r->want[i], &out[device * r->n_out + i], false, true, text);
+        }
     for (size_t i = 0; i < n * r->n_in; i++) array_free(&in[i]);
     for (size_t i = 0; i < n * r->n_out; i++) array_free(&out[i]);
     base_free(in);
     base_free(out);
 }
 
-static void annotate(ir_module *m, run *r) {
-    ir_func *f = ir_func_find(m, "main");
-    for (ir_op *op = f->body->first; op->next; op = op->next) {
-        if (draw(5) || ir_is_sharding(op) || !op->n_out || op->out[0].type->kind != IR_TENSOR) continue;
+/* In main, its loops and branches. `summands`: and half of the free axes hold summands. */
+static void annotate(ir_module *m, run *r, ir_block *block, bool summands) {
+    for (ir_op *op = block->first; op->next; op = op->next) {
+        bool control = op->code == OP_while || op->code == OP_if || op->code == OP_case;
+        for (uint32_t k = 0; control && k < op->n_regions; k++) annotate(m, r, op->regions[k].block, summands);
+        if (draw(summands ? 2 : 5) || ir_is_sharding(op) || !op->n_out || op->out[0].type->kind != IR_TENSOR) continue;
         ir_sharding s = random_sharding(&r->grid, op->out[0].type);
+        if (summands) draw_summands(&r->grid, op->out[0].type, &s);
         ir_builder b = ir_before(m, op->next);
-        ir_value *v = ir_annotate_sharding(&b, &op->out[0], text_of(m, &r->grid, &s, op->out[0].type->rank));
+        ir_value *v = ir_annotate_sharding_open(&b, &op->out[0], text_of(m, &r->grid, &s, op->out[0].type->rank), draw(3) ? 0 : draw(4));
         ok(b.status, "annotation");
         ir_op *made = v->def;
         ir_replace_uses(m, &op->out[0], v);
@@ -164,8 +193,8 @@ static void annotate(ir_module *m, run *r) {
 
 static void partition(ir_module *m, run *r, const char *text) {
     ir_func *f = ir_func_find(m, "main");
-    for (size_t i = 0; i < r->n_in; i++) ir_func_set_arg_attr(f, i, ir_attr_named_string(m, IR_SHARDING_ATTR, text_of(m, &r->grid, &r->in_form[i], f->body->args[i]->type->rank)));
-    for (size_t i = 0; i < r->n_out; i++) ir_func_set_result_attr(f, i, ir_attr_named_string(m, IR_SHARDING_ATTR, text_of(m, &r->grid, &r->out_form[i], f->result_types[i]->rank)));
+    for (size_t i = 0; i < r->n_in; i++) ir_func_set_arg_attr(f, i, ir_attr_named_string(m, IR_SHARDING_ATTR, reordered(m, &r->grid, text_of(m, &r->grid, &r->in_form[i], f->body->args[i]->type->rank), r->in_order[i])));
+    for (size_t i = 0; i < r->n_out; i++) ir_func_set_result_attr(f, i, ir_attr_named_string(m, IR_SHARDING_ATTR, reordered(m, &r->grid, text_of(m, &r->grid, &r->out_form[i], f->result_types[i]->rank), r->out_order[i])));
     str before = STR_INIT, after = STR_INIT;
     ok(ir_print(m, 0, &before), text);
     pass_ctx c = {.partitions = (int)r->grid.devices};
@@ -297,6 +326,35 @@ static const struct {
                  "%z = stablehlo.constant dense<0> : tensor<i32>\n%o = stablehlo.constant dense<1> : tensor<i32>\n%n = stablehlo.constant dense<3> : tensor<i32>\n"
                  "%0:2 = stablehlo.while(%i = %z, %v = %a) : tensor<i32>, " T "\ncond {\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
                  "%j = stablehlo.add %i, %o : tensor<i32>\n%w = stablehlo.add %v, %b : " T "\nstablehlo.return %j, %w : tensor<i32>, " T "\n}\n%1 = stablehlo.add %0#1, %a : " T "\nreturn %1 : " T)},
+    {"a scan", F("%xs: tensor<6x12x8xf32>, %w: tensor<8x8xf32>, %a: " T, "tensor<6x12x8xf32>, tensor<8x8xf32>, " T,
+                 Z "%zi = stablehlo.constant dense<0> : tensor<i32>\n%o = stablehlo.constant dense<1> : tensor<i32>\n%n = stablehlo.constant dense<6> : tensor<i32>\n"
+                   "%ys = stablehlo.constant dense<0.0> : tensor<6x12x8xf32>\n%g = stablehlo.constant dense<0.0> : tensor<8x8xf32>\n"
+                   "%0:4 = stablehlo.while(%i = %zi, %h = %a, %y = %ys, %d = %g) : tensor<i32>, " T ", tensor<6x12x8xf32>, tensor<8x8xf32>\ncond {\n"
+                   "%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
+                   "%1 = stablehlo.dynamic_slice %xs, %i, %zi, %zi, sizes = [1, 12, 8] : (tensor<6x12x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<1x12x8xf32>\n"
+                   "%2 = stablehlo.reshape %1 : (tensor<1x12x8xf32>) -> " T "\n"
+                   "%3 = stablehlo.dot_general %h, %w, contracting_dims = [1] x [0] : (" T ", tensor<8x8xf32>) -> " T "\n%4 = stablehlo.add %3, %2 : " T "\n%5 = stablehlo.tanh %4 : " T "\n"
+                   "%6 = stablehlo.reshape %5 : (" T ") -> tensor<1x12x8xf32>\n"
+                   "%7 = stablehlo.dynamic_update_slice %y, %6, %i, %zi, %zi : (tensor<6x12x8xf32>, tensor<1x12x8xf32>, tensor<i32>, tensor<i32>, tensor<i32>) -> tensor<6x12x8xf32>\n"
+                   "%8 = stablehlo.dot_general %2, %5, contracting_dims = [0] x [0] : (" T ", " T ") -> tensor<8x8xf32>\n%9 = stablehlo.add %d, %8 : tensor<8x8xf32>\n"
+                   "%j = stablehlo.add %i, %o : tensor<i32>\nstablehlo.return %j, %5, %7, %9 : tensor<i32>, " T ", tensor<6x12x8xf32>, tensor<8x8xf32>\n}\n"
+                   "return %0#2, %0#3, %0#1 : tensor<6x12x8xf32>, tensor<8x8xf32>, " T)},
+    {"branches in a loop", F("%a: " T ", %b: " T, T ", tensor<8xf32>",
+                 Z "%zi = stablehlo.constant dense<0> : tensor<i32>\n%o = stablehlo.constant dense<1> : tensor<i32>\n%n = stablehlo.constant dense<4> : tensor<i32>\n%k = stablehlo.constant dense<0.0> : tensor<8xf32>\n"
+                   "%0:3 = stablehlo.while(%i = %zi, %v = %a, %t = %k) : tensor<i32>, " T ", tensor<8xf32>\ncond {\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n"
+                   "%j = stablehlo.add %i, %o : tensor<i32>\n%r = \"stablehlo.reduce\"(%v, %z) " ADD " {dimensions = array<i64: 0, 1>} : (" T ", tensor<f32>) -> tensor<f32>\n"
+                   "%up = stablehlo.compare GT, %r, %z : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+                   "%w = \"stablehlo.if\"(%up) ({\n%x = stablehlo.subtract %v, %b : " T "\nstablehlo.return %x : " T "\n}, {\n%x = stablehlo.multiply %v, %b : " T "\n%q = stablehlo.add %x, %a : " T "\nstablehlo.return %q : " T "\n}) : (tensor<i1>) -> " T "\n"
+                   "%u = \"stablehlo.reduce\"(%w, %z) " ADD " {dimensions = array<i64: 0>} : (" T ", tensor<f32>) -> tensor<8xf32>\n%m = stablehlo.add %t, %u : tensor<8xf32>\n"
+                   "stablehlo.return %j, %w, %m : tensor<i32>, " T ", tensor<8xf32>\n}\nreturn %0#1, %0#2 : " T ", tensor<8xf32>")},
+    {"sums passed on", F("%a: " T ", %b: tensor<12x8xf32>, %i: tensor<2xi32>", "tensor<4x24xf32>, tensor<20x8xf32>, tensor<8xbf16>, tensor<2x8xf32>, " T,
+                 Z "%0 = stablehlo.add %a, %b : " T "\n%1 = stablehlo.negate %0 : " T "\n%2 = stablehlo.transpose %1, dims = [1, 0] : (" T ") -> tensor<8x12xf32>\n%3 = stablehlo.reshape %2 : (tensor<8x12xf32>) -> tensor<4x24xf32>\n"
+                   "%4 = stablehlo.slice %a [2:10, 0:8] : (" T ") -> tensor<8x8xf32>\n%5 = stablehlo.concatenate %4, %b, dim = 0 : (tensor<8x8xf32>, " T ") -> tensor<20x8xf32>\n"
+                   "%6 = \"stablehlo.reduce\"(%5, %z) " ADD " {dimensions = array<i64: 0>} : (tensor<20x8xf32>, tensor<f32>) -> tensor<8xf32>\n%h = stablehlo.constant dense<4.0> : tensor<8xf32>\n%7 = stablehlo.divide %6, %h : tensor<8xf32>\n"
+                   "%8 = stablehlo.convert %7 : (tensor<8xf32>) -> tensor<8xbf16>\n%9 = stablehlo.constant dense<2.0> : tensor<8xbf16>\n%10 = stablehlo.maximum %8, %9 : tensor<8xbf16>\n"
+                   "%11 = \"stablehlo.gather\"(%1, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>} : "
+                   "(" T ", tensor<2xi32>) -> tensor<2x8xf32>\n%12 = stablehlo.multiply %0, %1 : " T "\n%13 = stablehlo.multiply %12, %a : " T "\n"
+                   "return %3, %5, %10, %11, %13 : tensor<4x24xf32>, tensor<20x8xf32>, tensor<8xbf16>, tensor<2x8xf32>, " T)},
     {"a triangle", F("%a: tensor<4x4xf32>", "tensor<4x4xf32>", "%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n%i = stablehlo.iota dim = 0 : tensor<4x4xi32>\n"
                        "%j = stablehlo.iota dim = 1 : tensor<4x4xi32>\n%e = stablehlo.compare EQ, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>\n%f = stablehlo.convert %e : (tensor<4x4xi1>) -> tensor<4x4xf32>\n"
                        "%g = stablehlo.add %0, %f : tensor<4x4xf32>\n%1 = stablehlo.cholesky %g, lower = true : tensor<4x4xf32>\nreturn %1 : tensor<4x4xf32>")},
@@ -308,7 +366,7 @@ static void differential(void **state) {
     (void)state;
     static const int64_t devices[] = {2, 4, 6};
     for (size_t p = 0; p < BASE_COUNT(programs); p++)
-        for (int round = 0; round < 18; round++) {
+        for (int round = 0; round < 24; round++) {
             run r;
             seed = p * 1000 + (uint64_t)round;
             prepare(&r, programs[p].text, devices[round % 3]);
@@ -316,7 +374,28 @@ static void differential(void **state) {
             ir_func *f = ir_func_find(m, "main");
             for (size_t i = 0; i < r.n_in; i++) r.in_form[i] = random_sharding(&r.grid, f->body->args[i]->type);
             for (size_t i = 0; i < r.n_out; i++) r.out_form[i] = random_sharding(&r.grid, f->result_types[i]);
-            if (round >= 9) annotate(m, &r);
+            if (round >= 9) annotate(m, &r, f->body, round >= 15);
+            partition(m, &r, programs[p].text);
+            ir_module_free(m);
+            finish(&r);
+        }
+}
+
+/* Devices in an order that is no mesh: one order for the whole program, and one for some arguments and results only. */
+static void orders(void **state) {
+    (void)state;
+    static const int64_t turned[] = {3, 2, 1, 0}, mixed[] = {2, 0, 3, 1};
+    for (size_t p = 0; p < BASE_COUNT(programs); p++)
+        for (int round = 0; round < 6; round++) {
+            run r;
+            seed = p * 100 + (uint64_t)round;
+            prepare(&r, programs[p].text, 4);
+            ir_module *m = parsed(programs[p].text);
+            ir_func *f = ir_func_find(m, "main");
+            for (size_t i = 0; i < r.n_in; i++) r.in_form[i] = random_sharding(&r.grid, f->body->args[i]->type);
+            for (size_t i = 0; i < r.n_out; i++) r.out_form[i] = random_sharding(&r.grid, f->result_types[i]);
+            for (size_t i = 0; i < r.n_in; i++) r.in_order[i] = round < 3 || draw(2) ? mixed : draw(2) ? turned : NULL;
+            for (size_t i = 0; i < r.n_out; i++) r.out_order[i] = round < 3 || draw(2) ? mixed : NULL;
             partition(m, &r, programs[p].text);
             ir_module_free(m);
             finish(&r);
@@ -435,6 +514,79 @@ static void by_hand(void **state) {
     }
 }
 
+/* What a loop carries stays divided: a scan over the batch's parts needs no exchange but the sum of the weights' gradient, wherever it is made. */
+static void divided_loop(void **state) {
+    (void)state;
+    const char *text = NULL;
+    for (size_t p = 0; p < BASE_COUNT(programs); p++)
+        if (strcmp(programs[p].name, "a scan") == 0) text = programs[p].text;
+    for (int summands = 0; summands < 2; summands++) {
+        run r;
+        prepare(&r, text, 4);
+        divide(&r, &r.in_form[0], 1);
+        divide(&r, &r.in_form[2], 0);
+        divide(&r, &r.out_form[0], 1);
+        divide(&r, &r.out_form[2], 0);
+        ir_module *m = parsed(text);
+        ir_func *f = ir_func_find(m, "main");
+        for (ir_op *op = f->body->first; op && summands; op = op->next) { /* the gradient is wanted as summands: it is added up once, behind the loop */
+            if (op->code != OP_while) continue;
+            ir_builder b = ir_before(m, op->next);
+            ir_value *v = ir_annotate_sharding(&b, &op->out[3], "{unreduced}");
+            ir_replace_uses(m, &op->out[3], v);
+            ir_set_operand(v->def, 0, &op->out[3]);
+            op = v->def;
+        }
+        partition(m, &r, text);
+        assert_int_equal(r.stats.all_reduce, 1);
+        assert_int_equal(r.stats.all_gather + r.stats.reduce_scatter + r.stats.all_to_all + r.stats.whole, 0);
+        f = ir_func_find(m, "main");
+        size_t outside = 0;
+        for (const ir_func *g = m->funcs; g; g = g->next)
+            for (const ir_op *op = g->body ? g->body->first : NULL; op; op = op->next) outside += op->code == OP_all_reduce;
+        assert_int_equal(outside, summands);
+        ir_module_free(m);
+        finish(&r);
+    }
+}
+
+/* Parts and copies become summands: the part in its place, the copy on the first device, zeros elsewhere; and what enters as summands may leave so. */
+static void summands(void **state) {
+    (void)state;
+    static const struct {
+        const char *from, *to;
+        double want[2][4];
+    } rows[] = {{"{replicated}", "{unreduced}", {{1, 2, 3, 4}, {0, 0, 0, 0}}},
+                {"{devices=[2]<=[2]}", "{devices=[1,2]<=[2] last_tile_dims={unreduced}}", {{1, 2, 0, 0}, {0, 0, 3, 4}}},
+                {"{unreduced}", "{unreduced}", {{1, 2, 3, 4}, {5, 6, 7, 8}}},
+                {"{unreduced}", "{replicated}", {{6, 8, 10, 12}, {6, 8, 10, 12}}},
+                {"{unreduced}", "{devices=[2]<=[2]}", {{6, 8}, {10, 12}}}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char text[400];
+        snprintf(text, sizeof text, F("%%a: tensor<4xf32> {mhlo.sharding = \"%s\"}", "tensor<4xf32> {mhlo.sharding = \"%s\"}", "return %%a : tensor<4xf32>"), rows[i].from, rows[i].to);
+        ir_module *m = parsed(text);
+        pass_ctx c = {.partitions = 2};
+        ok(pass_lower_spmd(&c, m), text);
+        run r = {.grid = grid_of(2), .n_in = 1, .n_out = 1};
+        ir_func *part = ir_func_find(m, "main");
+        const ir_type *in_type = part->body->args[0]->type;
+        add_main(m, &r);
+        ok(ir_verify(m), text);
+        array in[2], out[2];
+        for (int k = 0; k < 2; k++) {
+            ok(array_new(in_type, &in[k]), text);
+            for (int64_t e = 0; e < in_type->count; e++) array_set(&in[k], e, (double)(e + 1 + (rows[i].from[1] == 'r' ? 0 : k * in_type->count)));
+        }
+        ok(interp_run(m, "main", NULL, 2, in, 2, out), text);
+        for (int k = 0; k < 2; k++) {
+            for (int64_t e = 0; e < out[k].type->count; e++) assert_true(array_get(&out[k], e) == rows[i].want[k][e]);
+            array_free(&in[k]);
+            array_free(&out[k]);
+        }
+        ir_module_free(m);
+    }
+}
+
 static void one_device(void **state) {
     (void)state;
     ir_module *m = parsed(F("%a: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}", "tensor<4xf32>", "%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{replicated}\"} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
@@ -453,7 +605,7 @@ static void refused(void **state) {
         {F("%a: tensor<6xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<6xf32>", "return %a : tensor<6xf32>"), "do not divide"},
         {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "is no sharding"},
         {F("%a: tensor<8x2xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<8x2xf32>", "return %a : tensor<8x2xf32>"), "speaks of 1 dims"},
-        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]0,3,1,2}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "no mesh"},
+        {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]0,3,1,1}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "is no sharding"},
         {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<4xf32>",
            "%0 = stablehlo.custom_call @SPMDFullToShardShape(%a) {mhlo.sharding = \"{manual}\"} : (tensor<8xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"), "not the whole and the part"},
     };
@@ -468,6 +620,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
