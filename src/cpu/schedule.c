@@ -2,8 +2,8 @@
  * loop that only makes results is moved up to the place right after its last operand exists. It stays behind every other reader of an
  * argument that one of its results may take over, so moving it never costs a copy of a donated array. Each slot has one writer at this
  * stage, so operands and those readers are all there is to wait for. What is small and computed from arguments alone (step sizes, bias
- * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients of convolution kernels that only the optimizer
- * reads are moved up to where their operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that waits
+ * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients that only the optimizer reads are moved up to where
+ * their operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that waits
  * long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it, where its operands are much smaller. */
 #include "cpu/build_int.h"
 
@@ -64,27 +64,40 @@ static void sort_thunks(cpu_plan *p, place *order, cpu_thunk *sorted) {
     memcpy(p->thunks, sorted, p->n_thunks * sizeof *sorted);
 }
 
-/* Moves gradients of convolution kernels up to the place where their operands are complete. */
-static void raise_kernel_gradients(cpu_plan *p, uint32_t *writer, place *order, cpu_thunk *sorted) {
-    for (uint32_t t = 0; t < p->n_thunks; t++) order[t] = (place){.was = t};
-    for (uint32_t t = 0; t < p->n_thunks; t++)
+static bool is_product(const cpu_thunk *t) {
+    return t->op->code == OP_convolution || t->op->code == OP_dot_general;
+}
+
+static bool may_rise(const cpu_plan *p, const cpu_thunk *t) {
+    bool known = is_product(t) || cpu_is_fused(t->kernel) || t->op->code == OP_reduce || t->op->code == OP_transpose;
+    for (uint32_t i = 0; i < t->n_out; i++) known = known && p->slots[t->out[i].slot].kind == CPU_SLOT_TEMP;
+    return known && t->n_out > 0;
+}
+
+/* Moves what only the optimizer reads up to the place where its operands are complete: gradients of weights and biases, and loops on the way from one to the
+ * optimizer. What a product reads is on no such way, or the backward pass, which in the end only the optimizer reads, would be one. */
+static void raise_gradients(cpu_plan *p, uint32_t *writer, place *order, cpu_thunk *sorted) {
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        order[t] = (place){.was = t, .moved = may_rise(p, &p->thunks[t])};
         for (uint32_t i = 0; i < p->thunks[t].n_out; i++) writer[p->thunks[t].out[i].slot] = t;
-    for (uint32_t t = 0; t < p->n_thunks; t++) { /* `after` counts readers that are in the way */
-        bool last = only_makes_results(p, &p->thunks[t]);
+    }
+    for (uint32_t t = (uint32_t)p->n_thunks; t-- > 0;) { /* from the end: whether a reader is moved is settled before what it reads */
+        bool last = only_makes_results(p, &p->thunks[t]) || (order[t].moved && !is_product(&p->thunks[t]));
         for (uint32_t i = 0; i < p->thunks[t].n_in; i++) {
             uint32_t w = writer[p->thunks[t].in[i].slot];
-            if (w != CPU_NONE && !last) order[w].after++;
+            if (w != CPU_NONE && !last) order[w].moved = false;
         }
     }
     for (uint32_t t = 0; t < p->n_thunks; t++) {
-        const cpu_thunk *th = &p->thunks[t];
-        bool raised = th->op->code == OP_convolution && th->n_out == 1 && p->slots[th->out[0].slot].kind == CPU_SLOT_TEMP && order[t].after == 0;
+        if (!order[t].moved) continue;
         uint32_t after = CPU_NONE;
-        for (uint32_t i = 0; i < th->n_in; i++) {
-            uint32_t w = writer[th->in[i].slot];
-            if (w != CPU_NONE && (after == CPU_NONE || w > after)) after = w;
+        for (uint32_t i = 0; i < p->thunks[t].n_in; i++) {
+            uint32_t w = writer[p->thunks[t].in[i].slot];
+            if (w == CPU_NONE) continue;
+            if (order[w].moved) w = order[w].after;
+            if (after == CPU_NONE || w > after) after = w;
         }
-        order[t].moved = raised && after != CPU_NONE;
+        order[t].moved = after != CPU_NONE;
         order[t].after = after;
     }
     sort_thunks(p, order, sorted);
@@ -180,7 +193,7 @@ xt_status cpu_plan_schedule(cpu_exec *e) {
     xt_status s = writer && read && donor && order && sorted ? NULL : status_oom(p->n_thunks * sizeof *sorted, "a buffer plan");
     if (s) goto done;
     for (size_t i = 0; i < p->n_slots; i++) writer[i] = CPU_NONE;
-    raise_kernel_gradients(p, writer, order, sorted);
+    raise_gradients(p, writer, order, sorted);
     bool starts = raise_starts(e, p, writer, order, sorted);
     for (size_t j = 0; j < e->main->n_results; j++) donor[j] = CPU_NONE;
     for (size_t i = 0; i < e->main->body->n_args; i++)

@@ -128,6 +128,27 @@ static void a_donated_array_is_updated_without_a_copy(void **state) {
     close_program(&f);
 }
 
+/* Listed as recorded, all gradients of weights after the whole backward pass, what they read would be there until the end: here 4 values and their gradients
+ * of 1 MiB. Each is made and applied when its operands are there. */
+static void gradients_do_not_keep_what_they_read(void **state) {
+    (void)state;
+#define M "tensor<512x512xf32>"
+#define DOT(out, a, b, left, right) out " = stablehlo.dot_general " a ", " b ", contracting_dims = [" left "] x [" right "] : (" M ", " M ") -> " M "\n"
+#define FORWARD(to, from, w) DOT("%p" to, from, w, "1", "0") "%a" to " = stablehlo.tanh %p" to " : " M "\n"
+#define BACKWARD(to, from, w) DOT("%q" to, from, w, "1", "1") "%d" to " = stablehlo.multiply %q" to ", %a" to " : " M "\n"
+#define UPDATE(k, a, d) DOT("%g" k, a, d, "0", "0") "%n" k " = stablehlo.subtract %w" k ", %g" k " : " M "\n"
+    fixture f;
+    open_program(&f,
+                 "func.func @main(%x: " M ", %w1: " M " {tf.aliasing_output = 0 : i32}, %w2: " M " {tf.aliasing_output = 1 : i32}, %w3: " M
+                 " {tf.aliasing_output = 2 : i32}, %w4: " M " {tf.aliasing_output = 3 : i32}) -> (" M ", " M ", " M ", " M ") {\n" FORWARD("1", "%x", "%w1")
+                     FORWARD("2", "%a1", "%w2") FORWARD("3", "%a2", "%w3") FORWARD("4", "%a3", "%w4") BACKWARD("3", "%a4", "%w4") BACKWARD("2", "%d3", "%w3")
+                         BACKWARD("1", "%d2", "%w2") UPDATE("1", "%x", "%d1") UPDATE("2", "%a1", "%d2") UPDATE("3", "%a2", "%d3") UPDATE("4", "%a3", "%a4")
+                 "return %n1, %n2, %n3, %n4 : " M ", " M ", " M ", " M "\n}\n",
+                 2);
+    assert_in_range(cpu_exec_stats(f.e)->temp_bytes, 6 << 20, (7 << 20) + (1 << 19)); /* 9 MiB in the order listed, products' scratch among them */
+    close_program(&f);
+}
+
 #define CHAIN                                                                                                                                        \
     "func.func @main(%a: tensor<256x128xf32>, %b: tensor<128x256xf32>) -> (tensor<256x256xf32>, tensor<256xf32>) {\n%z = stablehlo.constant "        \
     "dense<0.0> : tensor<f32>\n"                                                                                                                     \
@@ -472,7 +493,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(donated_arguments_are_updated_in_place),
         cmocka_unit_test(an_old_value_read_late_survives),
-        cmocka_unit_test(a_donated_array_is_updated_without_a_copy),
+        cmocka_unit_test(a_donated_array_is_updated_without_a_copy), cmocka_unit_test(gradients_do_not_keep_what_they_read),
         cmocka_unit_test(running_out_of_memory_is_told_and_survived),
         cmocka_unit_test(failing_allocations_are_errors),
         cmocka_unit_test(wrong_arguments_are_refused),
