@@ -216,7 +216,7 @@ static bool step(xt_module *m, xt_optimizer *opt, int64_t batch, const float *da
 static void out_of_memory(void **state) {
     (void)state;
     if (!our_device()) skip(); /* only our device has a limit that can be set */
-    enum { BIG = 60000, SMALL = 64 };
+    enum { BIG = 120000, SMALL = 64 };
     char dir[] = "/tmp/xtrain_oom_XXXXXX", command[200];
     assert_non_null(mkdtemp(dir));
     float *data = calloc(BIG * 16, sizeof *data);
