@@ -158,7 +158,7 @@ XT_API xt_tensor xt_sinusoidal_positions_at(const xt_src *src, int64_t length, i
 #define xt_rotary(x, base) xt_rotary_at(XT_HERE, x, base)
 XT_API xt_tensor xt_rotary_at(const xt_src *src, xt_tensor x, double base);
 
-/* --- Recurrence: recorded unrolled, so a program is as long as the sequence. Parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
+/* --- Recurrence: a loop (xt_scan), or unrolled where the sequence is short. Parameters weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0,
  * weight_ih_l0_reverse, weight_ih_l1, ... as in PyTorch; all begin uniform in +-1/sqrt(hidden). ------------------------------------------------------ */
 typedef struct xt_rnn_opts {
     size_t struct_size;
@@ -170,6 +170,7 @@ typedef struct xt_rnn_opts {
     xt_switch relu;          /* plain RNN: default off (tanh) */
     xt_tensor h0, c0;        /* [layers*directions,B,hidden]; none = zeros */
     int64_t proj_size;       /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
+    xt_switch loop;          /* default: sequences of 32 steps and more are a loop, whose program does not grow with them; off: always unrolled */
 } xt_rnn_opts;
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */

@@ -6,6 +6,7 @@
 #include <xtrain/ops.h>
 #include <xtrain/losses.h>
 #include <xtrain/functional.h>
+#include <xtrain/loop.h>
 #include <xtrain/step.h>
 #include <xtrain/module.h>
 #include <xtrain/layers.h>

@@ -40,6 +40,9 @@ const ir_op *grad_last_op(const ir_builder *b); /* the op before the place where
 /* Whether, and which, values from outside that want a gradient are read by the regions of an op. */
 bool grad_reads_wanted(const ir_op *op, const grad_walk *w);
 xt_status grad_captured(grad_call *c, ir_value ***out, size_t *out_n);
+xt_status grad_builder_status(ir_builder *b); /* taken from it */
+/* A builder at the end of a new block with arguments of these types. */
+xt_status grad_new_region(grad_call *c, size_t n, const ir_type *const *types, ir_builder *out);
 /* The ops of a region's block where b stands, its arguments replaced; out_results: what its return would return. */
 xt_status grad_copy_body(ir_builder *b, const ir_block *from, ir_value *const *args, ir_value **out_results);
 /* A walk inside a new block that is to become a region. Values made there depend on something wanted if an operand does. */
@@ -141,8 +144,9 @@ xt_status grad_collective_broadcast(grad_call *c);
 xt_status grad_collective_reduce(grad_call *c);
 /* rules_control.c */
 xt_status grad_branches(grad_call *c);
-xt_status grad_while(grad_call *c);
 xt_status grad_call_op(grad_call *c);
+/* rules_loop.c */
+xt_status grad_while(grad_call *c);
 /* rules_chlo.c */
 xt_status grad_chlo_unary(grad_call *c);
 xt_status grad_chlo_binary(grad_call *c);

@@ -195,6 +195,36 @@ xt_status grad_captured(grad_call *c, ir_value ***out, size_t *out_n) {
     return *out ? NULL : status_oom(o.n * sizeof **out, "gradients");
 }
 
+/* A bit of the value words of ops made here, which belong to nobody yet. */
+static const uint64_t DEPENDS = (uint64_t)1 << 40;
+
+/* What the module's owner noted on ops and values of a region (that nothing flows through a detached one) holds for copies. */
+static void copy_notes(const ir_op *from, ir_op *to, const ir_op *end) {
+    for (; from && from != end; from = from->next, to = to->next) {
+        to->user = from->user;
+        for (size_t i = 0; i < from->n_out; i++) to->out[i].user = from->out[i].user & ~DEPENDS;
+        for (size_t r = 0; r < from->n_regions; r++)
+            if (from->regions[r].block) copy_notes(from->regions[r].block->first, to->regions[r].block->first, NULL);
+    }
+}
+
+xt_status grad_builder_status(ir_builder *b) {
+    xt_status st = b->status;
+    b->status = NULL;
+    return st;
+}
+
+xt_status grad_new_region(grad_call *c, size_t n, const ir_type *const *types, ir_builder *out) {
+    ir_block *block = ir_block_new(c->b->m);
+    if (!block) return status_oom(sizeof *block, "gradients");
+    for (size_t i = 0; i < n; i++)
+        if (!ir_block_arg(c->b->m, block, types[i])) return status_oom(sizeof *block, "gradients");
+    *out = ir_at_end(c->b->m, block);
+    out->src = c->b->src;
+    out->path = c->b->path;
+    return NULL;
+}
+
 xt_status grad_copy_body(ir_builder *b, const ir_block *from, ir_value *const *args, ir_value **out_results) {
     const ir_op *ret = ir_block_return(from), *before = grad_last_op(b);
     if (b->status) return NULL;
@@ -204,19 +234,22 @@ xt_status grad_copy_body(ir_builder *b, const ir_block *from, ir_value *const *a
     }
     if (from->first == ret) return NULL;
     XT_TRY(ir_copy_range(b, from->first, ret->prev, from->n_args, from->args, args));
-    const ir_op *copy = before ? before->next : b->block->first;
+    ir_op *copy = before ? before->next : b->block->first;
+    copy_notes(from->first, copy, ret);
     for (const ir_op *op = from->first; op != ret; op = op->next, copy = copy->next)
         for (size_t i = 0; i < ret->n_in; i++)
-            if (ret->in[i]->def == op) out_results[i] = &((ir_op *)(uintptr_t)copy)->out[ret->in[i]->index];
+            if (ret->in[i]->def == op) out_results[i] = &copy->out[ret->in[i]->index];
     return NULL;
 }
-
-/* The value words of ops made here are this file's: the copy belongs to nobody yet. */
-static const uint64_t DEPENDS = (uint64_t)1 << 40;
 
 static bool inner_needs(const ir_value *v, void *user) {
     const grad_inner *in = user;
     return grad_within(v, in->block) ? (v->user & DEPENDS) != 0 : in->outer->needs(v, in->outer->user);
+}
+
+static bool inner_flows(const ir_value *result, void *user) {
+    const grad_inner *in = user;
+    return in->outer->flows(result, in->outer->user);
 }
 
 bool grad_depends(const ir_value *v, const grad_inner *in) {
@@ -239,7 +272,7 @@ void grad_mark_dependence(grad_inner *in) {
 
 xt_status grad_sweep_inner(grad_inner *in, ir_builder *b, size_t n_roots, ir_value *const *roots, ir_value *const *seeds, size_t n,
                            ir_value *const *leaves, ir_value **out) {
-    grad_walk w = {.n_roots = n_roots, .roots = roots, .seeds = seeds, .n_leaves = n, .leaves = leaves, .needs = inner_needs, .user = in};
+    grad_walk w = {.n_roots = n_roots, .roots = roots, .seeds = seeds, .n_leaves = n, .leaves = leaves, .needs = inner_needs, .flows = in->outer->flows ? inner_flows : NULL, .user = in};
     grad_mark_dependence(in);
     return grad_sweep(b, &w, out);
 }

@@ -177,7 +177,7 @@ static ir_value *root_of(lazy_ctx *c, const xt_src *src, const char *what, xt_te
 
 void xt_backward_at(const xt_src *src, xt_tensor loss) {
     lazy_ctx *c = lazy_ctx_get();
-    if (!c) return;
+    if (!c || lazy_in_loop(c, src, "xt_backward")) return;
     lazy_begin(src);
     c->used.backward = true;
     ir_value *root = root_of(c, src, "xt_backward", loss);
@@ -228,9 +228,7 @@ void xt_backward_at(const xt_src *src, xt_tensor loss) {
 static void mark_asked(lazy_ctx *c, const leaves *l) {
     for (size_t i = 0; i < l->n; i++) l->at[i].value->user |= LAZY_V_ASKED;
     for (ir_op *op = c->b.block->first; op; op = op->next) {
-        bool asked = false;
-        for (uint32_t i = 0; i < op->n_in && !asked; i++) asked = (op->in[i]->user & LAZY_V_ASKED) != 0;
-        if (!asked || op->user == LAZY_OP_NO_GRAD) continue;
+        if (op->user == LAZY_OP_NO_GRAD || !lazy_op_reads(op, LAZY_V_ASKED)) continue;
         for (uint32_t i = 0; i < op->n_out; i++)
             if (!lazy_v_no_grad(&op->out[i]) && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_ASKED;
     }
@@ -306,8 +304,9 @@ bool xt_grad_of_at(const xt_src *src, xt_tensor root_tensor, int n, const xt_ten
         if (c) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_grad_of: %d tensors; at least one is needed, and room for its gradient", n));
         return false;
     }
-    c->used.backward = true;
     memset(out_grads, 0, (size_t)n * sizeof *out_grads);
+    if (lazy_in_loop(c, src, "xt_grad_of")) return false;
+    c->used.backward = true;
     lazy_begin(src);
     leaves l = {0};
     size_t *first = base_calloc((size_t)n + 1, sizeof *first);
@@ -348,13 +347,13 @@ done:
 /* --- checkpointed blocks -------------------------------------------------------------------------------------------------------------------------- */
 lazy_block lazy_block_begin(void) {
     lazy_ctx *c = lazy_ctx_get();
-    if (!c || c->no_grad) return (lazy_block){0};
+    if (!c || c->no_grad || c->loop) return (lazy_block){0}; /* a loop computes its body again anyway */
     return (lazy_block){.on = true, .step = c->step, .before = c->b.block->last, .inside = c->n_regions};
 }
 
 void lazy_block_end(lazy_block k) {
     lazy_ctx *c = lazy_ctx_get();
-    if (!c || !k.on || k.step != c->step) return; /* the step ended inside: there is nothing left to compute again */
+    if (!c || !k.on || k.step != c->step || c->loop) return; /* the step ended inside: there is nothing left to compute again */
     const ir_op *first = k.before ? k.before->next : c->b.block->first;
     if (!first) return;
     lazy_settle(c);

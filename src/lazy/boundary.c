@@ -302,6 +302,7 @@ bool lazy_end_step(lazy_ctx *c, lazy_cause cause, const xt_src *src, size_t surv
 bool lazy_boundary(lazy_cause cause, const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c || c->in_boundary) return c != NULL;
+    if (lazy_in_loop(c, src, lazy_cause_name(cause))) return false;
     if (!c->tape) return lazy_end_step(c, cause, src, 0);
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "%s inside the compiled step function %s, called at %s:%d: a call is one step and ends by itself; move it out of the function",
                          lazy_cause_name(cause), c->tape->step->name, c->tape->src->file, c->tape->src->line));

@@ -55,7 +55,7 @@ typedef struct lazy_slot {
     struct {                  /* the two tensors that died here last, for messages */
         uint32_t generation;
         src_id made, died;
-        int64_t died_step; /* -1: given back by xt_drop */
+        int64_t died_step; /* -1: given back by xt_drop; LAZY_DIED_IN_LOOP */
     } past[2];
     uint32_t next_free;
 } lazy_slot;
@@ -108,6 +108,15 @@ typedef struct lazy_slot_value { /* a value that a state with a gradient had ear
 typedef struct lazy_ended lazy_ended; /* ended.c */
 typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
 enum { LAZY_ENDED = 2 };
+
+/* --- a loop whose body is being recorded (ops_loop.c): the builder stands in the body's block ---------------------------------------------------- */
+typedef struct lazy_loop {
+    const xt_src *src;
+    ir_value *i; /* i64: the iteration */
+    int64_t length;
+    const struct lazy_loop *outer;
+} lazy_loop;
+enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
 typedef struct lazy_tape lazy_tape; /* step.h */
 struct xt_step;
@@ -170,6 +179,7 @@ typedef struct lazy_ctx {
     bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     uint64_t mode;            /* which modules are in evaluation mode, as one number */
     lazy_tape *tape;          /* a compiled step function is being recorded */
+    const lazy_loop *loop;    /* the innermost loop whose body is being recorded */
     struct xt_step *steps;
     lazy_done_fn *done_fns;
     void **done_users;
@@ -200,6 +210,12 @@ enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };               /* ir_op.user: 
 bool lazy_v_no_grad(const ir_value *v);                          /* lazy_no_grad_value was called for it */
 void lazy_settle(lazy_ctx *c);                                    /* the flags of everything recorded so far */
 bool lazy_v_needs_grad(const ir_value *v);
+bool lazy_op_reads(const ir_op *op, uint64_t bit);               /* an operand, or a value that its regions read, has the bit */
+
+/* --- loops (ops_loop.c) --------------------------------------------------------------------------------------------------------------------------- */
+bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, inside the body of a loop */
+ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);               /* u32: the number of this run of the innermost body; NULL outside of loops */
+uint32_t lazy_loop_runs(const lazy_ctx *c);                         /* how often what is recorded now runs in a step */
 
 /* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again -------------------------------------------- */
 void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);   /* at a boundary, while the trace is there: keeps it if a backward pass may still want it */

@@ -327,8 +327,7 @@ static void made_again(void *user, const ir_op *from, ir_op *op) {
     a->last = op;
     a->n++;
     op->user = from->user;
-    bool needs = false;
-    for (uint32_t i = 0; i < op->n_in && op->user != LAZY_OP_NO_GRAD; i++) needs |= lazy_v_needs_grad(op->in[i]);
+    bool needs = op->user != LAZY_OP_NO_GRAD && lazy_op_reads(op, LAZY_V_GRAD);
     for (uint32_t i = 0; i < op->n_out; i++) {
         if (lazy_v_no_grad(&from->out[i])) lazy_no_grad_value(&op->out[i]);
         else if (needs && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_GRAD;

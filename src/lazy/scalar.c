@@ -130,9 +130,15 @@ xt_tensor lazy_rng_key(const xt_src *src) {
     int at;
     ir_value *x = take(c, b, XT_U32, 4, &p, &at);
     if (x) {
-        uint32_t draw = (uint32_t)c->draws++;
+        uint32_t draw = (uint32_t)c->draws;
+        c->draws += lazy_loop_runs(c);
         lazy_pack_rng(c, p, at, draw);
         if (c->tape) lazy_tape_item(c, (lazy_item){.kind = LAZY_ITEM_RNG, .pack = (int)(p - c->packs), .at = at, .draw = draw});
+    }
+    if (x && c->loop) { /* word 2 is the draw: one for each run of the body */
+        int64_t one = 1, low = 2, high = 1;
+        ir_value *run = ir_reshape(b, lazy_loop_draw(c, b), 1, &one);
+        x = ir_add(b, x, ir_pad(b, run, ir_splat(b, ir_scalar(XT_U32), 0), &low, &high, NULL));
     }
     return lazy_wrap(x, "a random key");
 }

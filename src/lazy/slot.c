@@ -178,7 +178,11 @@ void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
         int64_t step = c->slots[t.slot].past[k].died_step;
         src_text(c->slots[t.slot].past[k].made, made, sizeof made);
         src_text(c->slots[t.slot].past[k].died, died, sizeof died);
-        if (step < 0)
+        if (step == LAZY_DIED_IN_LOOP)
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                                 "%s: this tensor is dead: made at %s inside the function of xt_scan, it belonged to one step of the loop at %s; give it out as carry or output", what,
+                                 made, died));
+        else if (step < 0)
             lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                                  "%s: this tensor is dead: made at %s, it died at %s, where xt_drop took back its xt_keep; drop it after its last "
                                  "use, or call xt_keep on it again before",
@@ -222,6 +226,7 @@ xt_tensor xt_keep_at(const xt_src *src, xt_tensor t) {
         lazy_dead_error(c, t, src, "xt_keep");
         return t;
     }
+    if (c->loop && lazy_slot_of(c, t)->value && lazy_in_loop(c, src, "xt_keep")) return t;
     lazy_slot_persist(c, t);
     lazy_slot_of(c, t)->kept = src_intern(src);
     return t;

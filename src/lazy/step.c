@@ -270,6 +270,7 @@ xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) 
     if (n < 0 || (n > 0 && !in)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: %d inputs of %s", n, f->name);
     if (c->error || !check_inputs(c, src, f, n, in)) return lazy_failed_tensor(src);
     if (c->tape && c->tape->in_fn) return f->fn(in, n, f->user);
+    if (lazy_in_loop(c, src, "xt_call")) return lazy_failed_tensor(src);
     if (c->in_boundary) return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s is called while a step ends (from a callback?)", f->name);
     if (!end_recorded(c, src, n, in)) return lazy_failed_tensor(src);
     call k = {.sig = {.in = (void *)k.small}};

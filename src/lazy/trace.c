@@ -173,6 +173,15 @@ void lazy_no_grad_value(ir_value *v) {
 
 bool lazy_v_no_grad(const ir_value *v) { return (v->user & NO_GRAD_MARK) != 0; }
 
+bool lazy_op_reads(const ir_op *op, uint64_t bit) {
+    for (uint32_t i = 0; i < op->n_in; i++)
+        if (op->in[i]->user & bit) return true;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next)
+            if (lazy_op_reads(in, bit)) return true;
+    return false;
+}
+
 /* Needs-gradient flows from operands to results. Composite ops record several ops between lazy_begin and lazy_wrap, so the flags of what was
  * recorded since the last call are settled here, in order. Copies that a backward pass made come with theirs. */
 void lazy_settle(lazy_ctx *c) {
@@ -180,10 +189,7 @@ void lazy_settle(lazy_ctx *c) {
         c->settled = op;
         if (op->user) continue;
         op->user = c->no_grad ? LAZY_OP_NO_GRAD : LAZY_OP_SETTLED;
-        bool needs = false;
-        if (!c->no_grad)
-            for (uint32_t i = 0; i < op->n_in && !needs; i++) needs = lazy_v_needs_grad(op->in[i]);
-        if (!needs) continue;
+        if (c->no_grad || !lazy_op_reads(op, LAZY_V_GRAD)) continue;
         c->grads_recorded = true;
         for (uint32_t i = 0; i < op->n_out; i++)
             if (!lazy_v_no_grad(&op->out[i]) && grad_differentiable(op->out[i].type)) op->out[i].user |= LAZY_V_GRAD;
@@ -309,7 +315,7 @@ xt_tensor lazy_wrap(ir_value *v, const char *what) {
         s->value = v;
         s->requires_grad = lazy_v_needs_grad(v);
     }
-    if (c->eager) lazy_run_eagerly(c, t, src_get(src));
+    if (c->eager && !c->loop) lazy_run_eagerly(c, t, src_get(src));
     return t;
 }
 
@@ -441,6 +447,11 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
     if (!s) {
         lazy_dead_error(c, state, src_get(c->b.src), "assigning a state");
         return;
+    }
+    if (c->loop) {
+        char what[256];
+        snprintf(what, sizeof what, "giving %s a new value", s->name ? intern_text(s->name) : "a state");
+        if (lazy_in_loop(c, src_get(c->b.src), what)) return;
     }
     ir_value *v = lazy_value(value);
     s = lazy_slot_of(c, state); /* lazy_value may have moved the slots */

@@ -64,7 +64,7 @@ static xt_status read_now(lazy_ctx *c, xt_tensor t, lazy_cause cause, const xt_s
 static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what) {
     lazy_slot *s = lazy_slot_of(c, t);
     if (!s) lazy_dead_error(c, t, src, what);
-    if (!s || s->failed) return false;
+    if (!s || s->failed || lazy_in_loop(c, src, what)) return false;
     if (!c->tape) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no value yet; return the tensor and read the "
@@ -284,7 +284,7 @@ void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_rea
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
     lazy_begin(src);
-    ir_value *v = lazy_value(t);
+    ir_value *v = lazy_in_loop(c, src, what) ? NULL : lazy_value(t);
     lazy_request q = {.t = t, .value = v, .fn = fn, .failed = failed, .user = user, .asked = {what, src_intern(src)}};
     lazy_slot *s = v ? lazy_slot_of(c, t) : NULL;
     if (s && !s->value && !s->layout) { /* a buffer already, and whole: no program needs to give it out */

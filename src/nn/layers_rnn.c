@@ -3,13 +3,16 @@
  *
  * An LSTM's state may be projected to fewer numbers after each step (Sak, Senior and Beaufays 2014): h = W_hr h'.
  *
- * Time is unrolled: the program grows with the sequence, and the backward pass is that of its ops. What the input adds to the gates is one product for
- * all steps; a step adds the product with the state. */
+ * What the input adds to the gates is one product for all steps; a step adds the product with the state. Short sequences are unrolled: the program grows with
+ * the sequence, and the backward pass is that of its ops. Long ones are a loop (xt_scan), whose program is as large as one step. */
 #include <math.h>
+
+#include <xtrain/loop.h>
 
 #include "nn/nn.h"
 
 enum { END = XT_MAX_RANK + 1 };
+enum { LOOP_FROM = 32 }; /* steps: where compiling the unrolled program takes longer than a loop's turns do in a thousand steps (doc/benchmarks.md) */
 
 static const struct {
     const char *layer, *cell;
@@ -22,24 +25,31 @@ typedef struct cell { /* one layer in one direction */
     xt_rnn_kind kind;
     int64_t hidden;
     bool relu;
-    xt_tensor w_ih, w_hh, b_ih, b_hh, w_hr; /* biases and projection: none when off */
+    xt_switch loop;
+    xt_tensor w_ih, w_hh, b_ih, b_hh, w_hr; /* products transposed: [I,gates*hidden], ...; biases and projection: none when off */
 } cell;
 
 typedef struct state {
     xt_tensor h, c;
 } state;
 
+/* A weight as the right factor of a product, of the type that autocast has products in: once, not in each step. */
+static xt_tensor factor(const xt_src *src, xt_tensor w) {
+    xt_tensor t = xt_transpose_at(src, w, 0, 1);
+    return lazy_autocast() ? xt_cast_at(src, t, lazy_autocast()) : t;
+}
+
 /* Parameters named "weight_ih" + suffix and so on. */
 static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const char *name, const char *suffix, int64_t in, int64_t hidden, xt_dtype d,
                       const xt_rnn_opts *o) {
-    cell c = {.src = src, .kind = kind, .hidden = hidden, .relu = o->relu == XT_ON};
+    cell c = {.src = src, .kind = kind, .hidden = hidden, .relu = o->relu == XT_ON, .loop = o->loop};
     int64_t rows = kinds[kind].gates * hidden;
     double bound = 1 / sqrt((double)hidden);
     char leaf[64];
     snprintf(leaf, sizeof leaf, "weight_ih%s", suffix);
-    c.w_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, in});
+    c.w_ih = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, in}));
     snprintf(leaf, sizeof leaf, "weight_hh%s", suffix);
-    c.w_hh = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, o->proj_size ? o->proj_size : hidden});
+    c.w_hh = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){rows, o->proj_size ? o->proj_size : hidden}));
     if (o->bias != XT_OFF) {
         snprintf(leaf, sizeof leaf, "bias_ih%s", suffix);
         c.b_ih = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 1, &rows);
@@ -48,12 +58,12 @@ static cell make_cell(const xt_src *src, xt_rnn_kind kind, xt_module *m, const c
     }
     if (!o->proj_size) return c;
     snprintf(leaf, sizeof leaf, "weight_hr%s", suffix);
-    c.w_hr = nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){o->proj_size, hidden});
+    c.w_hr = factor(src, nn_tensor(src, m, name, leaf, true, NN_UNIFORM, bound, d, 2, (int64_t[]){o->proj_size, hidden}));
     return c;
 }
 
 static xt_tensor affine(const xt_src *src, xt_tensor x, xt_tensor w, xt_tensor bias) {
-    xt_tensor y = xt_matmul_at(src, x, xt_transpose_at(src, w, 0, 1));
+    xt_tensor y = xt_matmul_at(src, x, w);
     return xt_is_none(bias) ? y : xt_add_at(src, y, bias);
 }
 
@@ -91,13 +101,8 @@ static void split_steps(const xt_src *src, xt_tensor x, int64_t n, xt_tensor *ou
     split_steps(src, xt_slice_at(src, x, 0, n / 2, n), n - n / 2, out + n / 2);
 }
 
-/* One layer in one direction over [T,B,I]: gives [T,B,hidden] and moves *s to the last state. */
-static xt_tensor sequence(const cell *c, xt_tensor x, bool reverse, state *s) {
-    const ir_type *t = lazy_type(x);
-    if (!t) return x;
-    int64_t T = t->dims[0], B = t->dims[1];
-    xt_tensor from_x = affine(c->src, x, c->w_ih, c->b_ih), y = {0};
-    xt_tensor *steps = base_calloc((size_t)T, sizeof *steps);
+static xt_tensor unrolled(const cell *c, xt_tensor from_x, int64_t T, int64_t B, bool reverse, state *s) {
+    xt_tensor y = {0}, *steps = base_calloc((size_t)T, sizeof *steps);
     if (!steps) return lazy_error(c->src, XT_RESOURCE_EXHAUSTED, "%s: no memory for %lld steps", kinds[c->kind].layer, (long long)T);
     split_steps(c->src, from_x, T, steps);
     for (int64_t k = 0; k < T; k++) {
@@ -107,6 +112,34 @@ static xt_tensor sequence(const cell *c, xt_tensor x, bool reverse, state *s) {
     }
     y = xt_concat_at(c->src, (int)T, steps, 0);
     base_free(steps);
+    return y;
+}
+
+static void scan_step(xt_tensor *carry, const xt_tensor *from_x, xt_tensor *y, void *user) {
+    const cell *c = user;
+    xt_dtype d = xt_dtype_of(carry[0]);
+    state s = step(c, from_x[0], (state){carry[0], c->kind == XT_RNN_LSTM ? carry[1] : (xt_tensor){0}});
+    y[0] = carry[0] = xt_cast_at(c->src, s.h, d);
+    if (c->kind == XT_RNN_LSTM) carry[1] = xt_cast_at(c->src, s.c, xt_dtype_of(carry[1]));
+}
+
+/* One layer in one direction over [T,B,I]: gives [T,B,hidden] and moves *s to the last state. */
+static xt_tensor sequence(const cell *given, xt_tensor x, bool reverse, state *s) {
+    const ir_type *t = lazy_type(x);
+    if (!t) return x;
+    cell c = *given;
+    int64_t T = t->dims[0], B = t->dims[1];
+    xt_tensor from_x = affine(c.src, x, c.w_ih, c.b_ih), y = {0}, carry[2];
+    if (c.loop == XT_OFF || (c.loop == XT_DEFAULT && T < LOOP_FROM)) return unrolled(&c, from_x, T, B, reverse, s);
+    if (c.kind != XT_RNN_GRU && !xt_is_none(c.b_hh)) { /* a sum of sums: this bias is one addition for all steps too */
+        from_x = xt_add_at(c.src, from_x, c.b_hh);
+        c.b_hh = (xt_tensor){0};
+    }
+    carry[0] = s->h;
+    carry[1] = s->c;
+    xt_scan_at(c.src, scan_step, c.kind == XT_RNN_LSTM ? 2 : 1, carry, 1, &from_x, 1, &y, (xt_scan_opts){.struct_size = sizeof(xt_scan_opts), .reverse = reverse ? XT_ON : XT_OFF, .user = &c});
+    s->h = carry[0];
+    if (c.kind == XT_RNN_LSTM) s->c = carry[1];
     return y;
 }
 

@@ -35,4 +35,8 @@ f.run("gru_cell", lambda x, h: m(x[1], m(x[0], h)), x, torch.randn(B, H), module
 f.run("lstm_cell_lone", None, x[0, 0], module=nn.LSTMCell(I, H))
 run("lstm_proj", nn.LSTM(I, H, proj_size=2), x)
 run("lstm_proj_all", nn.LSTM(I, H, num_layers=2, bidirectional=True, proj_size=3), x, torch.randn(4, B, 3), torch.randn(4, B, H))
+long = torch.randn(120, 2, 3)
+run("rnn_long", nn.RNN(I, 6), long)
+run("lstm_long", nn.LSTM(I, 6, bidirectional=True), long)
+run("gru_long", nn.GRU(I, 6, num_layers=2), long)
 f.save()

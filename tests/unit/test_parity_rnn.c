@@ -20,6 +20,18 @@ CASE(gru, xt_gru(m, "", *x, 4))
 CASE(gru_all, xt_gru(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .h0 = x[1]))
 CASE(gru_nobias, xt_gru(m, "", *x, 4, .bias = XT_OFF))
 
+/* The same as loops (xt_scan). */
+CASE(rnn_relu_loop, xt_rnn(m, "", *x, 4, .layers = 2, .bias = XT_OFF, .relu = XT_ON, .loop = XT_ON))
+CASE(lstm_loop, xt_lstm(m, "", *x, 4, .loop = XT_ON))
+CASE(lstm_all_loop, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .batch_first = XT_ON, .h0 = x[1], .c0 = x[2], .loop = XT_ON))
+CASE(lstm_proj_all_loop, xt_lstm(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .proj_size = 3, .h0 = x[1], .c0 = x[2], .loop = XT_ON))
+CASE(gru_all_loop, xt_gru(m, "", *x, 4, .layers = 2, .bidirectional = XT_ON, .h0 = x[1], .loop = XT_ON))
+CASE(gru_nobias_loop, xt_gru(m, "", *x, 4, .bias = XT_OFF, .loop = XT_ON))
+/* Of lengths that are loops by themselves. */
+CASE(rnn_long, xt_rnn(m, "", *x, 6))
+CASE(lstm_long, xt_lstm(m, "", *x, 6, .bidirectional = XT_ON))
+CASE(gru_long, xt_gru(m, "", *x, 6, .layers = 2))
+
 static void c_rnn_cell(xt_module *m, const xt_tensor *x, xt_tensor *y, void *user) {
     (void)user;
     y[0] = xt_rnn_cell(m, "", x[0], 4, .h0 = x[1]).h;
@@ -59,6 +71,16 @@ static const struct {
     {"lstm_cell_lone", c_lstm_cell},
     {"lstm_proj", c_lstm_proj},
     {"lstm_proj_all", c_lstm_proj_all},
+    {"rnn_relu", c_rnn_relu_loop},
+    {"lstm", c_lstm_loop},
+    {"lstm_lone", c_lstm_loop},
+    {"lstm_all", c_lstm_all_loop},
+    {"lstm_proj_all", c_lstm_proj_all_loop},
+    {"gru_all", c_gru_all_loop},
+    {"gru_nobias", c_gru_nobias_loop},
+    {"rnn_long", c_rnn_long},
+    {"lstm_long", c_lstm_long},
+    {"gru_long", c_gru_long},
 };
 
 static void cases(void **state) {
