@@ -35,6 +35,8 @@ const ir_type *lazy_type(xt_tensor t);  /* NULL for none, dead or error; records
 bool lazy_is_error(xt_tensor t);
 src_id lazy_src(xt_tensor t);           /* where it was made */
 
+bool lazy_refuse_in_loop(const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, while the function of an xt_scan is recorded */
+
 /* --- states ---------------------------------------------------------------------------------------------------------------------------- */
 /* A state slot with host bytes as its first value (copied; NULL = zeros). `name` is the full path for ledgers and checkpoints. */
 xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data);

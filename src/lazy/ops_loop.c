@@ -38,6 +38,11 @@ bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what) {
     return true;
 }
 
+bool lazy_refuse_in_loop(const xt_src *src, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    return c && lazy_in_loop(c, src, what);
+}
+
 ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
     ir_value *n = NULL;
     for (const lazy_loop *l = c->loop; l; l = l->outer) {

@@ -1,6 +1,9 @@
 /* needs: nothing. keeps: meaning bit for bit.
  * A value that a loop's body hands on as it got it is no state of the loop: the body reads it from outside, as JAX's scans would have it but write it down as
- * state. The loop then carries less, and what is behind such a value (weights, masks) can be seen from within. */
+ * state. The loop then carries less, and what is behind such a value (weights, masks) can be seen from within.
+ *
+ * State that only its own next value is made of, and that nobody reads behind the loop, is dropped: stacks that xt_scan keeps for a backward pass that was not
+ * asked for. */
 #include "pass/pass.h"
 
 static bool invariant(const ir_op *loop, uint32_t i) {
@@ -56,12 +59,52 @@ static xt_status shrink(ir_module *m, ir_op *loop) {
     return NULL;
 }
 
+static void mark_read(const ir_op *op, uint64_t epoch) {
+    for (uint32_t i = 0; i < op->n_in; i++) op->in[i]->mark = epoch;
+    for (uint32_t r = 0; r < op->n_regions; r++)
+        for (const ir_op *in = op->regions[r].block ? op->regions[r].block->first : NULL; in; in = in->next) mark_read(in, epoch);
+}
+
+/* Marks what the marked values of a block are made of. */
+static void mark_back(const ir_block *b, uint64_t epoch) {
+    for (const ir_op *op = b->last; op; op = op->prev) {
+        bool read = !(ir_op_infos[op->code].flags & IR_TERMINATOR) && !ir_op_is_pure(op);
+        for (uint32_t i = 0; i < op->n_out && !read; i++) read = op->out[i].mark == epoch;
+        if (read) mark_read(op, epoch);
+    }
+}
+
+/* State that nobody reads becomes state that does not change. */
+static bool freeze_dead(const ir_op *loop) {
+    ir_block *cond = loop->regions[0].block, *body = loop->regions[1].block;
+    ir_op *ret = ir_block_return(body);
+    if (!ret || body->n_args != loop->n_in || cond->n_args != loop->n_in) return false;
+    uint64_t epoch = ir_new_epoch();
+    bool any = false;
+    for (bool more = true; more;) {
+        more = false;
+        for (uint32_t i = 0; i < loop->n_in; i++)
+            if (loop->out[i].uses || cond->args[i]->uses || body->args[i]->mark == epoch) {
+                more |= ret->in[i]->mark != epoch;
+                ret->in[i]->mark = epoch;
+            }
+        if (more) mark_back(body, epoch);
+    }
+    for (uint32_t i = 0; i < loop->n_in; i++) {
+        if (loop->out[i].uses || cond->args[i]->uses || body->args[i]->mark == epoch || ret->in[i] == body->args[i]) continue;
+        ir_set_operand(ret, i, body->args[i]);
+        any = true;
+    }
+    return any;
+}
+
 static xt_status walk(pass_ctx *c, ir_module *m, ir_block *b) {
     for (ir_op *op = b ? b->first : NULL, *next; op; op = next) {
         next = op->next;
         for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(walk(c, m, op->regions[r].block));
         uint32_t same = 0;
         if (op->code != OP_while || op->n_regions != 2 || !op->regions[0].block || !op->regions[1].block) continue;
+        c->changed |= freeze_dead(op);
         for (uint32_t i = 0; i < op->n_in; i++) same += invariant(op, i);
         if (!same || same == op->n_in) continue; /* a loop without state is left alone: it never ends, or never begins */
         XT_TRY(shrink(m, op));

@@ -1,11 +1,18 @@
 /* Every kind of macro in ops.h, functional.h, layers.h and module.h, compiled (not run) as C11 and C++20 with -Wpedantic by install.sh: lists, options, shapes, arrays of tensors. */
 #include <xtrain/xtrain.h>
 
+static void body(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)user;
+    y[0] = carry[0] = xt_add(carry[0], x[0]);
+}
+
 int use_ops(void);
 int use_ops(void) {
     xt_tensor x = xt_rand(XT_F32, 2, 3), v, i, part[4];
     const int64_t sizes[2] = {1, 1};
     xt_sum_axes(x, XT_AXES(0, -1), .keepdim = true);
+    xt_scan(body, 1, &v, 1, &x, 1, part);
+    xt_scan(body, 1, &v, 1, &x, 1, part, .reverse = XT_ON, .recompute = XT_ON);
     xt_sum_axes(x, XT_ALL_AXES);
     xt_var_axes(x, XT_AXES(1), .population = true);
     xt_norm_axes(x, XT_AXES(1), .p = 3);
