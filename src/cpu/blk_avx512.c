@@ -164,58 +164,166 @@ static inline void inside(const blk_window *w, int d, int64_t o, int64_t *from, 
     if (end < *to) *to = end;
 }
 
+/* Where a window lies that is whole, and the same for its pixels row by row. Sizes are constants where it is called, so that the loops come apart. */
+typedef struct whole {
+    const blk_window *w;
+    const float *x; /* its first pixel */
+    int rows, cols;
+} whole;
+ALWAYS __m512 pixel(const whole *p, int k) {
+    return _mm512_loadu_ps(p->x + (k / p->cols * p->w->in[1] + k % p->cols) * LANES);
+}
+
+/* The largest pixel; vmaxps gives the later of two equal ones, as the loop for any window does. False: there is a NaN, which vmaxps may lose. */
+ALWAYS bool largest(const whole *p, float init, __m512 *out) {
+    __m512 acc = _mm512_set1_ps(init), before = acc;
+    __mmask16 nan = 0;
+    for (int k = 0; k < p->rows * p->cols; k++) {
+        __m512 v = pixel(p, k);
+        acc = _mm512_max_ps(acc, v);
+        if (k % 2 == 0 || k == p->rows * p->cols - 1) nan |= _mm512_cmp_ps_mask(v, before, _CMP_UNORD_Q); /* two at a time */
+        before = v;
+    }
+    *out = acc;
+    return nan == 0;
+}
+
+/* How many windows of a row, from *first on, are whole in this dimension. */
+static int64_t whole_ones(const blk_window *w, int d, int64_t *first) {
+    int64_t reach = (w->size[d] - 1) * w->dil[d] + 1, last = w->in[d] - reach + w->low[d];
+    *first = w->low[d] > 0 ? (w->low[d] + w->stride[d] - 1) / w->stride[d] : 0;
+    if (last < 0) return 0;
+    int64_t end = last / w->stride[d] + 1 < w->out[d] ? last / w->stride[d] + 1 : w->out[d];
+    return end > *first ? end - *first : 0;
+}
+/* The rows and columns of windows with loops of their own: 0, 2 or 3. */
+static int common_size(const blk_window *w) {
+    bool close = w->dil[0] == 1 && w->dil[1] == 1 && w->size[0] == w->size[1];
+    return close && (w->size[0] == 2 || w->size[0] == 3) ? (int)w->size[0] : 0;
+}
+
+ALWAYS __m512 pool_any(const blk_window *w, blk_in x, float init, int64_t oy, int64_t ox) {
+    int64_t y0, y1, x0, x1;
+    __m512 acc = _mm512_set1_ps(init);
+    inside(w, 0, oy, &y0, &y1);
+    inside(w, 1, ox, &x0, &x1);
+    for (int64_t ky = y0; ky < y1; ky++) {
+        int64_t row = (oy * w->stride[0] - w->low[0] + ky * w->dil[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
+        for (int64_t kx = x0; kx < x1; kx++) {
+            __m512 v = load(x, row + kx * w->dil[1]);
+            /* the larger; a NaN on either side stays */
+            if (w->sum)
+                acc = _mm512_add_ps(acc, v);
+            else
+                acc = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(acc, v, _CMP_GT_OQ) | _mm512_cmp_ps_mask(acc, acc, _CMP_UNORD_Q), acc);
+        }
+    }
+    return acc;
+}
+
+/* n whole windows of row oy from ox on. */
+ALWAYS void pool_whole(const blk_window *w, blk_in x, float init, int64_t oy, int64_t ox, int64_t n, int size, float *out) {
+    for (int64_t stop = ox + n; ox < stop; ox++) {
+        int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
+        whole p = {w, (const float *)x.p + corner * LANES, size, size};
+        __m512 v;
+        if (!largest(&p, init, &v)) v = pool_any(w, x, init, oy, ox);
+        _mm512_storeu_ps(out + (oy * w->out[1] + ox) * LANES, v);
+    }
+}
+
 static void pool(const blk_window *w, blk_in x, float init, float *out) {
+    int64_t y, left, rows = whole_ones(w, 0, &y), cols = whole_ones(w, 1, &left);
+    int size = w->sum || x.half || rows == 0 || cols == 0 || init != init ? 0 : common_size(w);
     for (int64_t oy = 0; oy < w->out[0]; oy++) {
-        int64_t y0, y1;
-        inside(w, 0, oy, &y0, &y1);
+        bool fast = size && oy >= y && oy < y + rows;
         for (int64_t ox = 0; ox < w->out[1]; ox++) {
-            int64_t x0, x1;
-            __m512 acc = _mm512_set1_ps(init);
-            inside(w, 1, ox, &x0, &x1);
-            for (int64_t ky = y0; ky < y1; ky++) {
-                int64_t row = (oy * w->stride[0] - w->low[0] + ky * w->dil[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
-                for (int64_t kx = x0; kx < x1; kx++) {
-                    __m512 v = load(x, row + kx * w->dil[1]);
-                    /* the larger; a NaN on either side stays */
-                    if (w->sum)
-                        acc = _mm512_add_ps(acc, v);
-                    else
-                        acc = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(acc, v, _CMP_GT_OQ) | _mm512_cmp_ps_mask(acc, acc, _CMP_UNORD_Q), acc);
-                }
+            if (fast && ox == left) {
+                if (size == 3)
+                    pool_whole(w, x, init, oy, ox, cols, 3, out);
+                else
+                    pool_whole(w, x, init, oy, ox, cols, 2, out);
+                ox += cols - 1;
+                continue;
             }
-            _mm512_storeu_ps(out + (oy * w->out[1] + ox) * LANES, acc);
+            _mm512_storeu_ps(out + (oy * w->out[1] + ox) * LANES, pool_any(w, x, init, oy, ox));
+        }
+    }
+}
+
+/* --- gradient of the largest: which place of a window gets it, then each place its windows, in order ------------------------------------ */
+ALWAYS __m512i chosen_whole(const whole *p) {
+    __m512 best = pixel(p, 0);
+    __m512i where = _mm512_setzero_si512();
+    for (int k = 1; k < p->rows * p->cols; k++) {
+        __m512 v = pixel(p, k);
+        __mmask16 better = _mm512_cmp_ps_mask(best, v, _CMP_NGE_UQ);
+        best = _mm512_mask_mov_ps(best, better, v);
+        where = _mm512_mask_mov_epi32(where, better, _mm512_set1_epi32(k));
+    }
+    return where;
+}
+
+static void pool_grad_any(const blk_window *w, blk_in x, blk_in src, int64_t oy, int64_t ox, float *out) {
+    int64_t y0, y1, x0, x1;
+    inside(w, 0, oy, &y0, &y1);
+    inside(w, 1, ox, &x0, &x1);
+    if (y0 >= y1 || x0 >= x1) return;
+    int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
+    __m512 best = load(x, corner + y0 * w->in[1] + x0), add = load(src, oy * w->out[1] + ox);
+    __m512i where = _mm512_set1_epi32((int)(y0 * w->size[1] + x0));
+    for (int64_t ky = y0; ky < y1; ky++)
+        for (int64_t kx = x0; kx < x1; kx++) {
+            __m512 v = load(x, corner + ky * w->in[1] + kx);
+            __mmask16 better = _mm512_cmp_ps_mask(best, v, _CMP_NGE_UQ);
+            best = _mm512_mask_mov_ps(best, better, v);
+            where = _mm512_mask_mov_epi32(where, better, _mm512_set1_epi32((int)(ky * w->size[1] + kx)));
+        }
+    for (int64_t ky = y0; ky < y1; ky++)
+        for (int64_t kx = x0; kx < x1; kx++) {
+            float *p = out + (corner + ky * w->in[1] + kx) * LANES;
+            __mmask16 here = _mm512_cmpeq_epi32_mask(where, _mm512_set1_epi32((int)(ky * w->size[1] + kx)));
+            __m512 old = _mm512_loadu_ps(p);
+            _mm512_storeu_ps(p, _mm512_mask_add_ps(old, here, old, add));
+        }
+}
+
+/* n whole windows of row oy from ox on. */
+ALWAYS void pool_grad_whole(const blk_window *w, blk_in x, blk_in src, int64_t oy, int64_t ox, int64_t n, int size, float *out) {
+    for (int64_t stop = ox + n; ox < stop; ox++) {
+        int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
+        whole p = {w, (const float *)x.p + corner * LANES, size, size};
+        __m512 add = load(src, oy * w->out[1] + ox);
+        __m512i where = chosen_whole(&p);
+        for (int k = 0; k < size * size; k++) {
+            float *to = out + (corner + k / size * w->in[1] + k % size) * LANES;
+            __m512 old = _mm512_loadu_ps(to);
+            _mm512_storeu_ps(to, _mm512_mask_add_ps(old, _mm512_cmpeq_epi32_mask(where, _mm512_set1_epi32(k)), old, add));
         }
     }
 }
 
 static void pool_grad(const blk_window *w, blk_in x, blk_in src, float init, float *out) {
-    for (int64_t i = 0; i < w->in[0] * w->in[1]; i++) _mm512_storeu_ps(out + i * LANES, _mm512_set1_ps(init));
+    int64_t y, left, rows = whole_ones(w, 0, &y), cols = whole_ones(w, 1, &left), filled = 0, area = w->in[0] * w->in[1];
+    int size = x.half || rows == 0 || cols == 0 ? 0 : common_size(w);
     for (int64_t oy = 0; oy < w->out[0]; oy++) {
-        int64_t y0, y1;
-        inside(w, 0, oy, &y0, &y1);
+        /* Rows are filled when the first window comes to them, so that they are still in cache. */
+        int64_t reach = (oy * w->stride[0] - w->low[0] + w->size[0]) * w->in[1];
+        for (; filled < area && filled < reach; filled++) _mm512_storeu_ps(out + filled * LANES, _mm512_set1_ps(init));
+        bool fast = size && oy >= y && oy < y + rows;
         for (int64_t ox = 0; ox < w->out[1]; ox++) {
-            int64_t x0, x1;
-            inside(w, 1, ox, &x0, &x1);
-            if (y0 >= y1 || x0 >= x1) continue;
-            int64_t corner = (oy * w->stride[0] - w->low[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
-            __m512 best = load(x, corner + y0 * w->in[1] + x0), add = load(src, oy * w->out[1] + ox);
-            __m512i where = _mm512_set1_epi32((int)(y0 * w->size[1] + x0));
-            for (int64_t ky = y0; ky < y1; ky++)
-                for (int64_t kx = x0; kx < x1; kx++) {
-                    __m512 v = load(x, corner + ky * w->in[1] + kx);
-                    __mmask16 better = (__mmask16)~_mm512_cmp_ps_mask(best, v, _CMP_GE_OQ);
-                    best = _mm512_mask_mov_ps(best, better, v);
-                    where = _mm512_mask_mov_epi32(where, better, _mm512_set1_epi32((int)(ky * w->size[1] + kx)));
-                }
-            for (int64_t ky = y0; ky < y1; ky++)
-                for (int64_t kx = x0; kx < x1; kx++) {
-                    float *p = out + (corner + ky * w->in[1] + kx) * LANES;
-                    __mmask16 here = _mm512_cmpeq_epi32_mask(where, _mm512_set1_epi32((int)(ky * w->size[1] + kx)));
-                    __m512 old = _mm512_loadu_ps(p);
-                    _mm512_storeu_ps(p, _mm512_mask_add_ps(old, here, old, add));
-                }
+            if (fast && ox == left) {
+                if (size == 3)
+                    pool_grad_whole(w, x, src, oy, ox, cols, 3, out);
+                else
+                    pool_grad_whole(w, x, src, oy, ox, cols, 2, out);
+                ox += cols - 1;
+                continue;
+            }
+            pool_grad_any(w, x, src, oy, ox, out);
         }
     }
+    for (; filled < area; filled++) _mm512_storeu_ps(out + filled * LANES, _mm512_set1_ps(init));
 }
 
 static const blk_ops ops = {stats, apply, grad_sums, grad_apply, pool, pool_grad};

@@ -26,7 +26,8 @@ ALWAYS void store(uint16_t *p, __m512 v) {
 }
 /* Two values side by side in each lane: what one step of a product reads. */
 ALWAYS __m512i pair(__m512 first, __m512 second) {
-    return _mm512_or_si512(_mm512_cvtepu16_epi32(narrow(first)), _mm512_slli_epi32(_mm512_cvtepu16_epi32(narrow(second)), 16));
+    const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
+    return _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(second, first));
 }
 
 typedef struct place { /* of a tile; beyond the last one: image N */
@@ -46,64 +47,83 @@ ALWAYS void next_place(const wino_tiles *t, const wino_image *i, place *at) {
     at->image++;
 }
 
-/* size x size pixels of one feature block from (y, x); what lies outside is zero. */
-ALWAYS void read_pixels(const wino_image *i, const uint16_t *plane, int64_t y, int64_t x, int size, __m512 d[4][4]) {
-    bool whole = y >= 0 && x >= 0 && y + size <= i->h && x + size <= i->w;
-    for (int r = 0; r < size; r++)
-        for (int c = 0; c < size; c++) {
-            bool there = whole || (y + r >= 0 && y + r < i->h && x + c >= 0 && x + c < i->w);
-            d[r][c] = there ? load(plane + ((y + r) * i->w + x + c) * LANES) : _mm512_setzero_ps();
-        }
+/* One column of a tile's pixels from (y, x) and what B' makes of it; what lies outside is zero. */
+ALWAYS void input_column(const wino_image *i, const uint16_t *plane, int64_t y, int64_t x, __m512 s[4]) {
+    __m512 d[4];
+    if (x < 0 || x >= i->w) {
+        for (int r = 0; r < 4; r++) s[r] = _mm512_setzero_ps();
+        return;
+    }
+    bool whole = y >= 0 && y + 4 <= i->h;
+    const uint16_t *at = plane + (y * i->w + x) * LANES;
+    for (int r = 0; r < 4; r++) d[r] = whole || (y + r >= 0 && y + r < i->h) ? load(at + r * i->w * LANES) : _mm512_setzero_ps();
+    s[0] = _mm512_sub_ps(d[0], d[2]), s[1] = _mm512_add_ps(d[1], d[2]), s[2] = _mm512_sub_ps(d[2], d[1]), s[3] = _mm512_sub_ps(d[1], d[3]);
 }
 
-ALWAYS void input_points(__m512 d[4][4]) {
-    for (int c = 0; c < 4; c++) {
-        __m512 a = _mm512_sub_ps(d[0][c], d[2][c]), b = _mm512_add_ps(d[1][c], d[2][c]), e = _mm512_sub_ps(d[2][c], d[1][c]), f = _mm512_sub_ps(d[1][c], d[3][c]);
-        d[0][c] = a, d[1][c] = b, d[2][c] = e, d[3][c] = f;
+/* The columns of the tile that was made last: its neighbour to the right begins with two of them. */
+typedef struct columns {
+    __m512 s[4][4];
+    bool there;
+} columns;
+ALWAYS void input_points(const wino_image *i, const uint16_t *plane, place at, columns *k, __m512 d[4][4]) {
+    for (int c = 0; c < 2; c++) {
+        if (k->there)
+            for (int r = 0; r < 4; r++) k->s[c][r] = k->s[c + 2][r];
+        else
+            input_column(i, plane, at.y, at.x + c, k->s[c]);
     }
+    for (int c = 2; c < 4; c++) input_column(i, plane, at.y, at.x + c, k->s[c]);
     for (int r = 0; r < 4; r++) {
-        __m512 a = _mm512_sub_ps(d[r][0], d[r][2]), b = _mm512_add_ps(d[r][1], d[r][2]), e = _mm512_sub_ps(d[r][2], d[r][1]), f = _mm512_sub_ps(d[r][1], d[r][3]);
-        d[r][0] = a, d[r][1] = b, d[r][2] = e, d[r][3] = f;
+        d[r][0] = _mm512_sub_ps(k->s[0][r], k->s[2][r]), d[r][1] = _mm512_add_ps(k->s[1][r], k->s[2][r]);
+        d[r][2] = _mm512_sub_ps(k->s[2][r], k->s[1][r]), d[r][3] = _mm512_sub_ps(k->s[1][r], k->s[3][r]);
     }
 }
-ALWAYS void gradient_points(__m512 d[4][4]) {
+
+ALWAYS void gradient_points(const wino_image *i, const uint16_t *plane, place at, __m512 d[4][4]) {
+    bool row = at.y + 1 < i->h, column = at.x + 1 < i->w;
+    const uint16_t *first = plane + (at.y * i->w + at.x) * LANES, *below = first + i->w * LANES;
+    __m512 zero = _mm512_setzero_ps();
+    d[0][0] = load(first), d[0][1] = column ? load(first + LANES) : zero;
+    d[1][0] = row ? load(below) : zero, d[1][1] = row && column ? load(below + LANES) : zero;
     for (int c = 0; c < 2; c++) {
         __m512 a = d[0][c], b = d[1][c];
-        d[1][c] = _mm512_add_ps(a, b), d[2][c] = _mm512_sub_ps(a, b), d[3][c] = _mm512_sub_ps(_mm512_setzero_ps(), b);
+        d[1][c] = _mm512_add_ps(a, b), d[2][c] = _mm512_sub_ps(a, b), d[3][c] = _mm512_sub_ps(zero, b);
     }
     for (int r = 0; r < 4; r++) {
         __m512 a = d[r][0], b = d[r][1];
-        d[r][1] = _mm512_add_ps(a, b), d[r][2] = _mm512_sub_ps(a, b), d[r][3] = _mm512_sub_ps(_mm512_setzero_ps(), b);
+        d[r][1] = _mm512_add_ps(a, b), d[r][2] = _mm512_sub_ps(a, b), d[r][3] = _mm512_sub_ps(zero, b);
     }
 }
 
-/* The points of one tile and feature block; of no tile: zeros. */
-ALWAYS void points(const wino_tiles *t, const wino_image *i, const uint16_t *src, place at, int64_t block, bool gradient, __m512 d[4][4]) {
-    if (at.image >= t->n) {
-        for (int p = 0; p < WINO_POINTS; p++) d[p / 4][p % 4] = _mm512_setzero_ps();
-        return;
-    }
-    const uint16_t *plane = src + (at.image * (i->c / LANES) + block) * i->h * i->w * LANES;
-    read_pixels(i, plane, at.y, at.x, gradient ? 2 : 4, d);
-    if (gradient)
-        gradient_points(d);
-    else
-        input_points(d);
+ALWAYS const uint16_t *plane_of(const wino_image *i, const uint16_t *src, place at, int64_t block) {
+    return src + (at.image * (i->c / LANES) + block) * i->h * i->w * LANES;
+}
+/* The next tile, and whether it is this one's neighbour. */
+ALWAYS bool step(const wino_tiles *t, const wino_image *i, place *at) {
+    int64_t x = at->x;
+    next_place(t, i, at);
+    return at->x > x;
 }
 
+/* The points of two tiles; beyond the last one they are zeros. */
 ALWAYS void paired_points(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool gradient, int64_t point_step, uint16_t *out) {
-    place at = place_of(t, i, from);
-    for (int64_t tile = from; tile < to; tile += 2) {
-        place first = at;
-        next_place(t, i, &at);
-        for (int64_t block = 0; block < i->c / LANES; block++) {
-            __m512 d[4][4], e[4][4];
-            points(t, i, src, first, block, gradient, d);
-            points(t, i, src, at, block, gradient, e);
+    for (int64_t block = 0; block < i->c / LANES; block++) {
+        place at = place_of(t, i, from);
+        columns k = {.there = false};
+        for (int64_t tile = from; tile < to; tile += 2) {
+            __m512 d[2][4][4];
+            for (int n = 0; n < 2; n++) {
+                if (at.image >= t->n)
+                    for (int p = 0; p < WINO_POINTS; p++) d[n][p / 4][p % 4] = _mm512_setzero_ps();
+                else if (gradient)
+                    gradient_points(i, plane_of(i, src, at, block), at, d[n]);
+                else
+                    input_points(i, plane_of(i, src, at, block), at, &k, d[n]);
+                k.there = step(t, i, &at);
+            }
             uint16_t *o = out + ((tile - from) / 2 * i->c + block * LANES) * 2;
-            for (int p = 0; p < WINO_POINTS; p++) _mm512_storeu_si512(o + p * point_step, pair(d[p / 4][p % 4], e[p / 4][p % 4]));
+            for (int p = 0; p < WINO_POINTS; p++) _mm512_storeu_si512(o + p * point_step, pair(d[0][p / 4][p % 4], d[1][p / 4][p % 4]));
         }
-        next_place(t, i, &at);
     }
 }
 
@@ -112,15 +132,16 @@ static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src,
         paired_points(t, i, src, from, to, false, point_step, out);
         return;
     }
-    place at = place_of(t, i, from);
-    for (int64_t tile = from; tile < to; tile++) {
-        for (int64_t block = 0; block < i->c / LANES; block++) {
+    for (int64_t block = 0; block < i->c / LANES; block++) {
+        place at = place_of(t, i, from);
+        columns k = {.there = false};
+        for (int64_t tile = from; tile < to; tile++) {
             __m512 d[4][4];
-            points(t, i, src, at, block, false, d);
+            input_points(i, plane_of(i, src, at, block), at, &k, d);
             uint16_t *o = out + (tile - from) * i->c + block * LANES;
             for (int p = 0; p < WINO_POINTS; p++) store(o + p * point_step, d[p / 4][p % 4]);
+            k.there = step(t, i, &at);
         }
-        next_place(t, i, &at);
     }
 }
 
