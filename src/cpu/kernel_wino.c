@@ -35,6 +35,9 @@ static int64_t v_step(const wino_state *s) {
 static int64_t u_step(const wino_state *s) { /* kernel gradient */
     return s->run * s->out.c + SKEW_BYTES / 2;
 }
+static int64_t k_step(const wino_state *s) { /* forward: of the kernel, for 64 features out */
+    return s->in.c * WINO_COLUMNS + SKEW_BYTES / 2;
+}
 static int64_t m_step(const wino_state *s, bool weights) {
     return (weights ? s->in.c * s->out.c : s->run * WINO_COLUMNS) + SKEW_BYTES / 4;
 }
@@ -57,8 +60,8 @@ static void kernels(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t blocks = s->in.c / 16;
     for (int64_t t = begin; t < end; t++) {
         int64_t o = t / blocks * WINO_COLUMNS, i = t % blocks * 16;
-        c->ops->kernel(c->w + o * s->out_step + i * s->in_step, s->out_step, s->in_step, s->turned, s->in.c * WINO_COLUMNS,
-                       c->u + o * WINO_POINTS * s->in.c + i * WINO_COLUMNS);
+        c->ops->kernel(c->w + o * s->out_step + i * s->in_step, s->out_step, s->in_step, s->turned, k_step(s),
+                       c->u + o / WINO_COLUMNS * WINO_POINTS * k_step(s) + i * WINO_COLUMNS);
     }
 }
 
@@ -73,7 +76,7 @@ static void forward(void *ctx, int64_t begin, int64_t end, int thread) {
         c->ops->input(&s->tiles, &s->in, c->image, from, to, false, v_point, v);
         for (int64_t o = 0; o < s->out.c; o += WINO_COLUMNS) {
             for (int64_t p = 0; p < WINO_POINTS; p++)
-                c->ops->product(v + p * v_point, s->in.c, 2, c->u + (o * WINO_POINTS + p * WINO_COLUMNS) * s->in.c, 2 * WINO_COLUMNS, m + p * m_point,
+                c->ops->product(v + p * v_point, s->in.c, 2, c->u + (o / WINO_COLUMNS * WINO_POINTS + p) * k_step(s), 2 * WINO_COLUMNS, m + p * m_point,
                                 WINO_COLUMNS, to - from, s->in.c / 2, false);
             c->ops->output(&s->tiles, &s->out, m, m_point, from, to, o, c->out);
         }
@@ -190,7 +193,7 @@ xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op,
     } else {
         int64_t most = ((int64_t)512 << 10) / (WINO_POINTS * 2 * c_in);
         s->run = cut(s->total, most < 48 ? 48 : most > 256 ? 256 : most, 6);
-        s->at[0] = part(&scratch, WINO_POINTS * c_in * c_out, 2);
+        s->at[0] = part(&scratch, c_out / WINO_COLUMNS * WINO_POINTS * k_step(s), 2);
         s->at[1] = part(&scratch, threads * WINO_POINTS * v_step(s), 2);
         s->at[2] = part(&scratch, threads * WINO_POINTS * m_step(s, false), 4);
     }

@@ -15,8 +15,11 @@
 #define LANES 16
 #define ALWAYS static inline __attribute__((always_inline))
 
+ALWAYS __m512 widen(__m256i h) {
+    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(h), 16));
+}
 ALWAYS __m512 load(const uint16_t *p) {
-    return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(_mm256_loadu_si256((const __m256i *)(const void *)p)), 16));
+    return widen(_mm256_loadu_si256((const __m256i *)(const void *)p));
 }
 ALWAYS __m256i narrow(__m512 v) {
     return (__m256i)_mm512_cvtneps_pbh(v);
@@ -172,10 +175,10 @@ static void output(const wino_tiles *t, const wino_image *i, const float *m, int
     }
 }
 
-ALWAYS void kernel_points(const float g[9][LANES], __m512 u[4][4]) {
+ALWAYS void kernel_points(const __m512 g[9], __m512 u[4][4]) {
     __m512 half = _mm512_set1_ps(0.5f), s[4][3];
     for (int c = 0; c < 3; c++) {
-        __m512 a = _mm512_loadu_ps(g[c]), b = _mm512_loadu_ps(g[3 + c]), e = _mm512_loadu_ps(g[6 + c]), sum = _mm512_add_ps(a, e);
+        __m512 a = g[c], b = g[3 + c], e = g[6 + c], sum = _mm512_add_ps(a, e);
         s[0][c] = a;
         s[1][c] = _mm512_mul_ps(half, _mm512_add_ps(sum, b));
         s[2][c] = _mm512_mul_ps(half, _mm512_sub_ps(sum, b));
@@ -190,24 +193,41 @@ ALWAYS void kernel_points(const float g[9][LANES], __m512 u[4][4]) {
     }
 }
 
-static float widen_one(uint16_t h) {
-    uint32_t u = (uint32_t)h << 16;
-    float f;
-    memcpy(&f, &u, sizeof f);
-    return f;
+/* Taps 0 to 7 of 16 kernels whose beginnings lie `step` apart, lane by lane: 8 x 16 halves turned over in registers. */
+ALWAYS void read_taps(const uint16_t *w, int64_t step, __m256i t[8]) {
+    __m256i a[8], b[8];
+    for (int k = 0; k < 8; k++) {
+        __m128i low = _mm_loadu_si128((const __m128i *)(const void *)(w + k * step)), high = _mm_loadu_si128((const __m128i *)(const void *)(w + (k + 8) * step));
+        a[k] = _mm256_inserti128_si256(_mm256_castsi128_si256(low), high, 1);
+    }
+    for (int k = 0; k < 4; k++) {
+        b[2 * k] = _mm256_unpacklo_epi16(a[2 * k], a[2 * k + 1]);
+        b[2 * k + 1] = _mm256_unpackhi_epi16(a[2 * k], a[2 * k + 1]);
+    }
+    for (int k = 0; k < 2; k++)
+        for (int h = 0; h < 2; h++) {
+            a[4 * k + 2 * h] = _mm256_unpacklo_epi32(b[4 * k + h], b[4 * k + 2 + h]);
+            a[4 * k + 2 * h + 1] = _mm256_unpackhi_epi32(b[4 * k + h], b[4 * k + 2 + h]);
+        }
+    for (int k = 0; k < 4; k++) {
+        t[2 * k] = _mm256_unpacklo_epi64(a[k], a[4 + k]);
+        t[2 * k + 1] = _mm256_unpackhi_epi64(a[k], a[4 + k]);
+    }
 }
 
 static void kernel(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step, uint16_t *out) {
     for (int64_t i = 0; i < LANES; i += 2)
         for (int64_t o = 0; o < WINO_COLUMNS; o += LANES) {
-            float g[2][9][LANES];
-            __m512 u[2][4][4];
+            __m512 g[9], u[2][4][4];
             for (int k = 0; k < 2; k++) {
-                for (int64_t lane = 0; lane < LANES; lane++) {
-                    const uint16_t *from = w + (o + lane) * out_step + (i + k) * in_step;
-                    for (int tap = 0; tap < 9; tap++) g[k][turned ? 8 - tap : tap][lane] = widen_one(from[tap]);
-                }
-                kernel_points(g[k], u[k]);
+                const uint16_t *from = w + o * out_step + (i + k) * in_step;
+                uint16_t last[LANES];
+                __m256i t[8];
+                read_taps(from, out_step, t);
+                for (int64_t lane = 0; lane < LANES; lane++) last[lane] = from[lane * out_step + 8];
+                for (int tap = 0; tap < 8; tap++) g[turned ? 8 - tap : tap] = widen(t[tap]);
+                g[turned ? 0 : 8] = load(last);
+                kernel_points(g, u[k]);
             }
             for (int p = 0; p < WINO_POINTS; p++)
                 _mm512_storeu_si512(out + p * point_step + (i / 2 * WINO_COLUMNS + o) * 2, pair(u[0][p / 4][p % 4], u[1][p / 4][p % 4]));

@@ -210,6 +210,7 @@ static const struct {
 } pools[] = {
     POOL("max 3x3", "2x16x9x12", "2x16x5x6", "1, 1, 3, 3", "1, 1, 2, 2", "1", "1", "maximum", "0xFF800000"),
     POOL("max 2x2", "2x32x8x8", "2x32x4x4", "1, 1, 2, 2", "1, 1, 2, 2", "0", "0", "maximum", "0xFF800000"),
+    POOL("max 3x3, uneven", "1x16x8x11", "1x16x6x9", "1, 1, 3, 3", "1, 1, 1, 1", "0", "0", "maximum", "0xFF800000"),
     POOL("max with a floor", "2x16x7x7", "2x16x7x7", "1, 1, 3, 3", "1, 1, 1, 1", "1", "1", "maximum", "1.0"),
     POOL("sum", "1x16x6x6", "1x16x4x4", "1, 1, 3, 3", "1, 1, 1, 1", "0", "0", "add", "0.0"),
 };
@@ -217,7 +218,15 @@ static const struct {
 static void pools_agree(void **state) {
     (void)state;
     with("blocked", "on");
-    for (size_t i = 0; i < BASE_COUNT(pools); i++) differ(pools[i].name, pools[i].text, 1e-5, 2, false);
+    for (size_t i = 0; i < BASE_COUNT(pools); i++) {
+        differ(pools[i].name, pools[i].text, 1e-5, 2, false);
+        char text[2048];
+        snprintf(text, sizeof text, "%s", pools[i].text);
+        char *op = strstr(text, "stablehlo.abs ");
+        assert_non_null(op);
+        memcpy(op, "stablehlo.log ", strlen("stablehlo.log ")); /* NaN of half the pixels: no window may lose one */
+        differ(pools[i].name, text, 1e-5, 2, false);
+    }
     static const char grad[] =
         "func.func @main(%x: tensor<2x16x9x12xf32>, %g: tensor<2x16x5x6xf32>) -> tensor<2x16x9x12xf32> {\n"
         "%i = stablehlo.constant dense<0.0> : tensor<f32>\n"
