@@ -66,6 +66,21 @@ XT_API xt_dataset *xt_npy_dataset_at(const xt_src *src, const char *x_path, cons
 /* From two tensors of a safetensors file, as above. */
 #define xt_safetensors_dataset(...) xt_safetensors_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_safetensors_dataset_at(const xt_src *src, const char *path, const char *x_name, const char *y_name);
+/* From a CSV file of numbers whose first line names the columns:
+ *     xt_csv_dataset("houses.csv", .x = "rooms,age,income", .y = "price")
+ * x is [columns] of each row, in the order of the list; y one value for one column, [columns] for several. A name may be a pattern ("pixel*": all of them, in
+ * the file's order). Opening reads the file once: a row with too few or too many fields, a missing value (empty, NA, NaN, ...) or a text is an error
+ * with FILE:LINE:COLUMN. The rows stay on disk, with 8 bytes of memory each, and the file must stay as it is. Fields may be quoted; empty lines are left out. */
+typedef struct xt_csv_opts {
+    size_t struct_size;
+    const char *x, *y;         /* comma lists of names. x NULL: all columns that are not in y; y NULL: no labels */
+    xt_dtype x_dtype, y_dtype; /* XT_F32, XT_F64, XT_I32, XT_I64. 0: x is XT_F32; y XT_I64 when all its values are whole numbers, else XT_F32 */
+    char separator;            /* 0 = ',' */
+    xt_switch header;          /* default on; off: the first line is a row, and the columns' names are "0", "1", ... */
+} xt_csv_opts;
+#define xt_csv_dataset(...) XT_CSV_DATASET_(__VA_ARGS__, )
+#define XT_CSV_DATASET_(path, ...) xt_csv_dataset_opt(XT_HERE, path, XT_OPTS(xt_csv_opts, __VA_ARGS__))
+XT_API xt_dataset *xt_csv_dataset_opt(const xt_src *src, const char *path, xt_csv_opts o);
 /* MNIST as f32 [1,28,28] normalised with mean 0.1307 and std 0.3081, labels i64. `dir` holds IDX files, plain or gzip (also under
  * MNIST/raw/): train-* and t10k-*; with one set only, its first 90 % train. split: "train" or "test". dir NULL: drawn digits (seeded). */
 XT_API xt_status xt_mnist_open(const char *dir, const char *split, xt_dataset **out);

