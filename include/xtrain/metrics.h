@@ -98,7 +98,9 @@ XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, x
  * side only. In a trainer's training_step the two that read a tensor do so only in steps whose row of logs is due, at the cost of one more program. */
 #define xt_log_histogram(name, t) xt_log_histogram_at(XT_HERE, name, t) /* of all elements: weights, gradients, activations; 30 bins */
 XT_API void xt_log_histogram_at(const xt_src *src, const char *name, xt_tensor t);
-#define xt_log_image(name, t) xt_log_image_at(XT_HERE, name, t)         /* [H,W], [1,H,W] or [3,H,W]; floats 0 to 1 (clamped), u8 0 to 255 */
+/* [H,W], [1,H,W] or [3,H,W]; a batch [N,1,H,W] or [N,3,H,W] is one picture, 8 in a row with lines of 2 pixels (torchvision's make_grid). Floats 0 to 1
+ * (clamped), u8 0 to 255. */
+#define xt_log_image(name, t) xt_log_image_at(XT_HERE, name, t)
 XT_API void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t);
 #define xt_log_text(name, text) xt_log_text_at(XT_HERE, name, text)     /* copied; TensorBoard takes it as Markdown */
 XT_API void xt_log_text_at(const xt_src *src, const char *name, const char *text);

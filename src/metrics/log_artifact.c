@@ -9,7 +9,8 @@ typedef struct artifact {
     log_artifact a;
     char *name, *text;
     xt_dtype dtype;
-    int64_t channels;
+    int64_t channels, pictures, across; /* of an image: a batch of pictures is a grid, so many in a row */
+    int height, width; /* of one picture */
     size_t count; /* elements */
     void *data;
     uint8_t *rgb;
@@ -75,18 +76,27 @@ static void make_histogram(artifact *x) {
     }
 }
 
+enum { GRID_ACROSS = 8, GRID_LINE = 2 }; /* torchvision's make_grid: nrow and padding */
+
+/* Several pictures stand in rows with black lines around them, as make_grid's defaults have it; one picture is itself. */
 static bool make_image(artifact *x) {
     log_artifact *a = &x->a;
-    size_t size = xt_dtype_size(x->dtype), pixels = (size_t)a->width * (size_t)a->height;
-    x->rgb = base_malloc(3 * pixels + 1);
+    size_t size = xt_dtype_size(x->dtype), pixels = (size_t)x->width * (size_t)x->height;
+    x->rgb = base_calloc(3 * (size_t)a->width * (size_t)a->height + 1, 1);
     if (!x->rgb) return false;
     double scale = x->dtype == XT_U8 ? 1 : 255;
-    for (size_t i = 0; i < pixels; i++)
-        for (size_t c = 0; c < 3; c++) {
-            size_t from = (x->channels == 3 ? c * pixels : 0) + i;
-            double v = lazy_as_double((const char *)x->data + from * size, x->dtype) * scale;
-            x->rgb[3 * i + c] = (uint8_t)(v > 0 ? (v < 255 ? v + 0.5 : 255) : 0); /* NaN is black */
+    int64_t line = x->pictures > 1 ? GRID_LINE : 0;
+    for (int64_t k = 0; k < x->pictures; k++) {
+        const char *picture = (const char *)x->data + (size_t)(k * x->channels) * pixels * size;
+        int64_t top = line + k / x->across * (x->height + line), left = line + k % x->across * (x->width + line);
+        for (size_t i = 0; i < pixels; i++) {
+            uint8_t *to = x->rgb + 3 * ((size_t)(top + (int64_t)i / x->width) * (size_t)a->width + (size_t)(left + (int64_t)i % x->width));
+            for (size_t c = 0; c < 3; c++) {
+                double v = lazy_as_double(picture + ((x->channels == 3 ? c * pixels : 0) + i) * size, x->dtype) * scale;
+                to[c] = (uint8_t)(v > 0 ? (v < 255 ? v + 0.5 : 255) : 0); /* NaN is black */
+            }
         }
+    }
     a->rgb = x->rgb;
     return true;
 }
@@ -155,18 +165,25 @@ void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t) {
         lazy_value(t);
         return;
     }
-    int64_t channels = type->rank == 3 ? type->dims[0] : 1;
-    bool fits = (type->rank == 2 || type->rank == 3) && (channels == 1 || channels == 3) && readable(type) && type->dims[type->rank - 1] <= 1 << 15 && type->dims[type->rank - 2] <= 1 << 15;
+    const int64_t *hw = type->dims + (type->rank >= 2 ? type->rank - 2 : 0); /* read from rank 2 on only */
+    int64_t channels = type->rank >= 3 ? hw[-1] : 1, pictures = type->rank == 4 ? type->dims[0] : 1, across = pictures < GRID_ACROSS ? pictures : GRID_ACROSS;
+    bool fits = type->rank >= 2 && type->rank <= 4 && (channels == 1 || channels == 3) && readable(type) && hw[0] <= 1 << 15 && hw[1] <= 1 << 15;
+    int64_t line = pictures > 1 ? GRID_LINE : 0, down = fits ? (pictures + across - 1) / across : 0;
+    fits = fits && down * (hw[0] + line) + line <= 1 << 15 && across * (hw[1] + line) + line <= 1 << 15;
     if (!fits) {
-        refuse(src, "xt_log_image", name, type, "[H,W], [1,H,W] or [3,H,W] of real numbers");
+        refuse(src, "xt_log_image", name, type, "[H,W], [1,H,W], [3,H,W] or a batch [N,1,H,W], [N,3,H,W] of real numbers, at most 32768 pixels a side");
         return;
     }
     artifact *x = begin(src, "xt_log_image", name, LOG_IMAGE);
     if (!x) return;
     x->count = (size_t)type->count;
     x->channels = channels;
-    x->a.height = (int)type->dims[type->rank - 2];
-    x->a.width = (int)type->dims[type->rank - 1];
+    x->pictures = pictures;
+    x->across = across;
+    x->height = (int)hw[0];
+    x->width = (int)hw[1];
+    x->a.height = (int)(down * (hw[0] + line) + line);
+    x->a.width = (int)(across * (hw[1] + line) + line);
     log_work_begin();
     lazy_request_value(src, "xt_log_image", t, arrived, never, x);
 }

@@ -34,7 +34,7 @@ static int end(void **state) {
 
 static log_artifact got[8];
 static int n_got;
-static uint8_t pixels[8][12];
+static uint8_t pixels[8][1024];
 static void take(void *user, const log_artifact *a) {
     (void)user;
     if (a->kind == LOG_IMAGE) memcpy(pixels[n_got], a->rgb, (size_t)(3 * a->width * a->height) < sizeof pixels[0] ? (size_t)(3 * a->width * a->height) : sizeof pixels[0]);
@@ -78,8 +78,30 @@ static void values_become_what_is_shown(void **state) {
     assert_memory_equal(pixels[c], want_colour, sizeof want_colour);
     assert_string_equal(got[t].text, "hello");
     forget();
+    uint8_t nine[9];
+    for (int i = 0; i < 9; i++) nine[i] = (uint8_t)(i + 1);
+    xt_log_image("grid", xt_from_array(nine, XT_U8, 9, 1, 1, 1));
+    xt_log_image("one", xt_from_array(colour, XT_F32, 1, 3, 1, 2));
+    xt_mark_step();
+    assert_true(xt_wait());
+    log_drain();
+    assert_int_equal(n_got, 2);
+    int one = strcmp(got[0].name, "one") == 0 ? 0 : 1, grid = 1 - one;
+    assert_true(got[one].height == 1 && got[one].width == 2);
+    assert_memory_equal(pixels[one], want_colour, sizeof want_colour);
+    assert_true(got[grid].height == 2 * 3 + 2 && got[grid].width == 8 * 3 + 2); /* make_grid: 8 in a row, 2 pixels around each */
+    for (int y = 0; y < 8; y++)
+        for (int x = 0; x < 26; x++) {
+            int k = (y - 2) / 3 * 8 + (x - 2) / 3;
+            bool inside = y >= 2 && x >= 2 && (y - 2) % 3 == 0 && (x - 2) % 3 == 0 && k < 9;
+            assert_int_equal(pixels[grid][3 * (y * 26 + x) + 1], inside ? k + 1 : 0);
+        }
+    forget();
     xt_log_image("bad", xt_from_array(v, XT_F32, 6));
     assert_non_null(strstr(xt_status_message(xt_error()), "expected [H,W]"));
+    xt_clear_error();
+    xt_log_image("bad", xt_zeros(XT_F32, 4, 2, 8, 8));
+    assert_non_null(strstr(xt_status_message(xt_error()), "[N,3,H,W]"));
     xt_clear_error();
     log_remove_sink(&sink);
 }
