@@ -20,6 +20,12 @@ XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
 XT_API xt_status xt_module_build(xt_module *m, xt_spec x);
 XT_API xt_module *xt_sub(xt_module *m, const char *name, int index); /* child "name.index", "name" when index < 0, "index" when name is ""; borrowed */
+/* xt_sub(a, b), the difference of tensors elsewhere, does not compile and says what it is called here. */
+xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b)
+    __attribute__((error("xt_sub(module, name, index) names a child module; the difference of tensors is xt_minus(a, b)")));
+#define xt_sub(...) XT_SUB_PICK_(__VA_ARGS__, XT_SUB_CHILD_, xt_sub_names_a_child_module, xt_sub_names_a_child_module, )(__VA_ARGS__)
+#define XT_SUB_PICK_(a, b, c, pick, ...) pick
+#define XT_SUB_CHILD_(m, name, index) (xt_sub)(m, name, index)
 XT_API void xt_share(xt_module *m, const char *name); /* this layer may be called more than once a pass */
 XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
 XT_API void xt_eval(xt_module *m);
@@ -47,7 +53,7 @@ XT_API int64_t xt_module_param_count(const xt_module *m);              /* elemen
  * norms stay f32. Before the first pass; parameters of another dtype that are there already are an error. Files of another float dtype convert on loading. */
 XT_API xt_status xt_module_set_dtype(xt_module *m, xt_dtype dtype);
 
-/* safetensors with PyTorch's names; written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
+/* safetensors with PyTorch's names (of a child: its own tensors, under their names within it, which loading needs to be there already); written to a temporary name, synced, renamed. Load checks names, shapes and dtypes (floats of another
  * width convert) and names the first difference; nothing is changed on failure. An unbuilt module takes shapes from the file at its first call. Both wait for the device. */
 #define xt_save(m, path) xt_save_at(XT_HERE, m, path)
 #define xt_load(m, path) xt_load_at(XT_HERE, m, path)

@@ -89,7 +89,7 @@ void xt_module_free(xt_module *m) {
     base_free(r);
 }
 
-xt_module *xt_sub(xt_module *m, const char *name, int index) {
+xt_module *(xt_sub)(xt_module *m, const char *name, int index) {
     if (!m) return NULL;
     char key[256], path[1024];
     if (!*name && index < 0) return m;

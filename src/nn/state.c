@@ -3,13 +3,29 @@
 #include "lazy/mesh.h"
 #include "nn/nn.h"
 
-static xt_status write_all(xt_module *m, st_writer *w) {
+/* What names within a child begin with in its root: "" or "h.3."; base_free. NULL without memory. */
+static char *child_prefix(const xt_module *m) {
+    size_t n = strlen(m->path);
+    char *text = base_malloc(n + 2);
+    if (text) snprintf(text, n + 2, "%s%s", m->path, n ? "." : "");
+    return text;
+}
+
+/* The name within a child; NULL when it is not of it. */
+static const char *within(const char *name, const char *child) {
+    size_t n = strlen(child);
+    return strncmp(name, child, n) == 0 ? name + n : NULL;
+}
+
+static xt_status write_all(xt_module *m, const char *child, st_writer *w) {
     nn_root *r = m->root;
     for (size_t i = 0; i < r->n; i++) {
         const ir_type *t = r->entries[i].type;
-        XT_TRY(st_declare(w, r->entries[i].name, t->dtype, (int)t->rank, t->dims));
+        const char *name = within(r->entries[i].name, child);
+        if (name) XT_TRY(st_declare(w, name, t->dtype, (int)t->rank, t->dims));
     }
     for (size_t i = 0; i < r->n; i++) {
+        if (!within(r->entries[i].name, child)) continue;
         size_t n = ir_type_bytes(r->entries[i].type);
         void *data = base_malloc(n ? n : 1);
         xt_status s = data ? lazy_state_read(r->entries[i].t, data, n) : status_oom(n, r->entries[i].name);
@@ -27,21 +43,25 @@ xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
     if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
     XT_TRY(lazy_gather_states());
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
-    st_writer *w;
-    XT_TRY(st_create(path, &w));
-    xt_status s = st_meta(w, "xtrain", xt_version());
-    if (!s) s = write_all(m, w);
+    st_writer *w = NULL;
+    char *child = child_prefix(m);
+    xt_status s = child ? st_create(path, &w) : status_oom(1, path);
+    if (!s) s = st_meta(w, "xtrain", xt_version());
+    if (!s) s = write_all(m, child, w);
     lazy_forget_states();
-    if (s) {
-        st_abandon(w);
-        return s;
-    }
-    return st_commit(w);
+    base_free(child);
+    if (s && w) st_abandon(w);
+    return s ? s : st_commit(w);
 }
 
-/* A trainer's checkpoint holds more than the module: "optimizer:NAME", "xtrain:checksum". */
+/* A trainer's checkpoint holds more than the module: "optimizer:NAME", "optimizer1:NAME", "callback:CALLBACK:NAME", "xtrain:checksum". */
 static bool of_module(const char *name) {
-    return strncmp(name, "optimizer:", 10) != 0 && strncmp(name, "xtrain:", 7) != 0;
+    static const char *const others[] = {"optimizer", "callback", "xtrain"};
+    for (size_t i = 0; i < BASE_COUNT(others); i++) {
+        size_t n = strlen(others[i]);
+        if (strncmp(name, others[i], n) == 0 && name[n + strspn(name + n, "0123456789")] == ':') return false;
+    }
+    return true;
 }
 
 static void free_value(void *p) {
@@ -53,7 +73,7 @@ static void free_value(void *p) {
 /* The name a tensor of the file has in the module; NULL when it is none of the module's. */
 static const char *name_in_module(const char *name, const char *prefix) {
     size_t n = strlen(prefix);
-    return !of_module(name) || strncmp(name, prefix, n) != 0 ? NULL : name + n;
+    return (n == 0 && !of_module(name)) || strncmp(name, prefix, n) != 0 ? NULL : name + n;
 }
 
 /* What of the file is wanted, checked before anything is read or changed. */
@@ -62,9 +82,10 @@ typedef struct load {
     nn_root *r;
     st_file *f;
     const char *path, *prefix, *transposed;
+    char *child; /* what the names of the module's tensors begin with, where it is another's child */
     bool strict;
     xt_load_report *report;
-    map *found; /* name in the module -> st_entry */
+    map *found; /* name in the root -> st_entry */
     map *values;
 } load;
 
@@ -113,18 +134,22 @@ static xt_status check(load *l) {
     const nn_root *r = l->r;
     for (size_t i = 0; i < st_count(l->f); i++) {
         const st_entry *in = st_at(l->f, i);
-        const char *name = name_in_module(in->name, l->prefix);
-        if (!name) continue;
+        const char *own = name_in_module(in->name, l->prefix);
+        char name[1024];
+        if (!own) continue;
+        snprintf(name, sizeof name, "%s%s", l->child, own);
         if (r->n && !map_get(r->by_name, name, strlen(name)))
-            tell(l, &l->report->unexpected, '+', name);
+            tell(l, &l->report->unexpected, '+', own);
         else if (!map_put(l->found, name, strlen(name), (void *)(uintptr_t)in, NULL))
             return status_oom(sizeof(void *), l->path);
     }
     for (size_t i = 0; i < r->n; i++) {
         const nn_entry *e = &r->entries[i];
         const st_entry *in = map_get(l->found, e->name, strlen(e->name));
+        const char *own = within(e->name, l->child);
+        if (!own) continue;
         if (!in)
-            tell(l, &l->report->missing, '-', e->name);
+            tell(l, &l->report->missing, '-', own);
         else
             XT_TRY(type_differs(l, e, in));
     }
@@ -229,9 +254,9 @@ static xt_status write_values(const load *l) {
 }
 
 static xt_status run_load(load *l) {
-    if (!l->strict && l->r->n == 0)
-        return status_new(XT_FAILED_PRECONDITION, NULL,
-                          "%s: loading without .strict needs to know the module's tensors: call xt_module_build or run a pass first", l->path);
+    if ((!l->strict || *l->child) && l->r->n == 0)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "%s: loading %s needs to know the module's tensors: call xt_module_build or run a pass first", l->path,
+                          l->strict ? "into a child" : "without .strict");
     XT_TRY(check(l));
     XT_TRY(read_values(l));
     if (l->r->n == 0) return keep_for_later(l);
@@ -248,7 +273,8 @@ xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_l
     XT_TRY(st_open(path, &l.f));
     l.found = map_new();
     l.values = map_new();
-    xt_status s = l.found && l.values ? run_load(&l) : status_oom(sizeof(void *), path);
+    l.child = child_prefix(m);
+    xt_status s = l.found && l.values && l.child ? run_load(&l) : status_oom(sizeof(void *), path);
     st_close(l.f);
     map_free(l.found, NULL);
     map_free(l.values, free_value);

@@ -1,5 +1,6 @@
 /* The table of layers. Tensors of one layer ("conv1.weight", "conv1.bias") share a line. */
 #include <limits.h>
+#include <math.h>
 
 #include "nn/nn.h"
 
@@ -8,14 +9,15 @@ static size_t layer_length(const char *name) {
     return dot ? (size_t)(dot - name) : strlen(name);
 }
 
-static void human(double n, char out[32]) {
+void nn_count_text(double n, char out[32]) {
     static const char *const units[] = {"", " K", " M", " B", " T"};
     int u = 0;
     while (n >= 999.5 && u < 4) {
         n /= 1000;
         u++;
     }
-    snprintf(out, 32, u ? "%.3g%s" : "%.0f%s", n, units[u]);
+    if (n >= 999.5) snprintf(out, 32, "%.0f,%03.0f%s", floor((n + 0.5) / 1000), fmod(floor(n + 0.5), 1000), units[u]);
+    else snprintf(out, 32, u && n < 99.95 ? "%.1f%s" : "%.0f%s", n, units[u]);
 }
 
 /* One line for the tensors from i on that belong to the same layer; gives the first index after them. */
@@ -35,7 +37,7 @@ static int append_layer(str *t, const xt_module *net, int i, bool print) {
         str_putc(&shapes, ']');
     }
     char count[32];
-    human((double)params, count);
+    nn_count_text((double)params, count);
     if (print) str_printf(t, "  %-24.*s %10s  %s\n", (int)n, name, count, str_cstr(&shapes));
     str_free(&shapes);
     return i;
@@ -58,7 +60,7 @@ void nn_append_summary(str *text, const xt_module *m, int most) {
         bytes += (int64_t)ir_type_bytes(type);
         if (nn_is_frozen(m, xt_module_tensor_name(m, i))) frozen += type->count;
     }
-    human((double)xt_module_param_count(m), count);
+    nn_count_text((double)xt_module_param_count(m), count);
     str_printf(text, "  %lld parameters (%s), %.2f MiB", (long long)xt_module_param_count(m), count, (double)bytes / 1048576);
     if (frozen) str_printf(text, "; %lld trainable, %lld frozen", (long long)(xt_module_param_count(m) - frozen), (long long)frozen);
 }

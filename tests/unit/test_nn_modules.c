@@ -410,6 +410,63 @@ static void another_shape(void **state) {
     finish();
 }
 
+static void counts_as_text(void **state) {
+    (void)state;
+    static const struct {
+        double n;
+        const char *text;
+    } rows[] = {{0, "0"},          {123, "123"},      {999, "999"},     {1234, "1.2 K"},    {2e6, "2.0 M"},     {3e9, "3.0 B"},
+                {123456, "123 K"}, {99960, "100 K"}, {999999, "1.0 M"}, {4e14, "400 T"}, {5e15, "5,000 T"}, {1.2345e16, "12,345 T"}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        char text[32];
+        nn_count_text(rows[i].n, text);
+        assert_string_equal(text, rows[i].text);
+    }
+}
+
+/* --- files of a child ---------------------------------------------------------------------------------------------------------------------------- */
+static xt_tensor two_parts(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "head", xt_linear(xt_sub(m, "backbone", -1), "fc", x, 4), 2);
+}
+static xt_tensor one_part(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "head", xt_linear(m, "fc", x, 4), 10);
+}
+static void files_of_a_child(void **state) {
+    (void)state;
+    char dir[] = "/tmp/xt_child_XXXXXX", path[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/part.safetensors", dir);
+    xt_spec in = {XT_F32, {1, 3}};
+    float had[12], has[12];
+    xt_module *small = xt_module_new(one_part, NULL), *m = xt_module_new(two_parts, NULL);
+    xt_load_report r;
+    xt_status s;
+    assert_null(xt_module_build(small, in));
+    assert_null(xt_save(small, path));
+    s = xt_load(xt_sub(m, "backbone", -1), path);
+    assert_non_null(strstr(xt_status_message(s), "xt_module_build"));
+    xt_status_free(s);
+    assert_null(xt_module_build(m, in));
+    s = xt_load(xt_sub(m, "backbone", -1), path);
+    assert_non_null(strstr(xt_status_message(s), "holds tensor head."));
+    xt_status_free(s);
+    assert_null(xt_load_with(xt_sub(m, "backbone", -1), path, .strict = XT_OFF, .report = &r)); /* a pretrained net, but for its head */
+    assert_true(r.loaded == 2 && r.missing == 0 && r.unexpected == 2 && strstr(r.names, "+ head.weight"));
+    assert_true(xt_read(xt_module_find(small, "fc.weight"), had, sizeof had) && xt_read(xt_module_find(m, "backbone.fc.weight"), has, sizeof has));
+    assert_memory_equal(had, has, sizeof had);
+    assert_null(xt_save(xt_sub(m, "backbone", -1), path));
+    assert_null(xt_load_with(small, path, .strict = XT_OFF, .report = &r));
+    assert_true(r.loaded == 2 && r.missing == 2 && r.unexpected == 0);
+    assert_null(xt_load(xt_sub(m, "backbone", -1), path));
+    xt_module_free(small);
+    xt_module_free(m);
+    remove(path);
+    remove(dir);
+    xt_finish();
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_begin_as_pytorchs),
@@ -420,6 +477,8 @@ int main(void) {
         cmocka_unit_test(dropouts),
         cmocka_unit_test(wrong_calls),
         cmocka_unit_test(another_shape),
+        cmocka_unit_test(files_of_a_child),
+        cmocka_unit_test(counts_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
