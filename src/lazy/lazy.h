@@ -181,6 +181,7 @@ void lazy_device_close(void);                   /* after xt_finish: drops the pr
 /* What the loop is at: set by xt_next, read by logs and reports. */
 typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
+    bool padded;                               /* the loader fills up its last batch: batch_size is no constant of the program */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
 void lazy_not_recording(int64_t ns);            /* time since the last boundary that was spent on something else (waiting for a batch) */

@@ -100,7 +100,8 @@ static bool sign(lazy_ctx *c, int n, const xt_tensor *in, lazy_signature *sig) {
     sig->no_grad = c->no_grad > 0;
     sig->autocast = c->autocast;
     sig->mode = c->mode;
-    sig->batch_size = lazy_position_of_thread()->batch_size;
+    const lazy_position *at = lazy_position_of_thread();
+    sig->batch_size = at->padded ? 0 : at->batch_size; /* logs take it as data where it may change */
     for (int i = 0; i < n; i++) {
         const lazy_slot *s = lazy_slot_of(c, in[i]);
         if (!s) return false;

@@ -70,6 +70,8 @@ void log_set_mute(bool on); /* log calls do nothing, which the first of them say
 /* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1: there is one. */
 void log_set_loader(int k);
 void log_window_begin(void); /* the current stage's next step begins a new window (plain loops: every optimizer step) */
+/* A fit or a pass begins: names logged before it are not known until it logs them itself, and may come with other options. */
+void log_names_anew(log_stage s);
 void log_epoch_begin(log_stage s); /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
 void log_emit(log_stage s, bool epoch_level, int64_t step);

@@ -12,7 +12,7 @@ typedef struct log_metric {
     int64_t at, count; /* its rows in the state */
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
     double arg;
-    bool restored; /* from a checkpoint: its sums wait for the first log call of this name, which brings its options */
+    bool restored; /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which brings its options */
 } log_metric;
 typedef struct log_pending { /* a value logged in the step being recorded */
     int metric;

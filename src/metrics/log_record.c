@@ -89,6 +89,12 @@ void log_append_names(log_stage s, str *out) {
         if (!e->sets[s].metrics[i].restored) str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
 }
 
+void log_names_anew(log_stage s) {
+    log_engine *e = log_engine_peek();
+    for (size_t i = 0; e && i < e->sets[s].n; i++) e->sets[s].metrics[i].restored = true;
+    if (e) e->sets[s].fresh = false;
+}
+
 void log_epoch_begin(log_stage s) {
     log_engine *e = log_engine_get();
     if (e) e->sets[s].epoch_begins = true;
@@ -117,7 +123,12 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
         if (strcmp(m->name, name) != 0) continue;
-        if (m->restored && m->count == count) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, false};
+        if (m->restored && m->count != count) { /* another metric than before, whose sums need other rows: these stay empty */
+            m->name[0] = 0;
+            m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
+            continue;
+        }
+        if (m->restored) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, false};
         if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist) {
             char at[256];
             lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
@@ -205,6 +216,25 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
 }
 
+static double samples_now(void *user) {
+    (void)user;
+    return (double)lazy_position_of_thread()->batch_size;
+}
+
+/* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a size that the call gives (tokens of
+ * this batch, say), and the samples of a batch whose end may be padding. A sum never looks at the batch. */
+static noted weighed(const xt_src *src, noted v, const xt_log_opts *o) {
+    const log_engine *e = log_engine_get();
+    bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
+    if (o->reduce == XT_SUM) v.weight_value = 1;
+    else if (o->batch_size) {
+        v.weight_value = (double)o->batch_size;
+        if (in_step) v.weight = lazy_scalar(src, XT_F32, v.weight_value);
+    } else if (v.value.slot && in_step && lazy_position_of_thread()->padded)
+        v.weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
+    return v;
+}
+
 void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) {
     const ir_type *type = lazy_type(t);
     lazy_begin(src);
@@ -220,13 +250,11 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
         str_free(&text);
         return;
     }
-    int64_t batch = o.reduce == XT_SUM ? 1 : o.batch_size ? o.batch_size : lazy_position_of_thread()->batch_size; /* a sum never looks at the batch */
-    note(src, name, (noted){.value = t, .weight_value = (double)batch, .count = 1}, o);
+    note(src, name, weighed(src, (noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o), o);
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
-    int64_t batch = o.batch_size && o.reduce != XT_SUM ? o.batch_size : 1;
-    note(src, name, (noted){.number = v, .weight_value = (double)batch, .count = 1}, o);
+    note(src, name, weighed(src, (noted){.number = v, .weight_value = 1, .count = 1}, &o), o);
 }
 
 enum { MOST_SUMS = 1 << 20 };
@@ -262,24 +290,14 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     note(src, name, (noted){.value = ratio, .weight = den, .count = 1}, o);
 }
 
-xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
-    xt_no_grad_begin();
-    xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
-    xt_metric m = {.numerator = xt_sum_at(src, xt_cast_at(src, hit, XT_F32)),
-                   .denominator = xt_full_at(src, (double)xt_numel(labels), XT_F32, (int64_t[]){0})};
-    xt_no_grad_end_at(NULL);
-    return m;
-}
-
 /* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
 enum { COLS = LOG_COLUMNS };
 
-/* [count, 1] of f32: a tensor's elements, or its one element everywhere. */
+/* `count` numbers of f32: a tensor's elements, or its one element everywhere. */
 static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
-    int64_t dims[2] = {count, 1};
     v = ir_convert(b, v, XT_F32);
-    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), ir_tensor(XT_F32, 2, dims));
-    return ir_reshape(b, v, 2, dims);
+    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), ir_tensor(XT_F32, 1, &count));
+    return ir_reshape(b, v, 1, &count);
 }
 
 static const log_pending *pending_of(const log_set *set, size_t metric) {
@@ -288,7 +306,7 @@ static const log_pending *pending_of(const log_set *set, size_t metric) {
     return NULL;
 }
 
-/* A column [rows, 1] put together from tensors and, between them, host numbers; neighbouring numbers are one constant, so a step does not depend on how
+/* A list of `rows` numbers put together from tensors and, between them, host numbers; neighbouring numbers are one constant, so a step does not depend on how
  * many metrics are known that it does not log: one logged once under an `if` costs one program, not two. */
 typedef struct column {
     ir_value **parts;
@@ -301,8 +319,7 @@ static void put_number(column *c, double v, int64_t count) {
     while (count-- > 0) c->numbers[c->waiting++] = (float)v;
 }
 static void put_numbers_in(ir_builder *b, column *c) {
-    int64_t dims[2] = {c->waiting, 1};
-    if (c->waiting) c->parts[c->n++] = ir_constant(b, ir_tensor(XT_F32, 2, dims), c->numbers);
+    if (c->waiting) c->parts[c->n++] = ir_constant(b, ir_tensor(XT_F32, 1, &c->waiting), c->numbers);
     c->waiting = 0;
 }
 static void put_tensor(ir_builder *b, column *c, ir_value *v, int64_t count) {
@@ -341,9 +358,10 @@ static bool gather(ir_builder *b, const log_set *set, int64_t rows, ir_value **o
     return room && *out_value && *out_weight;
 }
 
-static ir_value *columns(ir_builder *b, ir_value *state, int64_t rows, int64_t first, int64_t end) {
-    int64_t start[2] = {0, first}, limit[2] = {rows, end};
-    return ir_slice(b, state, start, limit, NULL);
+/* A list of rows, the same in every column of the state. */
+static ir_value *across(ir_builder *b, ir_value *list, const ir_type *state) {
+    const int64_t dim = 0;
+    return ir_broadcast_in_dim(b, list, state, 1, &dim);
 }
 
 float *log_empty_rows(int64_t rows) {
@@ -352,47 +370,49 @@ float *log_empty_rows(int64_t rows) {
     return empty;
 }
 
-/* The state, but that what begins (data: 0 or 1) is empty: columns 0 to 3 with the epoch, 4 and 5 with the window. */
-static ir_value *begun(ir_builder *b, ir_value *state, int64_t rows, ir_value *epoch, ir_value *window) {
-    float *empty = log_empty_rows(rows);
-    int64_t four[2] = {rows, 4}, two[2] = {rows, 2};
-    if (!empty) return NULL;
-    ir_value *flags[2] = {ir_broadcast_scalar(b, epoch, ir_tensor(XT_F32, 2, four)), ir_broadcast_scalar(b, window, ir_tensor(XT_F32, 2, two))};
-    ir_value *begins = ir_compare(b, IR_NE, ir_concatenate(b, 2, flags, 1), ir_splat(b, state->type, 0));
-    ir_value *out = ir_select(b, begins, ir_constant(b, state->type, empty), state);
-    base_free(empty);
-    return out;
+static bool logs_extreme(const log_metric *m) {
+    return m->o.reduce == XT_MIN || m->o.reduce == XT_MAX;
 }
 
-static bool wants_extremes(const log_set *set) {
+/* Smallest and largest values, where the step logs a metric that asks for them. */
+static ir_value *with_extremes(ir_builder *b, const log_set *set, int64_t rows, ir_value *old, ir_value *v, ir_value *sums) {
+    bool *least = base_calloc(2 * (size_t)rows * COLS, sizeof *least), *most = least ? least + rows * COLS : NULL;
+    if (!least) return NULL;
     for (size_t i = 0; i < set->n_pending; i++) {
         const log_metric *m = &set->metrics[set->pending[i].metric];
-        if (m->o.reduce == XT_MIN || m->o.reduce == XT_MAX) return true;
+        for (int64_t at = m->at * COLS; logs_extreme(m) && at < (m->at + m->count) * COLS; at += COLS) least[at + 2] = most[at + 3] = true;
     }
-    return false;
-}
-
-/* `v` where the step logs something, `other` elsewhere. */
-static ir_value *where_logged(ir_builder *b, const log_set *set, int64_t rows, ir_value *v, double other) {
-    bool *logged = base_calloc((size_t)rows, sizeof *logged);
-    if (!logged) return NULL;
-    for (size_t i = 0; i < set->n; i++)
-        for (int64_t r = 0; r < set->metrics[i].count; r++) logged[set->metrics[i].at + r] = pending_of(set, i) != NULL;
-    ir_value *out = ir_select(b, ir_constant(b, ir_with_dtype(v->type, XT_BOOL), logged), v, ir_splat(b, v->type, other));
-    base_free(logged);
+    const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
+    ir_value *out = ir_select(b, ir_constant(b, flags, least), ir_minimum(b, old, v), ir_select(b, ir_constant(b, flags, most), ir_maximum(b, old, v), sums));
+    base_free(least);
     return out;
 }
 
-/* Few ops: each is paid for in every step. Smallest and largest values are kept only in steps that log a metric which asks for them. */
-static ir_value *updated(ir_builder *b, const log_set *set, ir_value *state, int64_t rows, ir_value *epoch, ir_value *window) {
-    ir_value *v, *w, *old = epoch && window ? begun(b, state, rows, epoch, window) : NULL;
-    if (!old || !gather(b, set, rows, &v, &w)) return NULL;
-    int64_t two[2] = {rows, 2};
-    ir_value *both = ir_concatenate(b, 2, (ir_value *[]){ir_multiply(b, v, w), w}, 1);
-    if (!wants_extremes(set)) return ir_add(b, old, ir_concatenate(b, 3, (ir_value *[]){both, ir_splat(b, ir_tensor(XT_F32, 2, two), 0), both}, 1));
-    ir_value *pieces[4] = {ir_add(b, columns(b, old, rows, 0, 2), both), ir_minimum(b, columns(b, old, rows, 2, 3), where_logged(b, set, rows, v, INFINITY)),
-                           ir_maximum(b, columns(b, old, rows, 3, 4), where_logged(b, set, rows, v, -INFINITY)), ir_add(b, columns(b, old, rows, 4, 6), both)};
-    return ir_concatenate(b, 4, pieces, 1);
+/* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values all of them work element by element, so that a device
+ * makes one loop of them: columns 0, 1 (of the epoch) and 4, 5 (of the window) gain value * weight and weight. `from`: columns from there on begin anew. */
+static ir_value *updated(ir_builder *b, const log_set *set, ir_value *state, int64_t rows, ir_value *from) {
+    ir_value *v, *w;
+    float *empty = log_empty_rows(rows);
+    bool *gain = base_calloc(2 * (size_t)rows * COLS, sizeof *gain), *sum = gain ? gain + rows * COLS : NULL;
+    const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
+    ir_value *next = NULL;
+    if (empty && gain && from && gather(b, set, rows, &v, &w)) {
+        for (int64_t r = 0; r < rows; r++) {
+            gain[r * COLS] = gain[r * COLS + 1] = gain[r * COLS + 4] = gain[r * COLS + 5] = true;
+            sum[r * COLS] = sum[r * COLS + 4] = true;
+        }
+        ir_value *stays = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, from, t));
+        ir_value *old = ir_select(b, stays, state, ir_constant(b, t, empty));
+        ir_value *wide_v = across(b, v, t), *wide_w = across(b, w, t);
+        ir_value *what = ir_select(b, ir_constant(b, flags, sum), ir_multiply(b, wide_v, wide_w), wide_w);
+        next = ir_select(b, ir_constant(b, flags, gain), ir_add(b, old, what), old);
+        bool extremes = false;
+        for (size_t i = 0; i < set->n_pending; i++) extremes = extremes || logs_extreme(&set->metrics[set->pending[i].metric]);
+        if (extremes) next = with_extremes(b, set, rows, old, wide_v, next);
+    }
+    base_free(empty);
+    base_free(gain);
+    return next;
 }
 
 /* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held. */
@@ -412,11 +432,10 @@ static bool make_room(log_set *set, const xt_src *src) {
     return !lazy_is_error(set->state);
 }
 
-static double epoch_begins(void *set) {
-    return ((const log_set *)set)->epoch_begins;
-}
-static double window_begins(void *set) {
-    return ((const log_set *)set)->window_begins;
+/* The first column that begins anew: all with an epoch (whose first step begins a window, too), 4 and 5 with a window. */
+static double begins_from(void *user) {
+    const log_set *set = user;
+    return set->epoch_begins ? 0 : set->window_begins ? 4 : COLS;
 }
 
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
@@ -444,11 +463,10 @@ void log_record_step(log_engine *e) {
         for (size_t i = 0; i < set->n_pending; i++) lazy_note_asker(src_get(set->metrics[set->pending[i].metric].src), "xt_log");
         xt_no_grad_begin();
         lazy_path_push("log");
-        ir_value *epoch = lazy_value(lazy_scalar_from(src, XT_F32, epoch_begins, set));
-        ir_value *window = lazy_value(lazy_scalar_from(src, XT_F32, window_begins, set));
+        ir_value *from = lazy_value(lazy_scalar_from(src, XT_F32, begins_from, set));
         ir_builder *b = lazy_begin(src);
         ir_value *state = lazy_value(set->state);
-        xt_tensor next = lazy_wrap(state ? updated(b, set, state, set->rows, epoch, window) : NULL, "xt_log");
+        xt_tensor next = lazy_wrap(state ? updated(b, set, state, set->rows, from) : NULL, "xt_log");
         if (!lazy_is_error(next)) lazy_assign(set->state, next);
         lazy_path_pop();
         xt_no_grad_end_at(NULL);

@@ -106,6 +106,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     log_sink sink = {.row = take_row, .user = &tb};
     log_add_sink(&sink);
     log_set_manual(true);
+    log_names_anew(stage);
     train_tell_left_out(loader, what);
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";

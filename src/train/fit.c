@@ -438,6 +438,8 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     }
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     t->loss_begins = t->fitting = true;
+    t->own_loss = false;
+    for (int stage = 0; stage < LOG_STAGE_COUNT; stage++) log_names_anew((log_stage)stage);
     stopping_begin(t);
     log_set_manual(true);
     log_set_mute(t->o.barebones == XT_ON);
@@ -479,6 +481,7 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
     }
     if (!s && !train) s = status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the training loader is NULL");
     if (!s) s = check_best(t);
+    if (!s && t->no_end) log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
     if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();
     if (s || xt_error()) return train_report(status_at(s, src));

@@ -78,7 +78,107 @@ static void unusual_logs(void **state) {
     }
 }
 
+/* --- one function of the user's for both stages, whose batches differ ------------------------------------------------------------------------- */
+static bool sizes_given;
+static void note(xt_batch b, xt_tensor out) {
+    xt_tensor each = xt_cross_entropy(out, b.y, .reduction = XT_NONE);
+    xt_log("loss_of_all", b.mask.slot ? xt_masked_mean(each, b.mask) : xt_mean(each), .on_epoch = XT_ON);
+    xt_log_metric("acc", xt_accuracy(out, b.y));
+    xt_log_metric("top2", xt_topk_accuracy(out, b.y, 2));
+    xt_log_metric("mse", xt_mse(out, xt_zeros_like(out)));
+    if (sizes_given) xt_log("by_tokens", xt_mean(out), .batch_size = 3 + b.index, .on_step = XT_OFF, .on_epoch = XT_ON);
+}
+static xt_tensor classes(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 3);
+}
+static xt_tensor classes_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    xt_tensor out = xt_forward(m, b.x), each = xt_cross_entropy(out, b.y, .reduction = XT_NONE);
+    note(b, out);
+    return b.mask.slot ? xt_masked_mean(each, b.mask) : xt_mean(each);
+}
+static void classes_val(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    note(b, xt_forward(m, b.x));
+}
+static const xt_task classifier = {.net = classes, .training_step = classes_step, .validation_step = classes_val, .configure_optimizers = sgd};
+static xt_loader *labelled(int64_t n, int64_t batch, xt_switch pad) {
+    static float x[64][3];
+    static int64_t y[64];
+    for (int i = 0; i < 64; i++) {
+        y[i] = i % 3;
+        for (int k = 0; k < 3; k++) x[i][k] = sinf((float)(3 * i + k));
+    }
+    return xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {3}}, y, (xt_spec){XT_I64}, n), .batch = batch, .pad_last = pad);
+}
+
+static void what_belongs_to_shapes_is_no_number_that_changes(void **state) {
+    (void)state;
+    for (int pad = 0; pad < 2; pad++) {
+        sizes_given = true;
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 3, .log_every_n_steps = 3);
+        assert_int_equal(xt_fit(t, &classifier, labelled(53, 5, pad ? XT_ON : XT_OFF), labelled(22, 4, pad ? XT_ON : XT_OFF)), 0);
+        assert_int_equal(xt_trainer_result(t).compiles, 2);
+        xt_finish();
+    }
+}
+
+/* The padded batch counts with its samples: the mean over an epoch without training is the mean over all samples. */
+static void a_padded_batch_weighs_its_samples(void **state) {
+    (void)state;
+    sizes_given = false;
+    double all[2];
+    for (int pad = 0; pad < 2; pad++) {
+        xt_seed(3);
+        xt_trainer *t = TEST_TRAINER(.ckpt = NULL);
+        assert_int_equal(xt_validate(t, &classifier, pad ? labelled(22, 4, XT_ON) : labelled(22, 22, XT_OFF)), 0);
+        all[pad] = xt_trainer_metric(t, "loss_of_all", true);
+        xt_finish();
+    }
+    assert_true(fabs(all[0] - all[1]) < 1e-6 && all[0] > 0.1);
+}
+
+/* --- several trainers in one process --------------------------------------------------------------------------------------------------------------- */
+static xt_tensor quiet_step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_square(xt_forward(m, b.x)));
+}
+static xt_tensor own_step(xt_module *m, xt_batch b, void *user) {
+    xt_tensor loss = quiet_step(m, b, user);
+    xt_log("m", loss, .on_epoch = user ? XT_ON : XT_OFF);
+    if (user) xt_log("n", loss);
+    else xt_log_metric("n", xt_auroc(xt_sigmoid(xt_forward(m, b.x)), xt_zeros(XT_I64, 2)));
+    return loss;
+}
+
+static void each_fit_logs_its_own(void **state) {
+    (void)state;
+    xt_task quiet = {.net = net, .training_step = quiet_step, .configure_optimizers = sgd};
+    double last[2];
+    for (int i = 0; i < 2; i++) {
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1 + i, .log_every_n_steps = BATCHES);
+        assert_int_equal(xt_fit(t, &quiet, data(BATCHES), NULL), 0);
+        last[i] = xt_trainer_result(t).loss_last;
+        assert_true(fabs(xt_trainer_metric(t, "loss", true) - last[i]) < 1e-6);
+    }
+    assert_true(last[0] != last[1]);
+}
+
+static void another_fit_may_log_otherwise(void **state) {
+    (void)state;
+    static int on;
+    for (int i = 0; i < 2; i++) {
+        xt_task own = {.net = net, .training_step = own_step, .configure_optimizers = sgd, .user = i ? &on : NULL};
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 1, .log_every_n_steps = BATCHES);
+        assert_int_equal(xt_fit(t, &own, data(BATCHES), NULL), 0);
+        if (i) assert_true(fabs(xt_trainer_metric(t, "n", true) - xt_trainer_result(t).loss_last) < 1e-6);
+    }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test_setup_teardown(unusual_logs, begin, end)};
+#define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
+    const struct CMUnitTest tests[] = {
+        T(unusual_logs), T(what_belongs_to_shapes_is_no_number_that_changes), T(a_padded_batch_weighs_its_samples), T(each_fit_logs_its_own), T(another_fit_may_log_otherwise)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
