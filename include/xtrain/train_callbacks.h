@@ -32,8 +32,9 @@ XT_API xt_callback *xt_accumulation_schedule_opt(const xt_src *src, xt_accumulat
 XT_API xt_callback *xt_device_stats(void);
 
 /* An average of the parameters beside them, kept on the device by the step's own program. Validation runs with the average, and the fit ends with it in the
- * module; checkpoints hold both (averages as "callback:weight_averaging:NAME"), so a resumed run goes on with the parameters themselves. Batch-norm
- * statistics are not averaged. EMA: Polyak and Juditsky 1992 with exponential weights; SWA: Izmailov et al. 2018. */
+ * module; checkpoints hold both (averages as "callback:weight_averaging:NAME"): a resumed run goes on with the parameters themselves, xt_test and its like
+ * with `.ckpt` take the averages, as the validations of the fit did. Batch-norm statistics are not averaged. EMA: Polyak and Juditsky 1992 with exponential
+ * weights; SWA: Izmailov et al. 2018. */
 typedef struct xt_weight_averaging_opts {
     size_t struct_size;
     double decay;          /* EMA: average = decay * average + (1 - decay) * parameter; 0 = 0.999. Unused by SWA */

@@ -10,6 +10,7 @@
 #include "coll/coll.h"
 #include "format/safetensors.h"
 #include "lazy/mesh.h"
+#include "nn/nn.h"
 #include "optim/optim.h"
 
 typedef struct restored {
@@ -293,6 +294,35 @@ static xt_status open_checkpoint(xt_trainer *t, const char *given, char **out_pa
 }
 
 /* --- what it holds --------------------------------------------------------------------------------------------------------------------------- */
+static const char average_prefix[] = "callback:weight_averaging:";
+
+/* A run with weight averaging validates with the averages, and keeps the checkpoint that did best with them; so a pass on its own takes them in the parameters'
+ * place. At the end of a fit they are there already. */
+static xt_status take_averages(xt_trainer *t, st_file *f, const char *path, bool *out_took) {
+    const char *text = st_get_meta(f, "callbacks");
+    cJSON *all = text ? cJSON_Parse(text) : NULL;
+    bool there = cJSON_IsFalse(cJSON_GetObjectItemCaseSensitive(cJSON_GetObjectItemCaseSensitive(all, "weight_averaging"), "swapped"));
+    xt_status s = NULL;
+    cJSON_Delete(all);
+    *out_took = false;
+    if (there && xt_module_tensors(t->net)) {
+        *out_took = true;
+        return xt_load_with(t->net, path, .prefix = average_prefix, .strict = XT_OFF);
+    }
+    for (size_t i = 0; there && !s && i < st_count(f); i++) { /* the first pass makes the module and takes its tensors from these */
+        const st_entry *e = st_at(f, i);
+        const char *own = strncmp(e->name, average_prefix, sizeof average_prefix - 1) == 0 ? e->name + sizeof average_prefix - 1 : NULL;
+        if (!own || !st_find(f, own)) continue;
+        size_t n = (size_t)(e->end - e->begin);
+        void *data = base_malloc(n + 1);
+        s = data ? st_read(f, e, data, n) : status_oom(n, path);
+        if (!s) s = nn_preload(t->net, own, ir_tensor(e->dtype, (size_t)e->rank, e->dims), data);
+        base_free(data);
+        *out_took = true;
+    }
+    return s;
+}
+
 xt_status checkpoint_for_pass(xt_trainer *t) {
     if (!t->o.ckpt) return t->o.resume && !t->opt ? checkpoint_load(t, t->o.resume) : NULL;
     char *path = NULL;
@@ -302,10 +332,12 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
         base_free(path);
         return NULL;
     }
+    bool averages = false;
     if (!s && st_find(f, CHECKPOINT_CHECKSUM)) s = check_sum(f, path); /* a file of weights alone has none */
-    st_close(f);
     if (!s) s = xt_load(t->net, path);
-    if (!s && world_get()->rank == 0) log_msg(XT_SEV_INFO, "weights of %s", path);
+    if (!s) s = take_averages(t, f, path, &averages);
+    st_close(f);
+    if (!s && world_get()->rank == 0) log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
     if (s && path && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     base_free(path);
     return s;

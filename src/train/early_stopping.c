@@ -58,7 +58,7 @@ static void check_value(xt_trainer *t, stopper *e) {
     }
     xt_trainer_stop(t);
     if (world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "early stopping after epoch %lld, step %lld: %s", (long long)t->epoch, (long long)t->global_step, why);
+        log_msg(XT_SEV_INFO, "early stopping after %lld epoch%s, step %lld: %s", (long long)t->epoch + 1, t->epoch ? "s" : "", (long long)t->global_step, why);
 }
 
 static bool by_epoch(const xt_trainer *t, const stopper *e) {

@@ -16,7 +16,7 @@ typedef struct monitor {
     thr_window w;
     ticket *tickets;
     double peak;
-    bool ready;
+    bool ready, told; /* told: that there are no FLOPs */
 } monitor;
 
 /* The event of an execution comes on the thread that recorded it, before the next batch is recorded. */
@@ -105,6 +105,9 @@ static void row(xt_trainer *t, void *user) {
     const char *names[THR_VALUES];
     double values[THR_VALUES], mfu = thr_mfu(&s, m->peak);
     if (mfu > 0) t->mfu = mfu;
+    if (s.flops_per_s <= 0 && !m->told && world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING, "throughput: the device does not tell its programs' FLOPs, so there are no flops_per_sec and no MFU");
+    m->told = m->told || s.flops_per_s <= 0;
     int n = thr_values(&s, world_get()->size, m->peak, (double)m->o.items_per_sample, names, values);
     xt_trainer_log_host(t, n, names, values);
 }

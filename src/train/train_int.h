@@ -68,6 +68,7 @@ struct xt_trainer {
     struct train_setting *settings; /* the program's own: config.c */
     size_t n_settings, cap_settings;
     bool help, quiet, prints_config; /* quiet: a trial, which has no header */
+    bool no_end; /* neither epochs nor steps nor a time are limited, which a fit tells */
     bool steps_argument, batches_argument; /* log_every_n_* stood on the command line */
     xt_callback **callbacks;
     size_t n_callbacks, cap_callbacks;

@@ -305,10 +305,8 @@ xt_status train_settle(xt_trainer *t) {
     XT_TRY(stopping_settle(t));
     settle_smoke_run(t);
     if (t->o.max_epochs == 0 && t->o.max_steps == 0 && t->o.max_time) t->o.max_epochs = -1;
-    if (t->o.max_epochs == 0 && t->o.max_steps == 0) {
-        t->o.max_epochs = 1000;
-        log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
-    }
+    t->no_end = t->o.max_epochs == 0 && t->o.max_steps == 0;
+    if (t->no_end) t->o.max_epochs = 1000;
     return NULL;
 }
 

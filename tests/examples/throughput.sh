@@ -14,6 +14,11 @@ check "MFU is their share of the peak" awk -v m="$(newest mfu)" -v f="$(newest f
 check "one device: its rates are all" [ "$(newest samples_per_sec)" = "$(newest device/samples_per_sec)" ]
 XT_SUMMARY=on "$BUILD/throughput" --max_epochs 1 --limit_train_batches 80 --run_name again >"$tmp/out" 2>&1
 check "measuring forces no read" grep -qE 'executions +[0-9]+ \(0 forced by reads\)' "$tmp/out"
+# A device that does not tell what its programs compute: said once, and there is nothing to divide.
+XT_DEVICE=$BUILD/fault_plugin.so FAULT_OF=$BUILD/pjrt_plugin_xtrain_cpu.so FAULT=Executable_GetCostAnalysis "$BUILD/throughput" --max_epochs 2 --limit_train_batches 80 --run_name untold >"$tmp/out" 2>&1
+check "without the device's count of FLOPs training goes on" grep -q '^epoch 2/2 ' "$tmp/out"
+check "which is told exactly once" [ "$(grep -c "the device does not tell its programs' FLOPs" "$tmp/out")" = 1 ]
+check "and there are no rates of them" [ "$(grep -cE 'flops_per_sec|throughput/mfu' "$tmp/runs/untold/version_0/metrics.csv")" = 0 ]
 # What a crash report carries.
 XT_POSTMORTEM_DIR=$tmp/crash XT_STATUS_DIR=$tmp/status "$BUILD/throughput" --max_epochs 1000 --run_name killed >"$tmp/out" 2>&1 &
 for _ in $(seq 600); do grep -q '^epoch' "$tmp/out" && break || sleep 0.05; done

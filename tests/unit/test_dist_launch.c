@@ -131,6 +131,25 @@ static void rows_that_run(void **state) {
     assert_int_equal(count_of(r.err, "\n"), 1);
 }
 
+/* Lightning's own cases for eight XLA devices: all or one run, any other number is refused; a single device is XT_LOCAL_RANK's business. */
+static int asked;
+static int ask(void) {
+    return xt_launch(hello, NULL, .nprocs = asked);
+}
+static void eight_devices(void **state) {
+    (void)state;
+    static const struct {
+        int nprocs, ranks; /* 0: refused */
+    } rows[] = {{1, 1}, {8, 8}, {2, 0}, {5, 0}, {10, 0}, {9, 0}, {-1, 0}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        asked = rows[i].nprocs;
+        run(ask, "CPU_NUM_DEVICES=8");
+        assert_int_equal(r.code, rows[i].ranks ? 0 : 1);
+        assert_int_equal(count_of(r.out, "hello from rank"), rows[i].ranks);
+        if (!rows[i].ranks) has(r.err, "nprocs is");
+    }
+}
+
 static void rows_that_refuse(void **state) {
     (void)state;
     run(eight, "CPU_NUM_DEVICES=4");
@@ -595,6 +614,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(rows_that_run),
         cmocka_unit_test(rows_that_refuse),
+        cmocka_unit_test(eight_devices),
         cmocka_unit_test(a_rank_never_starts_more),
         cmocka_unit_test(environment_of_ranks),
         cmocka_unit_test(lines_are_whole),

@@ -67,6 +67,30 @@ static void the_exponential_average_is_validated_and_kept(void **state) {
     assert_true(fabs(weight(t) - 0.496875) < 1e-6);
 }
 
+/* A pass with a checkpoint's weights sees what the fit's validation saw, in a module that is there and in one that is not yet. */
+static void passes_take_the_averages(void **state) {
+    (void)state;
+    xt_task validated = task;
+    validated.validation_step = val_step;
+    xt_trainer *t = TRAINER(.max_epochs = 2);
+    xt_trainer_add(t, xt_weight_averaging(.decay = 0.5));
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("averaged"), .save_top_k = -1));
+    assert_int_equal(xt_fit(t, &validated, data(4, 2, XT_ON), data(2, 2, XT_ON)), 0);
+    xt_finish();
+    for (int built = 0; built < 2; built++) {
+        t = TRAINER(.ckpt = in_dir("averaged/epoch=0-step=2.ckpt"));
+        validated.module = built ? xt_module_new(net, NULL) : NULL;
+        if (built) assert_null(xt_module_build(validated.module, (xt_spec){XT_F32, {2, 1}}));
+        assert_int_equal(xt_validate(t, &validated, data(2, 2, XT_ON)), 0);
+        says("(their averages)");
+        assert_true(fabs(xt_trainer_metric(t, "val/w", true) - 0.85) < 1e-6);
+        assert_null(strstr(str_cstr(&said), "no layer of the module took"));
+        assert_null(strstr(str_cstr(&said), "1000 epochs"));
+        if (built) xt_module_free(validated.module);
+        xt_finish();
+    }
+}
+
 static void stochastic_weight_averaging_takes_epochs(void **state) {
     (void)state;
     xt_trainer *t = TRAINER(.max_epochs = 4);
@@ -373,6 +397,7 @@ int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
         T(the_exponential_average_is_validated_and_kept),
+        T(passes_take_the_averages),
         T(stochastic_weight_averaging_takes_epochs),
         T(accumulation_follows_its_schedule),
         T(the_timer_counts_earlier_fits),

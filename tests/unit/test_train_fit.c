@@ -228,7 +228,7 @@ static void early_stopping_is_patient(void **state) {
         assert_int_equal(xt_fit(t, &scripted, data(16, 0), data(32, 1)), 0);
         assert_int_equal(xt_trainer_result(t).epochs - 1, rows[i].last_epoch);
     }
-    says("early stopping after epoch 4");
+    says("early stopping after 5 epochs");
     xt_trainer *t = xt_trainer_new(.max_epochs = 2, .limit_train_batches = 1, .runs_dir = dir, .progress_bar = XT_OFF);
     xt_trainer_add(t, xt_early_stopping(.monitor = "val/scorr"));
     script_at = 0;

@@ -254,7 +254,7 @@ static void tensors_at_an_epochs_end(void **state) {
     t = LOGGED(.max_epochs = 3, .log_every_n_steps = 2);
     xt_trainer_add(t, xt_early_stopping(.monitor = "val/norm", .mode = XT_MAX, .patience = 2)); /* the norm falls: stops after epoch 2 */
     assert_int_equal(xt_fit(t, &at_end, data(4, 1), data(2, 1)), 0);
-    says("early stopping after epoch 2");
+    says("early stopping after 3 epochs");
     xt_fit_result r = xt_trainer_result(t);
     assert_in_range(r.compiles, 0, without.compiles + 1);
     assert_int_equal(r.executions, without.executions + 3);
