@@ -8,6 +8,7 @@
 #include <fcntl.h>
 
 #include "base/base.h"
+#include "base/fault.h"
 
 static _Atomic int64_t fail_countdown = -1; /* allocations until the one that fails, counting it; negative = off */
 
@@ -15,7 +16,7 @@ void base_fail_alloc_after(int64_t n) {
     atomic_store(&fail_countdown, n == 0 ? 1 : n);
 }
 
-static bool must_fail(void) {
+bool base_alloc_must_fail(void) {
     if (atomic_load_explicit(&fail_countdown, memory_order_relaxed) < 0) return false;
     /* Reaching 0 disarms: later calls see a negative number. */
     int64_t left = atomic_fetch_sub(&fail_countdown, 1) - 1;
@@ -34,17 +35,17 @@ static void *in_huge_pages(void *p, size_t n) {
 }
 
 void *base_malloc(size_t n) {
-    return must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n);
+    return base_alloc_must_fail() ? NULL : in_huge_pages(malloc(n ? n : 1), n);
 }
 
 void *base_calloc(size_t count, size_t size) {
     size_t n;
-    if (!size_mul(count, size, &n) || must_fail()) return NULL;
+    if (!size_mul(count, size, &n) || base_alloc_must_fail()) return NULL;
     return in_huge_pages(calloc(1, n ? n : 1), n);
 }
 
 void *base_realloc(void *p, size_t n) {
-    return must_fail() ? NULL : realloc(p, n ? n : 1);
+    return base_alloc_must_fail() ? NULL : realloc(p, n ? n : 1);
 }
 
 void base_free(void *p) {
@@ -72,7 +73,7 @@ void *base_pages(size_t n) {
     static char *next;
     static size_t left;
     size_t page = (size_t)sysconf(_SC_PAGESIZE), used;
-    if (must_fail() || !size_add(n, page - 1, &used)) return NULL;
+    if (base_alloc_must_fail() || !size_add(n, page - 1, &used)) return NULL;
     used -= used % page;
     if (used >= ALONE) return fresh_pages(used);
     pthread_mutex_lock(&lock);
@@ -98,7 +99,7 @@ const void *base_zeros(size_t n) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     static const void *zeros;
     static size_t size;
-    if (must_fail()) return NULL;
+    if (base_alloc_must_fail()) return NULL;
     pthread_mutex_lock(&lock);
     if (n > size) { /* the old, smaller one may be in use: it stays, and takes address space only */
         size_t more = 2 * size > n ? 2 * size : n;
@@ -128,7 +129,7 @@ char *base_strndup(const char *s, size_t n) {
 }
 
 void *base_aligned(size_t align, size_t n) {
-    if (must_fail()) return NULL;
+    if (base_alloc_must_fail()) return NULL;
     void *p = NULL;
     if (align < sizeof(void *)) align = sizeof(void *);
     return posix_memalign(&p, align, n ? n : 1) ? NULL : in_huge_pages(p, n);

@@ -1,6 +1,7 @@
 /* Buffers: host memory to the device and back. The host side is always dense row-major; what the device does inside is its own affair.
  *
  * Accounting: `device_bytes` counts a buffer from its creation until it is released or the plugin has consumed it, exactly once. */
+#include "base/narrow.h"
 #include "device/device_int.h"
 
 static void count_in(int64_t bytes) {
@@ -230,11 +231,15 @@ static xt_status start_read(device_buffer *b, void *dst, size_t n, PJRT_Event **
 xt_status device_read(device_buffer *b, void *dst, size_t n) {
     PJRT_Event *e = NULL;
     XT_TRY(start_read(b, dst, n, &e));
-    return device_event_finish(b->client->api, e, "reading a buffer");
+    XT_TRY(device_event_finish(b->client->api, e, "reading a buffer"));
+    narrow_extend(b->dtype, dst, n);
+    return NULL;
 }
 
 typedef struct read_state {
     device_buffer *buffer;
+    void *dst;
+    size_t n;
     device_read_fn fn;
     void *user;
 } read_state;
@@ -242,6 +247,7 @@ typedef struct read_state {
 static void read_done(PJRT_Error *e, void *user_arg) {
     read_state *r = user_arg;
     device_client *c = r->buffer->client;
+    if (!e) narrow_extend(r->buffer->dtype, r->dst, r->n);
     r->fn(r->user, device_error(c->api, e, "reading a buffer"));
     device_buffer_release(r->buffer);
     base_free(r);
@@ -252,7 +258,7 @@ static void read_done(PJRT_Error *e, void *user_arg) {
 xt_status device_read_async(device_buffer *b, void *dst, size_t n, device_read_fn fn, void *user) {
     read_state *r = base_malloc(sizeof *r);
     if (!r) return status_oom(sizeof *r, "a read");
-    *r = (read_state){b, fn, user};
+    *r = (read_state){b, dst, n, fn, user};
     PJRT_Event *e = NULL;
     device_client *c = b->client;
     xt_status s = start_read(b, dst, n, &e);

@@ -1,5 +1,6 @@
 /* Shapes and literals of HLO. A layout in a shape says how a buffer lies, not what it holds: the buffers of this plugin are row-major and its clients are
  * told so, so layouts of parameters and results change nothing. In a literal the layout is the order of its elements. */
+#include "base/narrow.h"
 #include "format/hlo_int.h"
 
 typedef enum layout_of_literal { INTS, RAW, NIBBLES } layout_of_literal;
@@ -82,11 +83,6 @@ static bool literal_ints(hlomod_reader *r, hlomod_msg m, const type_row *row, si
     return true;
 }
 
-/* The host keeps the value in a byte. */
-static void widen_nibbles(xt_dtype t, unsigned char *p, size_t n) {
-    for (size_t i = 0; i < n; i++) p[i] = (unsigned char)(t == XT_I4 && p[i] & 8 ? p[i] | 0xf0 : p[i] & 0x0f);
-}
-
 /* Elements lie in the order of the literal's layout: the dims from the fastest to the slowest. */
 static bool to_row_major(hlomod_reader *r, hlomod_msg shape, const ir_type *t, void **data) {
     size_t n, size = xt_dtype_size(t->dtype);
@@ -136,7 +132,7 @@ bool hlomod_read_literal(hlomod_scope *s, hlomod_msg m, const ir_type *t, ir_val
         if (raw.n != bytes) return hlomod_fail(r, raw.data ? raw.data : m.data, "the literal has %zu bytes, its shape %zu", raw.n, bytes);
         data = arena_copy(r->scratch, raw.n ? raw.data : (const unsigned char *)"", raw.n); /* aligned */
         if (!data) return hlomod_oom(r, raw.n);
-        if (row->how == NIBBLES) widen_nibbles(t->dtype, data, n);
+        if (row->how == NIBBLES) narrow_extend(t->dtype, data, n);
     }
     if (!to_row_major(r, hlomod_sub(r, m, 1), t, &data)) return false;
     *out = ir_constant(&s->b, t, data);

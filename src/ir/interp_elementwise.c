@@ -22,18 +22,20 @@ static void through_float(const ew *e, int64_t n, const void *const *in, void *o
     }
 }
 
-/* Ops that look at the bits above the value need them clear; the others see the sign-extended byte. */
+/* Ops that look at the bits above the value need them clear, the arithmetic shift needs copies of the top bit there, of unsigned values too; the others see
+ * the byte as it is. */
 static void through_byte(const ew *e, int64_t n, const void *const *in, void *out) {
     int8_t rows[3][INTERP_CHUNK];
     const void *row_ptrs[3] = {rows[0], rows[1], rows[2]};
     int bits = ir_dtype_bits(e->in[0]), mask = (1 << bits) - 1;
-    bool clear = e->code == OP_shift_right_logical || e->code == OP_count_leading_zeros || e->code == OP_popcnt;
+    bool clear = e->code == OP_shift_right_logical || e->code == OP_count_leading_zeros || e->code == OP_popcnt, extend = e->code == OP_shift_right_arithmetic;
+    int sign = 1 << (bits - 1);
     for (int64_t at = 0; at < n; at += INTERP_CHUNK) {
         int64_t k = n - at < INTERP_CHUNK ? n - at : INTERP_CHUNK;
         for (int j = 0; j < e->n_in; j++)
             for (int64_t i = 0; i < k; i++) {
                 int8_t v = ((const int8_t *)in[j])[at + i];
-                rows[j][i] = clear && j == 0 ? (int8_t)(v & mask) : v;
+                rows[j][i] = j > 0 ? v : clear ? (int8_t)(v & mask) : extend ? (int8_t)(((v & mask) ^ sign) - sign) : v;
             }
         int8_t *dst = (int8_t *)out + at;
         e->inner(e, k, row_ptrs, dst);

@@ -3,6 +3,7 @@
  * device needs to know nothing about them. */
 #include <stdlib.h>
 
+#include "base/narrow.h"
 #include "device/device.h"
 #include "format/bytecode.h"
 #include "format/hlo.h"
@@ -425,11 +426,11 @@ xt_status xt_program_run(xt_program *p, const char *device, const xt_array *in, 
     if (!copies) s = status_oom(args * sizeof *copies, "arrays");
     for (size_t i = 0; !s && i < args; i++) {
         xt_dtype t = arrays[i].type->dtype;
-        if (t != XT_I4 && t != XT_U4 && t != XT_I2 && t != XT_U2) continue;
+        if (narrow_bits(t) == 255) continue;
         s = array_new(arrays[i].type, &copies[i]);
         if (s) break;
         memcpy(copies[i].data, in[i].data, ir_type_bytes(arrays[i].type));
-        program_normalise(arrays[i].type, copies[i].data);
+        narrow_extend(t, copies[i].data, ir_type_bytes(arrays[i].type));
         arrays[i] = copies[i];
     }
     if (!s) s = run_entry(p->modules[0], "main", device, args, arrays, made);

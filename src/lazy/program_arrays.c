@@ -1,6 +1,7 @@
 /* Arrays beside programs: read from literals, compared. */
 #include <math.h>
 
+#include "base/narrow.h"
 #include "ir/interp.h"
 #include "lazy/program_int.h"
 
@@ -90,25 +91,11 @@ static bool near(double got, double want, double rtol, double atol) {
     return isfinite(got) && isfinite(want) && fabs(got - want) <= atol + rtol * fabs(want);
 }
 
-/* Of an integer of less than a byte the low bits count: a file may hold it with its sign extended or not. */
-static unsigned value_bits(xt_dtype t) {
-    return t == XT_I4 || t == XT_U4 ? 15 : t == XT_I2 || t == XT_U2 ? 3 : 255;
-}
-
-void program_normalise(const ir_type *t, void *data) {
-    unsigned mask = value_bits(t->dtype), sign = (mask + 1) / 2;
-    uint8_t *v = data;
-    for (int64_t i = 0; mask != 255 && i < t->count; i++) {
-        v[i] &= (uint8_t)mask;
-        if (ir_dtype_is_signed(t->dtype) && (v[i] & sign)) v[i] |= (uint8_t)~mask;
-    }
-}
-
 static bool element_near(const array *got, const array *want, int64_t i, double rtol, double atol) {
     xt_dtype t = got->type->dtype;
     size_t size = xt_dtype_size(t);
     const char *a = (const char *)got->data + (size_t)i * size, *b = (const char *)want->data + (size_t)i * size;
-    if (value_bits(t) != 255) return (((unsigned)*a ^ (unsigned)*b) & value_bits(t)) == 0;
+    if (narrow_bits(t) != 255) return (((unsigned)*a ^ (unsigned)*b) & narrow_bits(t)) == 0; /* a file may hold it in either form */
     if (!ir_dtype_is_float(t) && !ir_dtype_is_complex(t)) return memcmp(a, b, size) == 0;
     if (!ir_dtype_is_complex(t)) return near(array_get(got, i), array_get(want, i), rtol, atol);
     double x[2], y[2]; /* parts */

@@ -36,7 +36,7 @@ FACE(Client_CreateAliasBuffer, client) {
     XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
     XT_TRY(face_check_device_layout(a->shape_layout, t));
-    PJRT_FulfillAliasBufferCallback *keep = base_malloc(sizeof *keep);
+    PJRT_FulfillAliasBufferCallback *keep = face_handle_new(sizeof *keep);
     if (!keep) return status_oom(sizeof *keep, "an alias");
     xt_status s = face_value_new(d, t, &v);
     if (!s) {
@@ -48,9 +48,9 @@ FACE(Client_CreateAliasBuffer, client) {
         }
     }
     if (s)
-        base_free(keep);
+        face_handle_free(keep, sizeof *keep);
     else
-        a->fulfill_alias_buffer_cb = keep;
+        FACE_GIVE(a->fulfill_alias_buffer_cb = keep);
     return s;
 }
 
@@ -62,19 +62,19 @@ static void alias_ready(void *user, xt_status s) {
 }
 
 FACE(Client_FulfillAliasBuffer, client) {
-    if (!a->fulfill_alias_buffer_cb) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_FulfillAliasBuffer: the callback is NULL");
+    XT_TRY(FACE_CHECK(a->fulfill_alias_buffer_cb, "Client_FulfillAliasBuffer", "fulfill_alias_buffer_cb"));
+    if (a->status_code == PJRT_OK) XT_TRY(FACE_CHECK(a->buffer, "Client_FulfillAliasBuffer", "buffer"));
     face_value *alias = a->fulfill_alias_buffer_cb->alias, *v = NULL;
     xt_status failed = NULL;
     if (a->status_code != PJRT_OK)
         failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size), "set by the client");
-    else if (!a->buffer)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_FulfillAliasBuffer: buffer is NULL");
     else if (a->buffer->type != alias->type) {
         char got[200], want[200];
         return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s", face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
     } else
         XT_TRY(hold(a->buffer, &v));
-    base_free(a->fulfill_alias_buffer_cb); /* used up; its reference goes to the end of the waiting */
+    face_take_back(a->fulfill_alias_buffer_cb, FACE_ALIAS);
+    face_handle_free(a->fulfill_alias_buffer_cb, sizeof *a->fulfill_alias_buffer_cb); /* its reference goes to the end of the waiting */
     alias->of = v;
     if (failed)
         alias_ready(alias, failed);

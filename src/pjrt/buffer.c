@@ -1,4 +1,5 @@
 /* Buffers: made from host memory, asked about, deleted. Reading and copying is in transfer.c. */
+#include "base/narrow.h"
 #include "pjrt/face.h"
 
 /* The row-major layout of any rank n is the last n of these. */
@@ -24,7 +25,7 @@ static xt_status check_strides(const PJRT_Client_BufferFromHostBuffer_Args *a) {
     return NULL;
 }
 
-/* Uses the client's memory as it is: only dense, aligned memory that stays untouched. The value's end sets `done`. */
+/* Uses the client's memory as it is: only dense, aligned memory that stays untouched, of types that are the same here. The value's end sets `done`. */
 static void borrow(face_value *v, const void *data, face_event *done) {
     v->data = (void *)data;
     v->borrowed = true;
@@ -35,7 +36,7 @@ static void borrow(face_value *v, const void *data, face_event *done) {
 static xt_status copy_in(face_value *v, const void *data, const int64_t *strides) {
     bool zero;
     XT_TRY(face_alloc_told(v->device, v->bytes, &v->data, &zero));
-    if (face_is_dense(strides, v->type))
+    if (face_is_dense(strides, v->type) && narrow_bits(v->type->dtype) == 255)
         face_copy_in(v->data, data, v->bytes, zero);
     else
         face_gather(v->data, data, strides, v->type);
@@ -55,7 +56,7 @@ FACE(Client_BufferFromHostBuffer, client) {
     face_event *done = face_event_new();
     face_value *v = NULL;
     xt_status s = done ? face_value_new(d, t, &v) : status_oom(sizeof *v, "an event");
-    if (!s && keep && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t))
+    if (!s && keep && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t) && narrow_bits(t->dtype) == 255)
         borrow(v, a->data, done);
     else if (!s) {
         s = copy_in(v, a->data, strides);
@@ -69,7 +70,7 @@ FACE(Client_BufferFromHostBuffer, client) {
     if (s)
         face_event_release(done);
     else
-        a->done_with_host_buffer = done;
+        FACE_GIVE(a->done_with_host_buffer = done);
     return s;
 }
 
@@ -210,13 +211,13 @@ FACE(Buffer_Delete, buffer) {
     return NULL;
 }
 
-FACE(Buffer_Destroy, buffer) {
+FACE_END(Buffer_Destroy, buffer) {
     PJRT_Buffer *b = a->buffer;
     PJRT_Client *c = b->device->client;
     face_value_release(b->value);
     face_value_release(b->pinned);
     pthread_mutex_destroy(&b->lock);
-    base_free(b);
+    face_handle_free(b, sizeof *b);
     live_add(LIVE_plugin_buffer, -1);
     face_client_release(c);
     return NULL;

@@ -19,14 +19,16 @@ void face_client_retain(PJRT_Client *c) {
 
 void face_client_release(PJRT_Client *c) {
     if (atomic_fetch_sub_explicit(&c->refs, 1, memory_order_acq_rel) != 1) return;
-    for (size_t i = 0; c->devices && i < c->n_devices; i++) face_device_deinit(&c->devices[i]);
-    base_free(c->devices);
+    for (size_t i = 0; i < c->n_devices; i++) {
+        face_device_deinit(c->all[i]);
+        face_handle_free(c->all[i], sizeof *c->all[i]);
+    }
     base_free(c->all);
     base_free(c->mine);
     base_free(c->memories);
     base_free(c->topology.descriptions);
     base_free(c->coll_name);
-    base_free(c);
+    face_handle_free(c, sizeof *c);
     live_add(LIVE_plugin_client, -1);
 }
 
@@ -163,20 +165,20 @@ static xt_status make_devices(PJRT_Client *c, const int64_t *counts) {
     size_t total = 0;
     for (int i = 0; i < c->n_nodes; i++) total += (size_t)counts[i];
     size_t mine = (size_t)counts[c->node_id];
-    c->devices = base_calloc(total, sizeof *c->devices);
     c->all = base_calloc(total, sizeof *c->all);
     c->mine = base_calloc(mine, sizeof *c->mine);
     c->memories = base_calloc(mine * FACE_KINDS, sizeof *c->memories);
     PJRT_DeviceDescription **descriptions = base_calloc(total, sizeof *descriptions);
     c->topology.descriptions = descriptions;
-    if (!c->devices || !c->all || !c->mine || !c->memories || !descriptions) return status_oom(total * sizeof *c->devices, "devices");
+    if (!c->all || !c->mine || !c->memories || !descriptions) return status_oom(total * sizeof **c->all, "devices");
     int64_t limit = 0;
     const char *text = env_get("XT_MEMORY_LIMIT");
     if (text && (!parse_bytes(text, &limit) || limit <= 0))
         return status_new(XT_INVALID_ARGUMENT, NULL, "XT_MEMORY_LIMIT is '%s': expected bytes, as 300M or 2GiB", text);
     for (int node = 0; node < c->n_nodes; node++)
         for (int64_t i = 0; i < counts[node]; i++) {
-            PJRT_Device *d = &c->devices[c->n_devices];
+            PJRT_Device *d = face_handle_new(sizeof *d);
+            if (!d) return status_oom(sizeof *d, "a device");
             bool local = node == c->node_id;
             face_device_init(d, c, (int32_t)c->n_devices, node, local ? (int32_t)i : -1, limit);
             c->all[c->n_devices] = d;
@@ -226,7 +228,7 @@ FACE_SIZED(Client_Create, offsetof(PJRT_Client_Create_Args, client) + sizeof(voi
     XT_TRY(read_options(a->create_options, a->num_options, &o));
     if (o.num_nodes > 1 && (!a->kv_get_callback || !a->kv_put_callback))
         return status_new(XT_INVALID_ARGUMENT, NULL, "a client of %lld processes needs the key-value callbacks", (long long)o.num_nodes);
-    PJRT_Client *c = base_calloc(1, sizeof *c);
+    PJRT_Client *c = face_handle_new(sizeof *c);
     if (!c) return status_oom(sizeof *c, "a client");
     atomic_init(&c->refs, 1);
     live_add(LIVE_plugin_client, 1);
@@ -241,12 +243,18 @@ FACE_SIZED(Client_Create, offsetof(PJRT_Client_Create_Args, client) + sizeof(voi
         face_client_release(c);
         return s;
     }
-    a->client = c;
+    FACE_GIVE(&c->topology);
+    FACE_GIVE(a->client = c);
     return NULL;
 }
 
 FACE(Client_Destroy, client) {
-    if (atomic_exchange(&a->client->closed, true)) return status_new(XT_FAILED_PRECONDITION, NULL, "the client has been destroyed already");
+    for (size_t i = 0; i < a->client->n_mine; i++)
+        if (a->client->mine[i]->started && pthread_equal(a->client->mine[i]->executor, pthread_self()))
+            return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Client_Destroy in a callback on %s's own thread would wait for itself: destroy the client on another thread", a->client->mine[i]->description.text);
+    XT_TRY(face_end_handle(a->client, FACE_CLIENT, "Client_Destroy", "client"));
+    face_take_back(&a->client->topology, FACE_TOPOLOGY);
+    atomic_store(&a->client->closed, true);
     stop_executors(a->client);
     face_client_release(a->client);
     return NULL;

@@ -22,15 +22,21 @@ void face_device_init(PJRT_Device *d, PJRT_Client *c, int32_t id, int32_t proces
     for (int k = 0; k < FACE_KINDS; k++) {
         PJRT_Memory *m = d->memories[k] = &d->memory[k];
         *m = (PJRT_Memory){.device = d, .id = id * FACE_KINDS + k, .kind = k};
+        FACE_GIVE(m);
         snprintf(m->text, sizeof m->text, "%s memory of %.40s", face_kind_names[k], d->description.text);
     }
     d->self[0] = d;
+    FACE_GIVE(d);
+    FACE_GIVE(&d->description);
     pthread_mutex_init(&d->account, NULL);
     pthread_mutex_init(&d->lock, NULL);
     pthread_cond_init(&d->wake, NULL);
 }
 
 void face_device_deinit(PJRT_Device *d) {
+    face_take_back(d, FACE_DEVICE);
+    face_take_back(&d->description, FACE_DESCRIPTION);
+    for (int k = 0; k < FACE_KINDS; k++) face_take_back(&d->memory[k], FACE_MEMORY);
     face_memory_trim(d);
     base_free(d->loose);
     xt_status_free(d->start_error);
@@ -40,6 +46,8 @@ void face_device_deinit(PJRT_Device *d) {
 }
 
 xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *memory, PJRT_Device **out) {
+    if (memory) XT_TRY(FACE_CHECK(memory, "Memory", "memory"));
+    if (device) XT_TRY(FACE_CHECK(device, "Device", "device"));
     PJRT_Device *d = memory ? memory->device : device ? device : c->mine[0];
     if (d->client != c) return status_new(XT_INVALID_ARGUMENT, NULL, "the device belongs to another client");
     if (d->local_id < 0)

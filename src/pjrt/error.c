@@ -10,12 +10,13 @@ static const char no_memory_text[] = "out of host memory while reporting an erro
 
 PJRT_Error *face_error(xt_status s) {
     if (!s) return NULL;
-    PJRT_Error *e = base_malloc(sizeof *e);
+    PJRT_Error *e = face_handle_new(sizeof *e);
     if (!e) {
         xt_status_free(s);
         return &no_memory;
     }
     e->status = s;
+    FACE_GIVE(e);
     return e;
 }
 
@@ -30,19 +31,20 @@ xt_status face_check(const void *args, size_t needed, const char *function) {
 }
 
 void face_Error_Destroy(PJRT_Error_Destroy_Args *a) {
-    if (!a || !a->error || a->error == &no_memory) return;
+    if (!a || !face_take_back(a->error, FACE_ERROR)) return;
     xt_status_free(a->error->status);
-    base_free(a->error);
+    face_handle_free(a->error, sizeof *a->error);
 }
 
 void face_Error_Message(PJRT_Error_Message_Args *a) {
     if (!a) return;
-    bool has = a->error && a->error->status;
-    a->message = has ? xt_status_message(a->error->status) : no_memory_text;
+    bool has = face_is_given(a->error, FACE_ERROR);
+    a->message = has ? xt_status_message(a->error->status) : a->error == &no_memory ? no_memory_text : "the error has been destroyed, or is none of this plugin's";
     a->message_size = strlen(a->message);
 }
 
-FACE(Error_GetCode, error) {
+FACE_PLAIN(Error_GetCode) {
+    if (a->error != &no_memory) XT_TRY(FACE_CHECK(a->error, "Error_GetCode", "error"));
     a->code = a->error->status ? (PJRT_Error_Code)xt_status_code(a->error->status) : PJRT_RESOURCE_EXHAUSTED;
     return NULL;
 }
@@ -62,7 +64,7 @@ PJRT_CallbackError face_callback_error = callback_error;
 xt_status face_take_error(PJRT_Error *e, const char *what) {
     if (!e) return NULL;
     xt_status s = e->status ? status_context(e->status, "%s", what) : status_oom(sizeof *e, what);
-    if (e != &no_memory) base_free(e);
+    if (face_take_back(e, FACE_ERROR)) face_handle_free(e, sizeof *e);
     return s;
 }
 

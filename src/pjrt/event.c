@@ -14,10 +14,11 @@ struct PJRT_Event {
     atomic_bool ready; /* changed under the lock */
     xt_status error; /* kept until the last reference goes: each asker gets a clone */
     waiter *first, **last; /* called in the order they came */
+    PJRT_Device *maker; /* NULL: a client, or nobody in particular */
 };
 
 face_event *face_event_new(void) {
-    face_event *e = base_calloc(1, sizeof *e);
+    face_event *e = face_handle_new(sizeof *e);
     if (!e) return NULL;
     atomic_init(&e->refs, 1);
     pthread_mutex_init(&e->lock, NULL);
@@ -43,7 +44,7 @@ void face_event_release(face_event *e) {
     xt_status_free(e->error);
     pthread_cond_destroy(&e->cond);
     pthread_mutex_destroy(&e->lock);
-    base_free(e);
+    face_handle_free(e, sizeof *e);
     live_add(LIVE_plugin_event, -1);
 }
 
@@ -69,8 +70,13 @@ bool face_event_is_ready(face_event *e) {
     return atomic_load_explicit(&e->ready, memory_order_acquire);
 }
 
+void face_event_made_by(face_event *e, PJRT_Device *d) { e->maker = d; }
+void face_event_follows(face_event *e, const face_event *of) { e->maker = of->maker; }
+
 xt_status face_event_wait(face_event *e) {
     if (face_event_is_ready(e)) return status_clone(e->error);
+    if (e->maker && face_executor_is_here(e->maker) && !face_event_is_ready(e))
+        return status_new(XT_FAILED_PRECONDITION, NULL, "a callback on %s's own thread waits for what only comes after it: ask for it by PJRT_Event_OnReady, or wait on another thread", e->maker->description.text);
     pthread_mutex_lock(&e->lock);
     while (!e->ready) pthread_cond_wait(&e->cond, &e->lock);
     pthread_mutex_unlock(&e->lock);
@@ -104,8 +110,14 @@ xt_status face_event_done(xt_status s, face_event **out) {
     return NULL;
 }
 
+xt_status face_event_given(xt_status s, face_event **out) {
+    XT_TRY(face_event_done(s, out));
+    FACE_GIVE(*out);
+    return NULL;
+}
+
 /* --- the table's functions ------------------------------------------------------------------------------------------------------------------ */
-FACE(Event_Destroy, event) {
+FACE_END(Event_Destroy, event) {
     face_event_release(a->event);
     return NULL;
 }
@@ -151,20 +163,23 @@ struct PJRT_AsyncTrackingEvent {
 };
 
 FACE(Device_CreateAsyncTrackingEvent, device) {
-    a->event = base_malloc(sizeof *a->event);
+    a->event = face_handle_new(sizeof *a->event);
     if (!a->event) return status_oom(sizeof *a->event, "an event");
     a->event->device = a->device;
+    FACE_GIVE(a->event);
     return NULL;
 }
 
-FACE(AsyncTrackingEvent_Destroy, event) {
-    base_free(a->event);
+FACE_END(AsyncTrackingEvent_Destroy, event) {
+    face_handle_free(a->event, sizeof *a->event);
     return NULL;
 }
 
 FACE_PLAIN(Event_Create) {
     a->event = face_event_new();
-    return a->event ? NULL : status_oom(sizeof *a->event, "an event");
+    if (!a->event) return status_oom(sizeof *a->event, "an event");
+    FACE_GIVE(a->event);
+    return NULL;
 }
 
 FACE(Event_Set, event) {

@@ -10,7 +10,7 @@ void face_loaded_release(PJRT_LoadedExecutable *e) {
     base_free(e->devices);
     base_free(e->logical);
     base_free(e->ids);
-    base_free(e);
+    face_handle_free(e, sizeof *e);
     face_client_release(c);
 }
 
@@ -46,7 +46,7 @@ static xt_status assign(PJRT_LoadedExecutable *e) {
 }
 
 xt_status face_load(PJRT_Client *c, face_program *p, PJRT_LoadedExecutable **out) {
-    PJRT_LoadedExecutable *e = base_calloc(1, sizeof *e);
+    PJRT_LoadedExecutable *e = face_handle_new(sizeof *e);
     if (!e) {
         face_program_release(p);
         return status_oom(sizeof *e, "a loaded program");
@@ -59,7 +59,7 @@ xt_status face_load(PJRT_Client *c, face_program *p, PJRT_LoadedExecutable **out
     if (s)
         face_loaded_release(e);
     else
-        *out = e;
+        FACE_GIVE(*out = e);
     return s;
 }
 
@@ -82,12 +82,13 @@ FACE(Client_Compile, client) {
 }
 
 static xt_status executable_new(face_program *p, PJRT_Executable **out) {
-    *out = base_malloc(sizeof **out);
+    *out = face_handle_new(sizeof **out);
     if (!*out) {
         face_program_release(p);
         return status_oom(sizeof **out, "an executable");
     }
     (*out)->program = p;
+    FACE_GIVE(*out);
     return NULL;
 }
 
@@ -105,7 +106,7 @@ FACE(Compile, topology) {
 }
 
 FACE(Client_Load, client) {
-    if (!a->executable) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_Load: executable is NULL");
+    XT_TRY(FACE_CHECK(a->executable, "Client_Load", "executable"));
     XT_TRY(check_open(a->client));
     return face_load(a->client, retain(a->executable->program), &a->loaded_executable);
 }
@@ -121,9 +122,9 @@ FACE_SIZED(Executable_DeserializeAndLoad, offsetof(PJRT_Executable_DeserializeAn
 }
 
 /* --- what an executable is ----------------------------------------------------------------------------------------------------------------- */
-FACE(Executable_Destroy, executable) {
+FACE_END(Executable_Destroy, executable) {
     face_program_release(a->executable->program);
-    base_free(a->executable);
+    face_handle_free(a->executable, sizeof *a->executable);
     return NULL;
 }
 
@@ -257,7 +258,7 @@ FACE(Executable_GetCompileOptions, executable) {
 }
 
 /* --- what a loaded executable is ------------------------------------------------------------------------------------------------------------- */
-FACE(LoadedExecutable_Destroy, executable) {
+FACE_END(LoadedExecutable_Destroy, executable) {
     face_loaded_release(a->executable);
     return NULL;
 }

@@ -117,6 +117,7 @@ static bool fits(const ir_type *got, const ir_type *want) {
 static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *b, size_t i) {
     const char *name = cpu_exec_name(e->program->exec);
     if (!b) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is NULL", i, name);
+    if (!face_is_given(b, FACE_BUFFER)) return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"), "input %zu of %s", i, name);
     const ir_type *want = cpu_exec_input_type(e->program->exec, i);
     char got_text[200], want_text[200];
     if (!fits(b->type, want))
@@ -156,6 +157,7 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
     t->donated = base_calloc(p->n_in + 1, sizeof *t->donated);
     t->done = face_event_new();
     xt_status s = t->in && t->arrays && t->from && t->donated && t->done ? NULL : status_oom(p->n_in * sizeof *t->arrays, "an execution");
+    if (t->done) face_event_made_by(t->done, d);
     for (size_t i = 0; !s && i < p->n_in; i++) {
         if ((s = check_input(e, d, in[i], i))) break;
         if (!(t->in[i] = face_buffer_value(in[i])))
@@ -168,6 +170,7 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
     for (size_t j = 0; !s && j < p->n_out; j++) {
         s = face_value_new(d, cpu_exec_output_type(p->exec, j), &t->out[j]);
         t->n_out = j + !s;
+        if (!s) face_event_made_by(t->out[j]->ready, d);
     }
     if (s)
         run_free(t);
@@ -206,6 +209,7 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in, a->num_args);
     if ((a->num_args > 0 && !a->argument_lists) || (e->program->n_out > 0 && !a->output_lists))
         return status_new(XT_INVALID_ARGUMENT, NULL, "the lists of arguments or outputs of %s are NULL", name);
+    if (a->execute_device) XT_TRY(FACE_CHECK(a->execute_device, "LoadedExecutable_Execute", "execute_device"));
     if (a->execute_device && (a->execute_device->client != e->client || e->program->options.replicas * e->program->options.partitions != 1))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on a device of choice: it is for %zu devices", name, e->n_devices);
     if (a->execute_device && a->execute_device->local_id < 0)
@@ -258,7 +262,7 @@ FACE(LoadedExecutable_Execute, executable) {
     }
     for (size_t i = 0; i < made; i++) {
         PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[i];
-        if (a->device_complete_events) a->device_complete_events[i] = face_event_retain(tasks[i]->done);
+        if (a->device_complete_events) FACE_GIVE(a->device_complete_events[i] = face_event_retain(tasks[i]->done));
         launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
     }
     base_free(tasks);
@@ -288,11 +292,13 @@ struct PJRT_ExecuteContext {
 };
 
 FACE_PLAIN(ExecuteContext_Create) {
-    a->context = base_calloc(1, sizeof *a->context);
-    return a->context ? NULL : status_oom(sizeof *a->context, "an execution context");
+    a->context = face_handle_new(sizeof *a->context);
+    if (!a->context) return status_oom(sizeof *a->context, "an execution context");
+    FACE_GIVE(a->context);
+    return NULL;
 }
 
-FACE(ExecuteContext_Destroy, context) {
-    base_free(a->context);
+FACE_END(ExecuteContext_Destroy, context) {
+    face_handle_free(a->context, sizeof *a->context);
     return NULL;
 }

@@ -98,9 +98,19 @@ xt_status face_executor_wait_started(PJRT_Device *d) {
 bool face_executor_borrow(PJRT_Device *d) {
     pthread_mutex_lock(&d->lock);
     bool idle = !d->busy && !d->lent && !d->first && !d->stop;
-    if (idle) d->lent = true;
+    if (idle) {
+        d->lent = true;
+        d->borrower = pthread_self();
+    }
     pthread_mutex_unlock(&d->lock);
     return idle;
+}
+
+bool face_executor_is_here(PJRT_Device *d) {
+    pthread_mutex_lock(&d->lock);
+    bool here = (d->started && pthread_equal(d->executor, pthread_self())) || (d->lent && pthread_equal(d->borrower, pthread_self()));
+    pthread_mutex_unlock(&d->lock);
+    return here;
 }
 
 void face_executor_give_back(PJRT_Device *d) {

@@ -8,7 +8,7 @@
  *  3. The memory of a value may be overwritten by a program only if the caller donated it and nobody else holds the value then.
  *  4. Events are counted: destroying a handle never cancels what waits for it.
  *  5. Buffers and executables keep their client's struct; Client_Destroy drains and joins the executors, so no task runs after it.
- *  6. Out fields are set on success only; struct_size is checked before anything else, handles against NULL. */
+ *  6. Out fields are set on success only; struct_size is checked before anything else, then handles: handles.c knows those that clients hold. */
 #ifndef XT_SRC_PJRT_FACE_H
 #define XT_SRC_PJRT_FACE_H
 
@@ -25,17 +25,42 @@
 #undef PJRT_FN
 #undef PJRT_FN_VOID
 
+/* --- handles.c: where handles live, and which of them clients hold ---------------------------------------------------------------------------- */
+enum { FACE_GRAIN = 64 }; /* a handle begins at a multiple of it, in memory of face_handle_new */
+typedef enum face_handle_kind {
+    FACE_ANY, FACE_CLIENT, FACE_DEVICE, FACE_DESCRIPTION, FACE_MEMORY, FACE_BUFFER, FACE_EVENT, FACE_LOADED, FACE_EXECUTABLE, FACE_TOPOLOGY, FACE_TRANSFER, FACE_TRACKING, FACE_CONTEXT,
+    FACE_ALIAS, FACE_LAYOUT, FACE_ERROR
+} face_handle_kind;
+#define FACE_KIND_OF(p)                                                                                                                              \
+    _Generic((p), PJRT_Client *: FACE_CLIENT, PJRT_Device *: FACE_DEVICE, PJRT_DeviceDescription *: FACE_DESCRIPTION, PJRT_Memory *: FACE_MEMORY,    \
+        PJRT_Buffer *: FACE_BUFFER, PJRT_Event *: FACE_EVENT, PJRT_LoadedExecutable *: FACE_LOADED, PJRT_Executable *: FACE_EXECUTABLE,              \
+        const PJRT_Executable *: FACE_EXECUTABLE, PJRT_TopologyDescription *: FACE_TOPOLOGY, const PJRT_TopologyDescription *: FACE_TOPOLOGY,        \
+        PJRT_AsyncHostToDeviceTransferManager *: FACE_TRANSFER, PJRT_AsyncTrackingEvent *: FACE_TRACKING, PJRT_ExecuteContext *: FACE_CONTEXT,       \
+        PJRT_FulfillAliasBufferCallback *: FACE_ALIAS, PJRT_Layouts_MemoryLayout *: FACE_LAYOUT, PJRT_Error *: FACE_ERROR, const PJRT_Error *: FACE_ERROR, default: FACE_ANY)
+void *face_handle_new(size_t n); /* zeroed; NULL without memory */
+void face_handle_free(void *p, size_t n); /* no client holds a handle in it; NULL is fine */
+void face_give(const void *handle, face_handle_kind kind); /* to a client; an event once for each time */
+bool face_take_back(const void *handle, face_handle_kind kind); /* false: no client holds it */
+bool face_is_given(const void *handle, face_handle_kind kind);
+xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function, const char *field); /* the error that tells what was found */
+xt_status face_check_handle(const void *handle, face_handle_kind kind, const char *function, const char *field);
+xt_status face_end_handle(const void *handle, face_handle_kind kind, const char *function, const char *field); /* takes it back */
+#define FACE_GIVE(handle) face_give(handle, FACE_KIND_OF(handle))
+#define FACE_CHECK(handle, function, field) face_check_handle(handle, FACE_KIND_OF(handle), function, field)
+
 /* Defines the table's function `name`; its body gives a status. SIZED states how much of the Args struct the body needs (structs grew), the
- * others need all of it. `handle` is the field that must not be NULL. */
-#define FACE_SIZED(name, size, handle)                                                                                                               \
+ * others need all of it. `handle` is the field that must be a handle of ours; END ends it: whatever comes after, no client holds it any more. */
+#define FACE_CHECKED(name, size, handle, check)                                                                                                      \
     static xt_status name##_body(PJRT_##name##_Args *a);                                                                                             \
     PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
         xt_status s = face_check(a, size, #name);                                                                                                    \
-        if (!s && !a->handle) s = status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_" #name ": " #handle " is NULL");                                      \
+        if (!s) s = check((const void *)(uintptr_t)a->handle, FACE_KIND_OF(a->handle), #name, #handle);                                              \
         return face_error(s ? s : name##_body(a));                                                                                                   \
     }                                                                                                                                                \
     static xt_status name##_body(PJRT_##name##_Args *a)
+#define FACE_SIZED(name, size, handle) FACE_CHECKED(name, size, handle, face_check_handle)
 #define FACE(name, handle) FACE_SIZED(name, PJRT_SIZE_OF(PJRT_##name##_Args), handle)
+#define FACE_END(name, handle) FACE_CHECKED(name, PJRT_SIZE_OF(PJRT_##name##_Args), handle, face_end_handle)
 #define FACE_PLAIN(name)                                                                                                                             \
     static xt_status name##_body(PJRT_##name##_Args *a);                                                                                             \
     PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
@@ -59,16 +84,21 @@ face_event *face_event_retain(face_event *e);
 void face_event_release(face_event *e); /* NULL is fine */
 void face_event_set(face_event *e, xt_status s); /* takes s over; callbacks run here; once only */
 bool face_event_is_ready(face_event *e);
-xt_status face_event_wait(face_event *e); /* a clone of its error */
+xt_status face_event_wait(face_event *e); /* a clone of its error; an error at once where waiting could never end */
+/* The event is set by what d runs, or after what `of` waits for: a callback on d's own thread, which nothing else on d can pass, must not wait for it. */
+void face_event_made_by(face_event *e, PJRT_Device *d);
+void face_event_follows(face_event *e, const face_event *of);
 /* fn is called when the event is set, at once if it is; it owns the status. */
 typedef void (*face_event_fn)(void *user, xt_status s);
 xt_status face_event_then(face_event *e, face_event_fn fn, void *user);
 /* An event that is set already; takes s over. */
 xt_status face_event_done(xt_status s, face_event **out);
+xt_status face_event_given(xt_status s, face_event **out); /* the same for a client */
 
 /* --- device.c: devices; memory.c: their memory account ----------------------------------------------------------------------------------------------------- */
 struct PJRT_DeviceDescription {
-    int32_t id, process;
+    _Alignas(FACE_GRAIN) int32_t id;
+    int32_t process;
     char text[64];
 };
 /* All of a device's memories are the host's; the kinds exist because programs name them: "device" (the default), "pinned_host", "unpinned_host". */
@@ -76,7 +106,7 @@ enum { FACE_KINDS = 3 };
 extern const char *const face_kind_names[FACE_KINDS];
 int face_kind_find(const char *name, size_t n); /* or -1 */
 struct PJRT_Memory {
-    PJRT_Device *device;
+    _Alignas(FACE_GRAIN) PJRT_Device *device;
     int32_t id, kind;
     char text[64];
 };
@@ -97,11 +127,11 @@ typedef struct face_promise {
     int64_t bytes; /* 0: none was made */
 } face_promise;
 struct PJRT_Device {
+    PJRT_Client *client; /* first: where a device begins is no place for its description, which is a handle too */
     PJRT_DeviceDescription description;
     PJRT_Memory memory[FACE_KINDS];
     PJRT_Memory *memories[FACE_KINDS]; /* what Device_AddressableMemories gives */
     PJRT_Device *self[1]; /* what Memory_AddressableByDevices gives */
-    PJRT_Client *client;
     int32_t local_id; /* -1: of another process */
 
     pthread_mutex_t account;
@@ -120,7 +150,8 @@ struct PJRT_Device {
     pthread_cond_t wake;
     face_task *first, *last;
     bool stop, ready;
-    bool busy, lent; /* the executor runs a task; a client's thread does */
+    bool busy, lent; /* the executor runs a task; a client's thread does: */
+    pthread_t borrower;
     xt_status start_error;
     cpu_device *cpu;
     coll_group *coll; /* all devices of the client, by number */
@@ -152,11 +183,12 @@ xt_status face_executor_enqueue(PJRT_Device *d, face_task *t);
 /* True when nothing runs and nothing waits: the caller may run a task itself, and gives the device back after it. What others enqueue meanwhile waits. */
 bool face_executor_borrow(PJRT_Device *d);
 void face_executor_give_back(PJRT_Device *d);
+bool face_executor_is_here(PJRT_Device *d); /* this thread runs d's programs now: nothing more of d runs before it is done */
 void face_executor_stop(PJRT_Device *d); /* runs what is enqueued first */
 
 /* --- client.c ---------------------------------------------------------------------------------------------------------------------------------------- */
 struct PJRT_TopologyDescription {
-    PJRT_DeviceDescription *own; /* NULL: those of a client */
+    _Alignas(FACE_GRAIN) bool own; /* not a client's: it has descriptions of its own */
     PJRT_DeviceDescription **descriptions;
     size_t n;
     uint64_t fingerprint;
@@ -166,9 +198,8 @@ struct PJRT_Client {
     atomic_int refs;
     atomic_bool closed;
     int node_id, n_nodes;
-    PJRT_Device *devices; /* all, by global id */
     size_t n_devices;
-    PJRT_Device **all, **mine;
+    PJRT_Device **all, **mine; /* all by global id */
     PJRT_Memory **memories; /* of `mine`, FACE_KINDS each */
     size_t n_mine;
     char platform[32];

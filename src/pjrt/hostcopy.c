@@ -1,4 +1,6 @@
-/* Copies between dense row-major arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. */
+/* Copies between dense row-major arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of less than a byte change their
+ * form on the way (base/narrow.h). */
+#include "base/narrow.h"
 #include "pjrt/face.h"
 
 #include <unistd.h>
@@ -9,10 +11,15 @@ typedef struct walk {
     const int64_t *strides;
     const ir_type *type;
     size_t elem;
+    unsigned bits; /* of a byte that leave: narrow_bits */
     bool to_dense;
 } walk;
 
 static void copy_row(const walk *w, char *s, char *d, int64_t n, int64_t stride) {
+    if (w->bits != 255 && !w->to_dense) {
+        for (int64_t i = 0; i < n; i++) s[i * stride] = (char)(d[i] & (char)w->bits);
+        return;
+    }
     if (stride == (int64_t)w->elem) {
         memcpy(w->to_dense ? d : s, w->to_dense ? s : d, (size_t)n * w->elem);
         return;
@@ -32,12 +39,15 @@ static char *copy_dim(const walk *w, uint32_t dim, char *s, char *d) {
 }
 
 static void copy(void *dense, char *host, const int64_t *strides, const ir_type *t, bool to_dense) {
-    walk w = {host, dense, strides, t, xt_dtype_size(t->dtype), to_dense};
+    walk w = {host, dense, strides, t, xt_dtype_size(t->dtype), narrow_bits(t->dtype), to_dense};
+    size_t n = (size_t)t->count * w.elem;
     if (t->count == 0) return;
-    if (!strides || t->rank == 0)
-        memcpy(to_dense ? dense : host, to_dense ? (void *)host : dense, (size_t)t->count * w.elem);
-    else
+    if (!strides || t->rank == 0) {
+        memcpy(to_dense ? dense : host, to_dense ? (void *)host : dense, n);
+        if (!to_dense) narrow_mask(t->dtype, host, n);
+    } else
         copy_dim(&w, 0, host, dense);
+    if (to_dense) narrow_extend(t->dtype, dense, n);
 }
 
 void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t) {

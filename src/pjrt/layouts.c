@@ -9,19 +9,20 @@ struct PJRT_Layouts_MemoryLayout {
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a);                                                                                     \
     static PJRT_Error *layouts_##name(PJRT_Layouts_##name##_Args *a) {                                                                               \
         xt_status s = face_check(a, sizeof *a, "Layouts_" #name);                                                                                    \
-        if (!s && !a->handle) s = status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Layouts_" #name ": " #handle " is NULL");                              \
+        if (!s) s = FACE_CHECK(a->handle, "Layouts_" #name, #handle);                                                                                \
         return face_error(s ? s : name##_body(a));                                                                                                   \
     }                                                                                                                                                \
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a)
 
 static void layout_free(PJRT_Layouts_MemoryLayout *l) {
     if (!l) return;
+    face_take_back(l, FACE_LAYOUT);
     str_free(&l->text);
-    base_free(l);
+    face_handle_free(l, sizeof *l);
 }
 
 static xt_status layout_new(size_t rank, PJRT_Layouts_MemoryLayout **out) {
-    PJRT_Layouts_MemoryLayout *l = base_calloc(1, sizeof *l);
+    PJRT_Layouts_MemoryLayout *l = face_handle_new(sizeof *l);
     if (!l) return status_oom(sizeof *l, "a layout");
     str_append(&l->text, "{");
     for (size_t i = rank; i-- > 0;) str_printf(&l->text, "%zu%s", i, i ? "," : "");
@@ -30,7 +31,7 @@ static xt_status layout_new(size_t rank, PJRT_Layouts_MemoryLayout **out) {
         layout_free(l);
         return status_oom(rank, "a layout");
     }
-    *out = l;
+    FACE_GIVE(*out = l);
     return NULL;
 }
 

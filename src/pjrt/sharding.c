@@ -104,7 +104,7 @@ xt_status face_sharding_write(const char *text, str *out) {
 
 static PJRT_Error *tell(PJRT_Shardings_Args *a, bool outputs) {
     xt_status s = face_check(a, PJRT_SIZE_OF(PJRT_Shardings_Args), outputs ? "Executable_OutputShardings" : "Executable_ParameterShardings");
-    if (!s && !a->executable) s = status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Executable_%sShardings: executable is NULL", outputs ? "Output" : "Parameter");
+    if (!s) s = FACE_CHECK(a->executable, outputs ? "Executable_OutputShardings" : "Executable_ParameterShardings", "executable");
     if (s) return face_error(s);
     const face_program *p = a->executable->program;
     size_t skip = outputs ? p->n_in : 0;

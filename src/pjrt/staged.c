@@ -2,6 +2,7 @@
  *
  * Invariants: a slot's value is set exactly once (`open` under the lock says who may); pieces are copied before the call returns, so their events are
  * set already; a manager that goes leaves the buffers it has not finished with an error. */
+#include "base/narrow.h"
 #include "pjrt/face.h"
 
 typedef struct slot {
@@ -13,7 +14,7 @@ struct PJRT_AsyncHostToDeviceTransferManager {
     PJRT_Memory *memory;
     pthread_mutex_t lock;
     size_t n;
-    slot slots[];
+    slot *slots;
 };
 typedef PJRT_AsyncHostToDeviceTransferManager manager;
 
@@ -24,7 +25,8 @@ static void manager_free(manager *m) {
         face_value_release(m->slots[i].value);
     }
     pthread_mutex_destroy(&m->lock);
-    base_free(m);
+    base_free(m->slots);
+    face_handle_free(m, sizeof *m);
     face_client_release(c);
 }
 
@@ -45,8 +47,14 @@ FACE(Client_CreateBuffersForAsyncHostToDevice, client) {
     if (a->num_shape_specs > 0 && !a->shape_specs) return status_new(XT_INVALID_ARGUMENT, NULL, "the list of shapes is NULL");
     if (a->num_device_layouts != 0 && (a->num_device_layouts != a->num_shape_specs || !a->device_layouts))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%zu layouts for %zu shapes", a->num_device_layouts, a->num_shape_specs);
-    manager *m = a->num_shape_specs < SIZE_MAX / 64 ? base_calloc(1, sizeof *m + a->num_shape_specs * sizeof *m->slots) : NULL;
-    if (!m) return status_oom(a->num_shape_specs * sizeof *m->slots, "a transfer");
+    manager *m = face_handle_new(sizeof *m);
+    slot *slots = base_calloc(a->num_shape_specs, sizeof *slots);
+    if (!m || !slots) {
+        face_handle_free(m, sizeof *m);
+        base_free(slots);
+        return status_oom(a->num_shape_specs, "a transfer");
+    }
+    m->slots = slots;
     m->device = d;
     m->memory = a->memory;
     pthread_mutex_init(&m->lock, NULL);
@@ -58,11 +66,11 @@ FACE(Client_CreateBuffersForAsyncHostToDevice, client) {
         manager_free(m);
         return status_context(s, "buffer %zu of a transfer", i);
     }
-    a->transfer_manager = m;
+    FACE_GIVE(a->transfer_manager = m);
     return NULL;
 }
 
-FACE(AsyncHostToDeviceTransferManager_Destroy, transfer_manager) {
+FACE_END(AsyncHostToDeviceTransferManager_Destroy, transfer_manager) {
     manager_free(a->transfer_manager);
     return NULL;
 }
@@ -105,11 +113,12 @@ FACE(AsyncHostToDeviceTransferManager_TransferData, transfer_manager) {
     face_event *done;
     XT_TRY(face_event_done(NULL, &done));
     if (a->transfer_size > 0) memcpy((char *)at->value->data + a->offset, a->data, (size_t)a->transfer_size);
+    if (a->transfer_size > 0) narrow_extend(at->value->type->dtype, (char *)at->value->data + a->offset, (size_t)a->transfer_size);
     xt_status s = a->is_last_transfer ? finish(a->transfer_manager, at, NULL) : NULL;
     if (s)
         face_event_release(done);
     else
-        a->done_with_h2d_transfer = done;
+        FACE_GIVE(a->done_with_h2d_transfer = done);
     return s;
 }
 
@@ -133,7 +142,7 @@ FACE(AsyncHostToDeviceTransferManager_TransferLiteral, transfer_manager) {
         if ((s = finish(a->transfer_manager, at, NULL)))
             face_event_release(done);
         else
-            a->done_with_h2d_transfer = done;
+            FACE_GIVE(a->done_with_h2d_transfer = done);
     }
     base_free(strides);
     return s;

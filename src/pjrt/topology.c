@@ -17,32 +17,36 @@ xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription
 
 static void topology_free(PJRT_TopologyDescription *t) {
     if (!t) return;
-    base_free(t->own);
+    for (size_t i = 0; t->descriptions && i < t->n; i++) {
+        if (t->descriptions[i]) face_take_back(t->descriptions[i], FACE_DESCRIPTION);
+        face_handle_free(t->descriptions[i], sizeof *t->descriptions[i]);
+    }
     base_free(t->descriptions);
-    base_free(t);
+    face_handle_free(t, sizeof *t);
 }
 
 /* n devices of `per_process` each; processes[i] may be given instead (then per_process is 0). */
 static xt_status topology_new(size_t n, const int32_t *processes, PJRT_TopologyDescription **out) {
-    PJRT_TopologyDescription *t = base_calloc(1, sizeof *t);
+    PJRT_TopologyDescription *t = face_handle_new(sizeof *t);
+    if (!t) return status_oom(sizeof *t, "a topology");
     PJRT_DeviceDescription **list = base_calloc(n, sizeof *list);
-    if (t) t->own = base_calloc(n, sizeof *t->own);
-    if (!t || !list || !t->own) {
-        base_free(list);
-        topology_free(t);
-        return status_oom(n * sizeof *t->own, "a topology");
+    xt_status s = list ? NULL : status_oom(n * sizeof *list, "a topology");
+    for (size_t i = 0; i < n && !s; i++) {
+        if (!(list[i] = face_handle_new(sizeof *list[i]))) {
+            s = status_oom(sizeof *list[i], "a device description");
+            break;
+        }
+        list[i]->id = (int32_t)i;
+        list[i]->process = processes ? processes[i] : 0;
+        snprintf(list[i]->text, sizeof list[i]->text, "xtrain_cpu:%zu", i);
+        FACE_GIVE(list[i]);
     }
-    for (size_t i = 0; i < n; i++) {
-        list[i] = &t->own[i];
-        t->own[i].id = (int32_t)i;
-        t->own[i].process = processes ? processes[i] : 0;
-        snprintf(t->own[i].text, sizeof t->own[i].text, "xtrain_cpu:%zu", i);
-    }
-    xt_status s = face_topology_init(t, list, n);
+    *t = (PJRT_TopologyDescription){.own = true, .descriptions = list, .n = n};
+    if (!s) s = face_topology_init(t, list, n);
     if (s)
         topology_free(t);
     else
-        *out = t;
+        FACE_GIVE(*out = t);
     return s;
 }
 
@@ -59,7 +63,9 @@ FACE_PLAIN(TopologyDescription_Create) {
 }
 
 FACE(TopologyDescription_Destroy, topology) {
-    if (a->topology->own) topology_free(a->topology); /* a client's own dies with the client */
+    if (!a->topology->own) return NULL; /* a client's dies with the client */
+    XT_TRY(face_end_handle(a->topology, FACE_TOPOLOGY, "TopologyDescription_Destroy", "topology"));
+    topology_free(a->topology);
     return NULL;
 }
 

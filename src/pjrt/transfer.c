@@ -2,6 +2,7 @@
  *
  * A value that is there is copied at once on the caller's thread. Otherwise the copy waits in the value's ready event and runs on the executor
  * that makes the value, before that executor goes on; the copy holds the value, so no program can overwrite it meanwhile. */
+#include "base/narrow.h"
 #include "pjrt/face.h"
 
 static xt_status gone(void) {
@@ -24,9 +25,10 @@ typedef struct host_read {
 
 static void host_read_run(void *user, xt_status s) {
     host_read *r = user;
-    if (!s && r->size >= 0)
+    if (!s && r->size >= 0) {
         memcpy(r->dst, (const char *)r->value->data + r->offset, (size_t)r->size);
-    else if (!s)
+        narrow_mask(r->value->type->dtype, r->dst, (size_t)r->size);
+    } else if (!s)
         face_scatter(r->dst, r->strides, r->value->data, r->value->type);
     face_event *done = r->done;
     face_value_release(r->value);
@@ -47,6 +49,7 @@ static xt_status start_host_read(face_value *value, void *dst, int64_t *strides,
         return status_oom(sizeof *r, "a read");
     }
     *r = (host_read){value, dst, strides, offset, size, face_event_retain(done)};
+    face_event_follows(done, value->ready);
     face_value_retain(value); /* the event lives in the value: keep both while waiting is arranged */
     xt_status s = face_event_then(value->ready, host_read_run, r);
     face_value_release(value);
@@ -79,7 +82,9 @@ FACE(Buffer_ToHostBuffer, src) {
         base_free(strides);
         return s;
     }
-    return start_host_read(v, a->dst, strides, 0, -1, &a->event);
+    XT_TRY(start_host_read(v, a->dst, strides, 0, -1, &a->event));
+    FACE_GIVE(a->event);
+    return NULL;
 }
 
 static xt_status check_range(int64_t offset, int64_t size, int64_t bytes) {
@@ -91,7 +96,9 @@ FACE(Buffer_CopyRawToHost, buffer) {
     XT_TRY(check_range(a->offset, a->transfer_size, (int64_t)ir_type_bytes(a->buffer->type)));
     face_value *v;
     XT_TRY(hold(a->buffer, &v));
-    return start_host_read(v, a->dst, NULL, a->offset, a->transfer_size, &a->event);
+    XT_TRY(start_host_read(v, a->dst, NULL, a->offset, a->transfer_size, &a->event));
+    FACE_GIVE(a->event);
+    return NULL;
 }
 
 /* The client names the memory later: a read that starts with its callback. */
@@ -137,7 +144,7 @@ FACE(Buffer_CopyRawToHostFuture, buffer) {
         return s;
     }
     *r = (later_read){v, a->offset, a->transfer_size, face_event_retain(done)};
-    a->event = done;
+    FACE_GIVE(a->event = done);
     a->callback_data = r;
     a->future_ready_callback = later_read_start;
     return NULL;
@@ -169,6 +176,7 @@ static xt_status copy_to(PJRT_Buffer *b, PJRT_Device *d, PJRT_Memory *memory, PJ
         return s;
     }
     *c = (device_copy){face_value_retain(from), face_value_retain(to)};
+    face_event_follows(to->ready, from->ready);
     s = face_event_then(from->ready, device_copy_run, c);
     face_value_release(from);
     if (s) {
@@ -196,8 +204,8 @@ FACE(Buffer_CopyToMemory, buffer) {
 /* --- readiness and pointers -------------------------------------------------------------------------------------------------------------------- */
 FACE(Buffer_ReadyEvent, buffer) {
     face_value *v = face_buffer_value(a->buffer);
-    if (!v) return face_event_done(gone(), &a->event); /* clients treat a refusal here as fatal, an event's error not */
-    a->event = face_event_retain(v->ready);
+    if (!v) return face_event_given(gone(), &a->event); /* clients treat a refusal here as fatal, an event's error not */
+    FACE_GIVE(a->event = face_event_retain(v->ready));
     face_value_release(v);
     return NULL;
 }

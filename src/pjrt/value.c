@@ -63,6 +63,7 @@ xt_status face_value_view(face_value *of, const ir_type *type, face_event *also,
     (*out)->borrowed = true;
     (*out)->of = face_value_retain(of);
     if (w) *w = (view_wait){face_value_retain(*out), also ? face_event_retain(also) : NULL};
+    face_event_follows((*out)->ready, of->ready);
     if (!s && (s = face_event_then(of->ready, view_ready, w))) {
         face_event_release(w->also);
         face_value_release(*out);
@@ -76,7 +77,7 @@ xt_status face_value_view(face_value *of, const ir_type *type, face_event *also,
 }
 
 xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out) {
-    PJRT_Buffer *b = base_calloc(1, sizeof *b);
+    PJRT_Buffer *b = face_handle_new(sizeof *b);
     if (!b) {
         face_value_release(v);
         return status_oom(sizeof *b, "a buffer");
@@ -88,6 +89,7 @@ xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out)
     pthread_mutex_init(&b->lock, NULL);
     face_client_retain(b->device->client);
     live_add(LIVE_plugin_buffer, 1);
+    FACE_GIVE(b);
     *out = b;
     return NULL;
 }

@@ -1,0 +1,159 @@
+/* Where handles live, and which of them clients hold. A call with a handle that was destroyed, that is another's or that never was one is answered with an
+ * error and nothing of it is read: clients in other languages destroy twice, in any order, and from finalizers.
+ *
+ * What clients hold is made of grains of 64 bytes in chunks. A chunk begins with one word a grain: which kind of handle begins there, and how often it was
+ * given out (an event may be, several times). Invariants:
+ *  1. A chunk is found by its address in a table that only grows and is read without a lock: a check costs a few loads and nothing of the handle's memory.
+ *  2. Chunks are never given back, so their words can be read whatever address a client passes.
+ *  3. The memory of a destroyed handle rests until REST others of its size were destroyed after it: until then no new handle has the same address.
+ * What nothing here helps against is a handle that one thread destroys while another is inside a call with it. */
+#include "base/fault.h"
+#include "pjrt/face.h"
+
+#if __has_include(<sanitizer/asan_interface.h>)
+#include <sanitizer/asan_interface.h>
+#else
+#define ASAN_POISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#define ASAN_UNPOISON_MEMORY_REGION(p, n) ((void)(p), (void)(n))
+#endif
+
+enum { CHUNK = 256 << 10, GRAINS = CHUNK / FACE_GRAIN, MOST = 64, REST = 32, PLACES = 1 << 14, KIND = 31, ONCE = KIND + 1 };
+typedef struct chunk {
+    atomic_uint words[GRAINS]; /* kind + ONCE * times given; 0: no handle begins here, or no client holds it. The rest of the chunk are the grains */
+} chunk;
+
+static _Atomic(chunk *) places[PLACES]; /* by address, open addressed, at most half of it used */
+static struct {
+    pthread_mutex_t lock;
+    chunk *open; /* its grains from `next` on have never been used */
+    size_t next, chunks;
+} store = {.lock = PTHREAD_MUTEX_INITIALIZER, .next = GRAINS};
+typedef struct resting {
+    struct resting *next;
+} resting;
+static struct list {
+    pthread_mutex_t lock;
+    resting *first, *last;
+    size_t n;
+} lists[MOST + 1] = {[0 ... MOST] = {.lock = PTHREAD_MUTEX_INITIALIZER}}; /* by size in grains, oldest first */
+
+static size_t place_of(uintptr_t address) { return (size_t)((uint64_t)(address / CHUNK) * UINT64_C(0x9E3779B97F4A7C15) >> 50); }
+
+static atomic_uint *word_of(const void *p) {
+    uintptr_t at = (uintptr_t)p, base = at - at % CHUNK;
+    if (at % FACE_GRAIN) return NULL;
+    for (size_t i = place_of(base);; i++) {
+        chunk *c = atomic_load_explicit(&places[i % PLACES], memory_order_acquire);
+        if (!c) return NULL;
+        if ((uintptr_t)c == base) return &c->words[(at - base) / FACE_GRAIN];
+    }
+}
+
+/* --- memory ----------------------------------------------------------------------------------------------------------------------------------- */
+/* Under the store's lock. */
+static bool open_chunk(void) {
+    chunk *c = store.chunks < PLACES / 2 ? base_aligned(CHUNK, CHUNK) : NULL;
+    if (!c) return false;
+    memset(c, 0, sizeof *c);
+    size_t i = place_of((uintptr_t)c);
+    while (atomic_load_explicit(&places[i % PLACES], memory_order_relaxed)) i++;
+    atomic_store_explicit(&places[i % PLACES], c, memory_order_release);
+    ASAN_POISON_MEMORY_REGION((char *)c + sizeof *c, CHUNK - sizeof *c);
+    store.open = c;
+    store.next = sizeof *c / FACE_GRAIN;
+    store.chunks++;
+    return true;
+}
+
+static void *fresh(size_t grains) {
+    void *p = NULL;
+    pthread_mutex_lock(&store.lock);
+    if (store.next + grains <= GRAINS || open_chunk()) {
+        p = (char *)store.open + store.next * FACE_GRAIN;
+        store.next += grains;
+    }
+    pthread_mutex_unlock(&store.lock);
+    return p;
+}
+
+static void *rested(struct list *l) {
+    pthread_mutex_lock(&l->lock);
+    resting *p = l->n > REST ? l->first : NULL;
+    if (p) {
+        l->first = p->next;
+        l->n--;
+    }
+    pthread_mutex_unlock(&l->lock);
+    return p;
+}
+
+void *face_handle_new(size_t n) {
+    size_t grains = (n + FACE_GRAIN - 1) / FACE_GRAIN;
+    assert(grains > 0 && grains <= MOST);
+    if (base_alloc_must_fail()) return NULL;
+    void *p = rested(&lists[grains]);
+    if (!p) p = fresh(grains);
+    if (!p) return NULL;
+    ASAN_UNPOISON_MEMORY_REGION(p, grains * FACE_GRAIN);
+    return memset(p, 0, n);
+}
+
+void face_handle_free(void *p, size_t n) {
+    if (!p) return;
+    size_t grains = (n + FACE_GRAIN - 1) / FACE_GRAIN;
+    assert(atomic_load(word_of(p)) == 0);
+    struct list *l = &lists[grains];
+    resting *r = p;
+    pthread_mutex_lock(&l->lock);
+    r->next = NULL;
+    if (l->n++)
+        l->last->next = r;
+    else
+        l->first = r;
+    l->last = r;
+    pthread_mutex_unlock(&l->lock);
+    ASAN_POISON_MEMORY_REGION(r + 1, grains * FACE_GRAIN - sizeof *r);
+}
+
+/* --- who holds it ------------------------------------------------------------------------------------------------------------------------------- */
+void face_give(const void *handle, face_handle_kind kind) {
+    atomic_uint *word = word_of(handle);
+    assert(word);
+    unsigned was = atomic_load_explicit(word, memory_order_relaxed);
+    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : kind) + ONCE, memory_order_release, memory_order_relaxed)) {}
+}
+
+bool face_take_back(const void *handle, face_handle_kind kind) {
+    atomic_uint *word = word_of(handle);
+    unsigned was = word ? atomic_load_explicit(word, memory_order_acquire) : 0, now;
+    do {
+        if ((was & KIND) != kind) return false;
+        now = was < 2 * ONCE ? 0 : was - ONCE;
+    } while (!atomic_compare_exchange_weak_explicit(word, &was, now, memory_order_acq_rel, memory_order_acquire));
+    return true;
+}
+
+bool face_is_given(const void *handle, face_handle_kind kind) {
+    const atomic_uint *word = word_of(handle);
+    return word && (atomic_load_explicit(word, memory_order_acquire) & KIND) == kind;
+}
+
+xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
+    static const char *const names[] = {[FACE_CLIENT] = "client", [FACE_DEVICE] = "device", [FACE_DESCRIPTION] = "device description", [FACE_MEMORY] = "memory", [FACE_BUFFER] = "buffer",
+                                        [FACE_EVENT] = "event", [FACE_LOADED] = "loaded executable", [FACE_EXECUTABLE] = "executable", [FACE_TOPOLOGY] = "topology", [FACE_TRANSFER] = "transfer manager",
+                                        [FACE_TRACKING] = "tracking event", [FACE_CONTEXT] = "execution context", [FACE_ALIAS] = "alias callback", [FACE_LAYOUT] = "memory layout", [FACE_ERROR] = "error"};
+    if (!handle) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: %s is NULL", function, field);
+    const atomic_uint *word = word_of(handle);
+    unsigned found = word ? atomic_load(word) & KIND : 0;
+    if (found) return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s is a handle of another kind: found %s, expected %s", function, field, names[found], names[kind]);
+    return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s has been destroyed, or is no %s of this plugin's", function, field, names[kind]);
+}
+
+xt_status face_check_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
+    if (handle && (kind == FACE_ANY || face_is_given(handle, kind))) return NULL;
+    return face_no_handle(handle, kind, function, field);
+}
+
+xt_status face_end_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
+    return handle && face_take_back(handle, kind) ? NULL : face_no_handle(handle, kind, function, field);
+}
