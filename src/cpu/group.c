@@ -389,7 +389,7 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         info = build_info(b, &g.ops[i]->out[0]);
         info->number = number;
         if (number < 0 && !e.status)
-            e.status = status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name);
+            e.status = tape_lacks(e.tape) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name) : status_oom(0, "a fused loop");
     }
     if ((s = e.status)) goto done;
     /* A value read outside gets memory; a reshape of it is the same memory. */

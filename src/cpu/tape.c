@@ -37,7 +37,7 @@ struct tape_builder {
         xt_dtype memory;
     } * roots;
     size_t n_roots, cap_roots;
-    bool failed;
+    bool failed, lacking;
 };
 
 typedef struct tape_loc { /* where an operand's block is */
@@ -113,6 +113,8 @@ static int add_ins(tape_builder *b, ssa_ins i) {
     return (int)b->n - 1;
 }
 
+bool tape_lacks(const tape_builder *b) { return b->lacking; }
+
 int tape_load(tape_builder *b, const tape_source *s, tape_type t) {
     if (!VEC_PUSH(b->sources, b->n_sources, b->cap_sources, *s)) b->failed = true;
     return add_ins(
@@ -128,6 +130,7 @@ static tape_type result_type(tape_op op, tape_type t) {
 int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z) {
     tape_fn fn = simd_get()->tape[op][t];
     if (!fn || x < 0) b->failed = true;
+    if (!fn) b->lacking = true;
     tape_type r = result_type(op, t);
     return add_ins(
         b, (ssa_ins){.fn = fn, .x = x, .y = y, .z = z, .source = -1, .type = r, .size = (uint32_t)tape_type_size(r), .store_out = -1, .op = op, .of = t});

@@ -34,6 +34,7 @@ void tape_abandon(tape_builder *b);
 /* Each gives the number of a new value; -1 without memory or when the type has no such instruction (then the builder is spoiled). */
 int tape_load(tape_builder *b, const tape_source *s, tape_type t);
 int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z); /* t: of the operands */
+bool tape_lacks(const tape_builder *b); /* a type had no such instruction; otherwise -1 is for want of memory */
 void tape_store(tape_builder *b, int value, uint32_t out, xt_dtype memory); /* the value is the thunk's output `out` */
 /* Frees b. `out_over`: per output, the inputs it may be written over (n_out words). */
 xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_over);

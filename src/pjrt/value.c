@@ -115,8 +115,12 @@ xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const 
         return status_new(XT_INVALID_ARGUMENT, NULL, "element type %d is not one of this plugin's", (int)t);
     for (size_t i = 0; i < n; i++)
         if (dims[i] < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "dim %zu is %lld", i, (long long)dims[i]);
+    int64_t count;
+    size_t bytes;
+    if (n > IR_MAX_RANK || !dims_count(dims, n, &count) || !size_mul((size_t)count, xt_dtype_size((xt_dtype)t), &bytes) || bytes > PTRDIFF_MAX)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "an array of %zu dims of %s is too large", n, xt_dtype_name((xt_dtype)t));
     *out = ir_tensor((xt_dtype)t, n, dims);
-    return *out ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "an array of %zu dims of %s is too large", n, xt_dtype_name((xt_dtype)t));
+    return *out ? NULL : status_oom(sizeof **out, "a type");
 }
 
 const char *face_type_text(const ir_type *t, char *buf, size_t n) {

@@ -342,11 +342,57 @@ static void test_race_to_destroy(void **state) {
     }
 }
 
+/* --- calls from callbacks ------------------------------------------------------------------------------------------------------------------------------ */
+/* What a callback did on the thread that set its event. */
+typedef struct called {
+    PJRT_LoadedExecutable *exec;
+    PJRT_Buffer *w, *g, *out;
+    PJRT_Event *done;
+    PJRT_Error_Code wait, end, run;
+    atomic_bool over;
+} called;
+
+static void call_back_in(PJRT_Error *error, void *user_arg) {
+    called *c = user_arg;
+    PJRT_Client_Destroy_Args d = PJRT_INIT(Client_Destroy, .client = client);
+    code_of(error, NULL);
+    c->run = code_of(execute(c->exec, c->w, c->g, NULL, &c->out, &c->done), NULL); /* begins when this callback is over */
+    PJRT_Event_Await_Args w = PJRT_INIT(Event_Await, .event = c->done);
+    c->wait = c->run ? PJRT_OK : code_of(api->Event_Await(&w), "callback");
+    bool here = pthread_equal(pthread_self(), client->mine[0]->executor);
+    c->end = here ? code_of(api->Client_Destroy(&d), "callback") : PJRT_FAILED_PRECONDITION;
+    atomic_store(&c->over, true);
+}
+
+static void test_calls_from_callbacks(void **state) {
+    (void)state;
+    for (int round = 0; round < 5; round++) {
+        called c = {.exec = compile(client), .w = upload4((float[]){1, 2, 3, 4}), .g = upload4((float[]){1, 1, 1, 1})};
+        PJRT_Buffer *w = upload4((float[]){5, 5, 5, 5}), *out = NULL;
+        PJRT_Event *done = NULL;
+        CALL(Client_CreateAliasBuffer, .client = client, .shape_element_type = PJRT_TYPE_F32, .shape_dims = (int64_t[]){4}, .shape_num_dims = 1);
+        PJRT_Buffer *later = Client_CreateAliasBuffer.alias_buffer; /* not ready: the program cannot run on this thread */
+        assert_int_equal(code_of(execute(c.exec, w, later, NULL, &out, &done), NULL), PJRT_OK);
+        CALL(Event_OnReady, .event = done, .callback = call_back_in, .user_arg = &c);
+        CALL(Client_FulfillAliasBuffer, .client = client, .buffer = c.g, .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
+        assert_int_equal(finish(done, NULL), PJRT_OK);
+        while (!atomic_load(&c.over)) sched_yield();
+        assert_int_equal(c.run, PJRT_OK);
+        assert_int_equal(c.wait, PJRT_FAILED_PRECONDITION);
+        assert_int_equal(c.end, PJRT_FAILED_PRECONDITION);
+        expect(c.out, 4, (float[]){0, 1, 2, 3}); /* the client is there, and what was asked for in the callback comes */
+        expect(out, 4, (float[]){4, 4, 4, 4});
+        assert_int_equal(finish(c.done, NULL), PJRT_OK);
+        destroy(w), destroy(out), destroy(later), destroy(c.w), destroy(c.g), destroy(c.out);
+        CALL(LoadedExecutable_Destroy, .executable = c.exec);
+    }
+}
+
 int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_handle_alone),     cmocka_unit_test(test_destroyed_handles), cmocka_unit_test(test_foreign_handles),
                                        cmocka_unit_test(test_destroyed_arguments), cmocka_unit_test(test_same_event_twice), cmocka_unit_test(test_every_order),
-                                       cmocka_unit_test(test_address_rests), cmocka_unit_test(test_errors_are_handles),
+                                       cmocka_unit_test(test_address_rests), cmocka_unit_test(test_errors_are_handles), cmocka_unit_test(test_calls_from_callbacks),
                                        cmocka_unit_test(test_crowd),            cmocka_unit_test(test_race_to_destroy)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }
