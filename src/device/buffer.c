@@ -148,6 +148,25 @@ xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     return s;
 }
 
+xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out, void **out_memory) {
+    *out = NULL;
+    *out_memory = NULL;
+    if (c->dry || strcmp(c->info.platform, "xtrain_cpu") != 0) return NULL;
+    PJRT_Client_CreateUninitializedBuffer_Args a = PJRT_INIT(Client_CreateUninitializedBuffer, .client = c->pjrt, .shape_dims = dims, .shape_num_dims = rank,
+                                                             .shape_element_type = (PJRT_Buffer_Type)t, .device = c->device);
+    XT_TRY(DEVICE_CALL(c->api, Client_CreateUninitializedBuffer, &a, "making a buffer"));
+    XT_TRY(device_buffer_wrap(c, a.buffer, t, rank, dims, -1, out));
+    PJRT_Buffer_UnsafePointer_Args p = PJRT_INIT(Buffer_UnsafePointer, .buffer = a.buffer);
+    xt_status s = DEVICE_CALL(c->api, Buffer_UnsafePointer, &p, "finding a buffer's memory");
+    if (!s) {
+        *out_memory = (void *)p.buffer_pointer;
+        return NULL;
+    }
+    device_buffer_release(*out);
+    *out = NULL;
+    return s;
+}
+
 typedef struct host_release {
     void (*release)(void *);
     void *user;

@@ -115,6 +115,9 @@ xt_status device_upload(device_client *c, xt_dtype t, size_t rank, const int64_t
 /* The same without the copy where the plugin can: `data` must stay untouched until `release(user)` is called (any thread). */
 xt_status device_upload_nocopy(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, const void *data, void (*release)(void *), void *user,
                                device_buffer **out);
+/* A buffer of zeros that the host fills in place, before its first use: *out_memory is its bytes. Both NULL where the device's memory is not the host's, or its
+ * plugin is not ours. */
+xt_status device_blank(device_client *c, xt_dtype t, size_t rank, const int64_t *dims, device_buffer **out, void **out_memory);
 void device_buffer_retain(device_buffer *b);
 void device_buffer_release(device_buffer *b);
 xt_dtype device_buffer_dtype(const device_buffer *b);

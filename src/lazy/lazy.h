@@ -42,6 +42,10 @@ bool lazy_refuse_in_loop(const xt_src *src, const char *what); /* true, with an 
 xt_tensor lazy_state_new(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data);
 xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, xt_dtype dtype, int rank, const int64_t *dims,
                           void *data); /* the same; base_malloc'ed data is taken over, also on failure */
+/* Memory of the device in which the first value of a large state can be made, or NULL: on another device, or when each rank has only a part of a state. What it
+ * gives goes to lazy_state_place, or back by device_buffer_release. */
+void *lazy_state_room(const xt_src *src, const ir_type *type, device_buffer **out);
+xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type, device_buffer *dev); /* takes dev over, also on failure */
 void lazy_assign(xt_tensor state, xt_tensor value);               /* types must match */
 /* Two states of one type change their values, without a program: after a boundary, before either is used in the next step. False when they cannot. */
 bool lazy_state_swap(xt_tensor a, xt_tensor b);

@@ -413,6 +413,34 @@ xt_tensor lazy_state_take(const xt_src *src, lazy_role role, const char *name, x
     return t;
 }
 
+void *lazy_state_room(const xt_src *src, const ir_type *type, device_buffer **out) {
+    enum { LARGE = 1 << 20 }; /* smaller ones are not worth a call */
+    lazy_ctx *c = lazy_ctx_get();
+    device_client *client;
+    void *memory = NULL;
+    *out = NULL;
+    if (!c || ir_type_bytes(type) < LARGE || lazy_spmd() || lazy_rehearsing() || rehearsal_on()) return NULL;
+    c->b.src = src_intern(src); /* the device may be opened here */
+    xt_status s = lazy_device(&client);
+    if (!s) s = device_blank(client, type->dtype, type->rank, type->dims, out, &memory);
+    xt_status_free(s); /* it is met again, and told, where the value is uploaded */
+    return memory;
+}
+
+xt_tensor lazy_state_place(const xt_src *src, lazy_role role, const char *name, const ir_type *type, device_buffer *dev) {
+    lazy_ctx *c = lazy_ctx_get();
+    xt_tensor t = lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, NULL);
+    lazy_slot *s = c ? lazy_slot_of(c, t) : NULL;
+    if (!s || s->failed) {
+        device_buffer_release(dev);
+        return t;
+    }
+    s->buf = lazy_buf_new(dev, s->src, s->path, role, type, c->step);
+    s->has_host = !s->buf;
+    if (!s->buf) lazy_fail(status_oom(sizeof *s->buf, name));
+    return t;
+}
+
 bool lazy_state_swap(xt_tensor a, xt_tensor b) {
     lazy_ctx *c = lazy_ctx_get();
     lazy_slot *x = c ? lazy_slot_of(c, a) : NULL, *y = c ? lazy_slot_of(c, b) : NULL;

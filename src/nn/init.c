@@ -55,9 +55,7 @@ static void *draw_piece(void *p) {
     return NULL;
 }
 
-static float *drawn(const char *name, const nn_recipe *r, int64_t n, int64_t width) {
-    float *v = base_malloc((size_t)(n ? n : 1) * sizeof *v);
-    if (!v) return NULL;
+static void draw_all(const char *name, const nn_recipe *r, int64_t n, int64_t width, float *v) {
     uint64_t stream = hash_bytes(name, strlen(name), (hash128){0, 0}).lo;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     int64_t pieces = n / DRAW_PIECE + 1, most = cores < 1 ? 1 : cores > DRAW_THREADS ? DRAW_THREADS : cores;
@@ -73,7 +71,18 @@ static float *drawn(const char *name, const nn_recipe *r, int64_t n, int64_t wid
         if (!running[k]) draw_piece(&d[k]);
     for (int64_t k = 0; k < pieces; k++)
         if (running[k]) pthread_join(threads[k], NULL);
-    return v;
+}
+
+static int64_t row_length(const ir_type *t) {
+    return t->rank ? t->dims[t->rank - 1] : 1;
+}
+
+bool nn_draws_in_place(const nn_recipe *r, const ir_type *type) {
+    return type->dtype == XT_F32 && r->kind != NN_ZEROS && r->kind != NN_ORTHOGONAL;
+}
+
+void nn_draw_in_place(const char *name, const nn_recipe *r, const ir_type *type, void *memory) {
+    draw_all(name, r, type->count, row_length(type), memory);
 }
 
 /* Takes from row v what lies along row u (of length 1); gives how much that was. */
@@ -108,8 +117,9 @@ xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *ty
     if (r->kind == NN_ZEROS || rehearsal_on()) return NULL; /* zeros, which is what a rehearsal has for values: a model larger than this host can be planned */
     nn_recipe plain = *r;
     if (r->kind == NN_ORTHOGONAL) plain.a = 1;
-    float *v = drawn(name, &plain, type->count, type->rank ? type->dims[type->rank - 1] : 1);
+    float *v = base_malloc((size_t)(type->count ? type->count : 1) * sizeof *v);
     bool ok = v != NULL;
+    if (ok) draw_all(name, &plain, type->count, row_length(type), v);
     if (ok && r->kind == NN_ORTHOGONAL && type->count) ok = make_orthogonal(v, type->dims[0], type->count / type->dims[0], r->a);
     array dst = {0}; /* other dtypes convert through the one place that knows them all */
     xt_status s = ok ? NULL : status_oom((size_t)type->count * sizeof *v, name);

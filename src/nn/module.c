@@ -200,12 +200,15 @@ static xt_tensor shape_error(const xt_src *src, const nn_entry *e, const ir_type
     return t;
 }
 
-/* The value a tensor begins with: from the file that was loaded, else as the layer or the user's rule says. False after an error, which is *out. */
-static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe, const ir_type *type, void **data, bool *frozen, xt_tensor *out) {
+/* The value a tensor begins with, on the device already (placed) or in host memory: from the file that was loaded, else as the layer or the user's rule says.
+ * False after an error, which is *out. */
+static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is_param, nn_recipe recipe, const ir_type *type, void **data, device_buffer **placed,
+                        bool *frozen, xt_tensor *out) {
     nn_loaded *l = r->loaded ? map_remove(r->loaded, name, strlen(name)) : NULL;
     xt_status s = NULL;
     *frozen = false;
     *data = NULL;
+    *placed = NULL;
     if (l && !nn_converts(l->type, type)) *out = shape_error(src, &(nn_entry){.name = (char *)name, .type = l->type}, type);
     else if (!l && r->loaded_all) *out = lazy_error(src, XT_NOT_FOUND, "%s holds no tensor %s, which the module needs", r->loaded_path, name);
     else {
@@ -213,7 +216,11 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
         if (l && !s && !(s = nn_convert(l, type))) {
             *data = l->data;
             l->data = NULL;
-        } else if (!s) s = nn_first_value(name, &recipe, type, data);
+        } else if (!s) {
+            void *memory = nn_draws_in_place(&recipe, type) ? lazy_state_room(src, type, placed) : NULL;
+            if (memory) nn_draw_in_place(name, &recipe, type, memory);
+            else s = nn_first_value(name, &recipe, type, data);
+        }
         free_loaded(l);
         if (!s) return true;
         lazy_fail(status_at(s, src));
@@ -226,13 +233,15 @@ static bool begin_value(const xt_src *src, nn_root *r, const char *name, bool is
 
 static xt_tensor make(const xt_src *src, nn_root *r, char *name, bool is_param, nn_recipe recipe, const ir_type *type) {
     void *data;
+    device_buffer *placed;
     bool frozen;
     xt_tensor failed;
-    if (!begin_value(src, r, name, is_param, recipe, type, &data, &frozen, &failed)) {
+    if (!begin_value(src, r, name, is_param, recipe, type, &data, &placed, &frozen, &failed)) {
         base_free(name);
         return failed;
     }
-    xt_tensor t = lazy_state_take(src, is_param ? LAZY_PARAMETER : LAZY_BUFFER, name, type->dtype, (int)type->rank, type->dims, data);
+    lazy_role role = is_param ? LAZY_PARAMETER : LAZY_BUFFER;
+    xt_tensor t = placed ? lazy_state_place(src, role, name, type, placed) : lazy_state_take(src, role, name, type->dtype, (int)type->rank, type->dims, data);
     if (is_param && !frozen && !lazy_is_error(t)) xt_requires_grad_at(src, t, true);
     nn_entry e = {.name = name, .t = t, .type = type, .is_param = is_param, .src = src_intern(src)};
     nn_shard_entry(r, &e);

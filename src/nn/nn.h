@@ -62,6 +62,9 @@ typedef struct nn_recipe {
 } nn_recipe;
 /* The bytes a tensor begins with (base_free); NULL: zeros. */
 xt_status nn_first_value(const char *name, const nn_recipe *r, const ir_type *type, void **out);
+/* The same into memory that is there, for recipes and types where it can be. */
+bool nn_draws_in_place(const nn_recipe *r, const ir_type *type);
+void nn_draw_in_place(const char *name, const nn_recipe *r, const ir_type *type, void *memory);
 
 /* What the user said of parameters by pattern, kept for those that come later. */
 typedef struct nn_wish {

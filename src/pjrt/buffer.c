@@ -119,12 +119,13 @@ FACE(Client_CreateUninitializedBuffer, client) {
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
     XT_TRY(face_check_device_layout(a->shape_layout, t));
     XT_TRY(face_value_new(d, t, &v));
-    xt_status s = face_alloc(d, v->bytes, &v->data);
+    bool zero;
+    xt_status s = face_alloc_told(d, v->bytes, &v->data, &zero);
     if (s) {
         face_value_release(v);
         return s;
     }
-    memset(v->data, 0, v->bytes);
+    if (!zero) memset(v->data, 0, v->bytes);
     face_event_set(v->ready, NULL);
     return face_buffer_new(v, a->memory, &a->buffer);
 }

@@ -181,6 +181,36 @@ static void initialisers(void **state) {
     finish();
 }
 
+/* Large weights are drawn where they stay, on the device: the same numbers, in a value that is read, trained and saved like others. */
+static xt_tensor wide(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    xt_init_uniform(m, "fc.weight", .low = -3, .high = 1);
+    return xt_linear(m, "fc", x, 700);
+}
+
+static void large_weights_are_drawn_on_the_device(void **state) {
+    (void)state;
+    enum { N = 700 * 500 };
+    xt_module *m = built(wide, 500);
+    float *want, *got = malloc(N * sizeof *got);
+    assert_non_null(got);
+    ok(nn_first_value("fc.weight", &(nn_recipe){NN_UNIFORM, .a = 2, .mean = -1}, ir_tensor(XT_F32, 2, (int64_t[]){700, 500}), (void **)&want));
+    assert_true(xt_read(xt_module_find(m, "fc.weight"), got, N * sizeof *got));
+    assert_memory_equal(got, want, N * sizeof *got);
+    xt_optimizer *o = xt_sgd(m, .lr = 1);
+    float ones[500];
+    for (int i = 0; i < 500; i++) ones[i] = 1;
+    xt_tensor loss = xt_sum(xt_forward(m, xt_from_array(ones, XT_F32, 1, 500)));
+    xt_backward(loss);
+    xt_optimizer_step(o);
+    assert_true(xt_mark_step());
+    assert_true(xt_read(xt_module_find(m, "fc.weight"), got, N * sizeof *got));
+    for (int i = 0; i < N; i += 997) assert_true(got[i] == want[i] - 1);
+    free(got);
+    base_free(want);
+    finish();
+}
+
 /* A rule from inside the function: parameters begin so, and are not drawn again by later passes. */
 static xt_tensor ruled(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -471,6 +501,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(layers_begin_as_pytorchs),
         cmocka_unit_test(initialisers),
+        cmocka_unit_test(large_weights_are_drawn_on_the_device),
         cmocka_unit_test(rules_before_birth),
         cmocka_unit_test(freezing),
         cmocka_unit_test(containers),
