@@ -35,6 +35,7 @@ typedef struct coll_transport {
     xt_status (*permute)(coll_group *g, int to, int from, const void *src, size_t bytes, void *dst, int64_t deadline);
     xt_status (*among)(coll_group *g, coll_group *sub, int64_t deadline); /* opens sub, whose rank, size, parent and members are set; its own row cannot */
     void (*note)(coll_group *g, const char *doing);
+    void (*tell_notes)(coll_group *g); /* NULL: notes are seen at once; else: from here on soon, also from a rank that calls nothing more */
     bool (*peer_note)(coll_group *g, int rank, char *out, size_t n); /* NULL: cannot be seen */
     void (*fail)(coll_group *g, const char *why); /* tells the others, where the transport can */
     void (*close)(coll_group *g);

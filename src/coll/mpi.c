@@ -12,8 +12,7 @@
 #include "coll/mpi_int.h"
 
 #define PIECE ((size_t)2048)
-#define NOTE_EVERY_NS 1000000000
-enum { TAG = MPI_TAG_FRAMES, TALKATIVE = 64 /* ranks: in a larger run only rank 0 hears what others do */ };
+enum { TAG = MPI_TAG_FRAMES };
 
 typedef struct frame {
     uint32_t kind, a_size, b_size, step; /* then a bytes, then b bytes */
@@ -54,7 +53,7 @@ static xt_status send_bytes(mpi_state *s, int to, const char *p, size_t n) {
     return NULL;
 }
 
-static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
+xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
     frame head = {kind, (uint32_t)a_size, (uint32_t)b_size, kind == FRAME_WAIT ? s->waits : s->step};
     str all = STR_INIT;
     str_appendn(&all, (char *)&head, sizeof head);
@@ -69,7 +68,7 @@ static xt_status send_frame(mpi_state *s, int to, frame_kind kind, const char *a
 
 xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size) {
     for (int r = 0; r < g->size; r++)
-        if (r != g->rank) XT_TRY(send_frame(g->state, r, kind, a, a_size, b, b_size));
+        if (r != g->rank) XT_TRY(mpi_send_frame(g->state, r, kind, a, a_size, b, b_size));
     return NULL;
 }
 
@@ -224,7 +223,7 @@ static xt_status lead_barrier(coll_group *g, int64_t deadline, const char *what)
 static xt_status follow_barrier(coll_group *g, int64_t deadline, const char *what) {
     mpi_state *s = g->state;
     deadline += 2000000000; /* rank 0 began to wait at another time; its verdict says more than ours would */
-    XT_TRY(send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
+    XT_TRY(mpi_send_frame(s, 0, FRAME_ARRIVE, s->note, strlen(s->note), NULL, 0));
     for (int turn = 0; s->released < s->step; mpi_nap(&turn)) {
         XT_TRY(mpi_pump(s));
         XT_TRY(mpi_other_failure(s));
@@ -275,28 +274,6 @@ static xt_status mpi_get(coll_group *g, const char *key, size_t key_size, int64_
 
 /* --- life ---------------------------------------------------------------------------------------------------------------------------------------------- */
 
-static void mpi_note(coll_group *g, const char *doing) {
-    mpi_state *s = g->state;
-    int64_t now = coll_now();
-    snprintf(s->note, sizeof s->note, "%s", doing);
-    mpi_hosts_note(&s->hosts, doing);
-    if (now - s->told_note < NOTE_EVERY_NS || !mpi_lib_usable(s->mpi)) return;
-    s->told_note = now;
-    xt_status_free(mpi_pump(s)); /* where collectives never have to wait, nobody else takes in what has come */
-    if (g->size <= TALKATIVE) xt_status_free(mpi_send_all(g, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
-    else if (g->rank != 0) xt_status_free(send_frame(s, 0, FRAME_NOTE, s->note, strlen(s->note), NULL, 0));
-}
-
-/* As of its last frame: notes go out once a second at most. */
-static bool mpi_peer_note(coll_group *g, int rank, char *out, size_t n) {
-    mpi_state *s = g->state;
-    if (rank < 0 || rank >= g->size || !n) return false;
-    pthread_mutex_lock(&s->io);
-    snprintf(out, n, "%s", rank == g->rank ? s->note : str_cstr(&s->peers[rank].note));
-    pthread_mutex_unlock(&s->io);
-    return out[0] != 0;
-}
-
 static void mpi_fail(coll_group *g, const char *why) {
     mpi_lib_no_finalize();
     mpi_hosts_fail(&((mpi_state *)g->state)->hosts, why);
@@ -306,6 +283,7 @@ static void mpi_fail(coll_group *g, const char *why) {
 
 static void free_state(coll_group *g) {
     mpi_state *s = g->state;
+    mpi_notes_stop(&s->notes);
     mpi_hosts_close(&s->hosts);
     for (int r = 0; s->peers && r < g->size; r++) {
         str_free(&s->peers[r].in);
@@ -318,11 +296,14 @@ static void free_state(coll_group *g) {
     base_free(s->give);
     base_free(s->take);
     pthread_mutex_destroy(&s->io);
+    pthread_mutex_destroy(&s->notes.lock);
+    pthread_cond_destroy(&s->notes.changed);
     base_free(s);
 }
 
 static void mpi_close(coll_group *g) {
     mpi_state *s = g->state;
+    mpi_notes_stop(&s->notes);
     if (s->mpi && s->comm && mpi_lib_usable(s->mpi)) {
         if (!g->failed) xt_status_free(mpi_send_all(g, FRAME_CLOSED, NULL, 0, NULL, 0));
         int64_t limit = coll_now() + 1000000000;
@@ -343,6 +324,7 @@ static const coll_transport mpi_transport = {
     .permute = mpi_permute,
     .among = mpi_among,
     .note = mpi_note,
+    .tell_notes = mpi_tell_notes,
     .peer_note = mpi_peer_note,
     .fail = mpi_fail,
     .close = mpi_close,
@@ -366,6 +348,8 @@ xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline) {
     mpi_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a group of ranks");
     pthread_mutex_init(&s->io, NULL);
+    pthread_mutex_init(&s->notes.lock, NULL);
+    pthread_cond_init(&s->notes.changed, NULL);
     g->state = s;
     s->peers = base_calloc((size_t)g->size, sizeof *s->peers);
     s->values = map_new();

@@ -1,4 +1,4 @@
-/* Inside the MPI transport: its state, and what frames (mpi.c) and collectives (mpi_ops.c) want of each other. */
+/* Inside the MPI transport: its state, and what frames (mpi.c), notes (mpi_notes.c) and collectives (mpi_ops.c) want of each other. */
 #ifndef XT_SRC_COLL_MPI_INT_H
 #define XT_SRC_COLL_MPI_INT_H
 
@@ -21,6 +21,13 @@ typedef struct peer {
     str note;
 } peer;
 
+typedef struct mpi_notes { /* mpi_notes.c */
+    pthread_mutex_t lock; /* of the rest, and of the state's note */
+    pthread_cond_t changed;
+    pthread_t teller;
+    bool running, stopping, news; /* news: noted, and not told yet */
+} mpi_notes;
+
 typedef struct mpi_state {
     const mpi_lib *mpi;
     mpi_comm comm;
@@ -35,14 +42,22 @@ typedef struct mpi_state {
     str verdict; /* of the last release: empty = all came */
     str other_failed; /* why another rank gave up */
     char note[COLL_NOTE_SIZE];
+    mpi_notes notes;
     char *give, *take; /* CHUNK-sized, made at the first use */
     mpi_hosts hosts;
 } mpi_state;
 
+xt_status mpi_send_frame(mpi_state *s, int to, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size);
 xt_status mpi_send_all(coll_group *g, frame_kind kind, const char *a, size_t a_size, const char *b, size_t b_size);
 /* Takes in what has arrived and moves what is on its way out. */
 xt_status mpi_pump(mpi_state *s);
 xt_status mpi_other_failure(mpi_state *s);
+
+/* --- mpi_notes.c */
+void mpi_note(coll_group *g, const char *doing);
+void mpi_tell_notes(coll_group *g);
+bool mpi_peer_note(coll_group *g, int rank, char *out, size_t n);
+void mpi_notes_stop(mpi_notes *n);
 
 xt_status mpi_all_reduce(coll_group *g, coll_op op, xt_dtype t, void *data, size_t count, int64_t deadline);
 xt_status mpi_all_gather(coll_group *g, const void *src, size_t bytes, void *dst, int64_t deadline);

@@ -79,6 +79,7 @@ xt_status coll_run_group_within(double seconds, coll_group **out) {
     pthread_mutex_lock(&lock);
     if (!run && !failed) {
         failed = status_context(open_run(world_get(), seconds), "joining the other ranks");
+        if (run && run->transport->tell_notes) run->transport->tell_notes(run);
         if (run && !at_exit) at_exit = atexit(coll_run_group_close) == 0;
     }
     *out = run;
