@@ -256,7 +256,15 @@ xt_status lazy_execute(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     flight *f = flight_new(c, p, src_intern(src), forced);
     if (!f) return status_oom(sizeof *f, "a step in flight");
     if (doubtful) c->now_ns = 0; /* it may have waited */
-    if (wait_for_room()) c->now_ns = 0;
+    if (wait_for_room()) {
+        c->now_ns = 0;
+        xt_status late = lazy_take_async_error(); /* what it waited for has failed: nothing more is started, and nobody goes on to wait elsewhere */
+        if (late) {
+            lazy_quiesce();
+            flight_free(f);
+            return late;
+        }
+    }
     pthread_mutex_lock(&rt.lock);
     rt.in_flight++;
     counter_max(COUNTER_in_flight_peak, rt.in_flight);
