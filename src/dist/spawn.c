@@ -383,10 +383,12 @@ static xt_status start_and_wait(launcher *l, int *out_code) {
     signals_take(&signals);
     output_fold_ranks(l->n);
     for (int r = 0; r < l->n && !st; r++) st = start_rank(l, r, &signals);
-    if (st)
+    if (st) {
+        l->first = 0; /* those that did start end because of this, which st says */
         end_all(l, SIGKILL, GRACE_MS);
-    else
+    } else {
         start_watcher(l);
+    }
     wait_all(l, &signals.mask);
     output_fold_flush(STDERR_FILENO, 0);
     stop_watcher(l);
