@@ -294,9 +294,10 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
     }
     seg_header *h = NULL;
     XT_TRY(map_file(fd, (size_t)st.st_size, &h));
-    xt_status err = check_header(h, (size_t)st.st_size, size, word);
-    bool stale = !err && left_over(h, rank);
-    seg_slot *own = err ? NULL : &slots_of(h)[rank];
+    bool half_made = h->magic == 0; /* who filled it in was killed at that: we have the lock */
+    xt_status err = half_made ? NULL : check_header(h, (size_t)st.st_size, size, word);
+    bool stale = half_made || (!err && left_over(h, rank));
+    seg_slot *own = err || stale ? NULL : &slots_of(h)[rank];
     if (!err && !stale && occupied(own))
         err = status_new(
             XT_ALREADY_EXISTS, NULL,

@@ -164,7 +164,7 @@ static void trouble_body(const char *name, int rank, int size, void *arg) {
     float x[4] = {1};
     RANK_OK(coll_open(name, rank, size, 100, &g));
     coll_note(g, rank == 3 ? "late.c:33" : "early.c:11");
-    RANK_OK(coll_barrier(g, 30, "the start"));
+    RANK_OK(coll_barrier(g, 100, "the start"));
     if (rank % 2 == 0) { /* their group works on */
         RANK_OK(coll_among(g, (int[]){0, 2}, 2, &sub));
         RANK_OK(coll_put(g, (char[]){'i', (char)('0' + rank)}, 2, "", 0));
@@ -223,22 +223,22 @@ static int rank_main(const char *what) {
         coll_note(g, rank == 2 ? "late.c:33" : "early.c:11");
         RANK_OK(coll_among(g, (int[]){0, 2}, 2, &sub));
         RANK_OK(coll_all_reduce(sub, COLL_SUM, XT_F32, &x, 1));
-        if (rank == 2) return sleep(6), 0;
+        if (rank == 2) return sleep(60), 0;
         setenv("XT_TIMEOUT", "2", 1); /* not earlier: on a loaded machine joining takes longer */
         xt_status st = coll_all_reduce(sub, COLL_SUM, XT_F32, &x, 1);
         fprintf(stderr, "rank %d: %s\n", rank, xt_status_message(st));
         return 5;
     } else {
-        sleep(6);
+        sleep(60); /* rank 0's exit code ends it */
         return 0;
     }
-    RANK_OK(coll_barrier(g, 20, "the end"));
+    RANK_OK(coll_barrier(g, 60, "the end"));
     return 0;
 }
 
 static int run_mpi(const char *env, const char *what, char *text, size_t n) {
     char command[1024];
-    snprintf(command, sizeof command, "ASAN_OPTIONS=detect_leaks=0 %s timeout 60 mpirun --allow-run-as-root --oversubscribe -np 4 %s %s 2>&1", env, self, what);
+    snprintf(command, sizeof command, "ASAN_OPTIONS=detect_leaks=0 %s timeout 120 mpirun --allow-run-as-root --oversubscribe -np 4 %s %s 2>&1", env, self, what);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     text[fread(text, 1, n - 1, p)] = 0;

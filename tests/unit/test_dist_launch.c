@@ -376,21 +376,24 @@ static void barrier_names_the_missing(void **state) {
 }
 
 static int late_of_three(int rank, void *arg) {
-    (void)arg;
     if (xt_barrier(60)) return 9;
     while (rank == 1) pause();
-    xt_status st = xt_barrier(1.5);
+    xt_status st = xt_barrier(*(const double *)arg);
     fprintf(stderr, "%s\n", xt_status_message(st));
     xt_status_free(st);
     return st ? 3 : 0;
 }
+static double seconds_to_come; /* for the ranks that do */
 static int launch_late_of_three(void) {
-    return xt_launch(late_of_three, NULL);
+    return xt_launch(late_of_three, &seconds_to_come);
 }
 
 static void barrier_says_where_all_are(void **state) {
     (void)state;
-    run(launch_late_of_three, "CPU_NUM_DEVICES=3");
+    for (seconds_to_come = 1; seconds_to_come < 60; seconds_to_come *= 3) { /* a starved rank comes too late: more time then */
+        run(launch_late_of_three, "CPU_NUM_DEVICES=3");
+        if (strstr(r.err, "; waiting too: rank ")) break;
+    }
     has(r.err, "; waiting too: rank ");
     const char *others = strstr(r.err, "; waiting too: rank ");
     has(others, " in xt_barrier at ");
