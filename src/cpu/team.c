@@ -90,7 +90,7 @@ void team_enter(cpu_team *t, bool own) {
     float_set(float_flushing(t->outer_float));
     if (t->threads > 1 && t->own && !t->pool) t->pool = pool_new(t->threads);
     if (t->threads > 1 && !t->own) set_team(t->threads, float_flushing(t->outer_float));
-    if (t->own) openmp_enter(t->pool, UNDER_TSAN ? 1 : t->threads);
+    if (t->own) openmp_enter(t->pool, t->threads);
 }
 
 void team_leave(cpu_team *t) {

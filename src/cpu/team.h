@@ -7,7 +7,7 @@
  * Ranges are cut into chunks of a fixed size that threads take one after the other, so which thread runs a chunk changes from run to run
  * but the chunks never do: a kernel that combines its chunks' results in order is deterministic for any number of threads.
  * libgomp keeps one team per calling thread: a device is used from one thread at a time (its executor). Thread sanitizer does not know libgomp's
- * barriers: there every program runs in the pool, and oneDNN on one thread. */
+ * barriers: there every program runs in the pool, and oneDNN on one thread where its regions do not come to us. */
 #ifndef XT_SRC_CPU_TEAM_H
 #define XT_SRC_CPU_TEAM_H
 
