@@ -58,15 +58,15 @@ run() {
 
 for suite in "$@"; do
     case $suite in
-        unit) for t in "$build"/test_*; do [ -f "$t" ] && [ -x "$t" ] && run "unit/$(basename "$t")" 300 "$t"; done ;;
-        cli) for t in tests/cli/*.sh; do [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 300 bash "$t"; done ;;
-        examples) for t in tests/examples/*.sh; do [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 300 bash "$t"; done ;;
+        unit) for t in "$build"/test_*; do [ -f "$t" ] && [ -x "$t" ] && run "unit/$(basename "$t")" 600 "$t"; done ;;
+        cli) for t in tests/cli/*.sh; do [ "$(basename "$t")" != expect.sh ] && run "cli/$(basename "$t" .sh)" 600 bash "$t"; done ;;
+        examples) for t in tests/examples/*.sh; do [ "$(basename "$t")" != lib.sh ] && [ -f "$t" ] && run "examples/$(basename "$t" .sh)" 600 bash "$t"; done ;;
         conformance) [ -x tests/conformance/run.sh ] && run conformance 600 tests/conformance/run.sh tests/conformance/programs ;;
         layers) run layers 300 tests/layers.sh ;;
         slow) for t in tests/slow/*.sh; do run "slow/$(basename "$t" .sh)" 7200 bash "$t"; done ;;
         slow:*) run "slow/${suite#slow:}" 7200 bash "tests/slow/${suite#slow:}.sh" ;;
         device:*) run "device ${suite#device:}" 1800 env XT_TEST_PLUGIN="${suite#device:}" bash tests/device.sh ;;
-        test_*) run "unit/$suite" 300 "$build/$suite" ;;
+        test_*) run "unit/$suite" 600 "$build/$suite" ;;
         *) run "$suite" 600 bash "$suite" ;;
     esac
 done

