@@ -29,6 +29,12 @@ xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b)
 XT_API void xt_share(xt_module *m, const char *name); /* this layer may be called more than once a pass */
 XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
 XT_API void xt_eval(xt_module *m);
+XT_API void xt_train_at(const xt_src *src, xt_module *m); /* the same; compile reports name the line that turned the switch */
+XT_API void xt_eval_at(const xt_src *src, xt_module *m);
+#ifndef XT_BUILDING
+#define xt_train(m) xt_train_at(XT_HERE, m)
+#define xt_eval(m) xt_eval_at(XT_HERE, m)
+#endif
 XT_API bool xt_is_training(const xt_module *m);
 
 /* There are no hooks: a module's function is C code of yours, so what a forward hook would do stands before or after the layer's call, a gradient hook's

@@ -139,6 +139,21 @@ static const struct {
               {SIGHUP, UNDER_WAY, "SIGHUP (its terminal was closed)"}, {SIGPIPE, UNDER_WAY, "SIGPIPE (it wrote to a pipe that nobody reads any more, as after `| head`)"},
               {SIGINT, NEVER, "SIGINT (Ctrl-C)"}, {SIGQUIT, NEVER, "SIGQUIT"}};
 
+static src_id (*recorded_last)(void);
+void blackbox_recording(src_id (*last)(void)) { recorded_last = last; }
+
+/* Where the program was between two boundaries; src_get reads without a lock. */
+static void note_recording(void) {
+    src_id id = recorded_last ? recorded_last() : 0;
+    if (!id) return;
+    const xt_src *s = src_get(id);
+    size_t at = 0;
+    put(box->recording, sizeof box->recording, &at, s->file);
+    if (s->line <= 0) return;
+    put(box->recording, sizeof box->recording, &at, ":");
+    put_number(box->recording, sizeof box->recording, &at, s->line);
+}
+
 /* Everything that a dying process says, and its box. */
 static void last_words(int sig) {
     char line[800];
@@ -147,6 +162,7 @@ static void last_words(int sig) {
     bool ended = box->state == BOX_ENDED, wanted = !ended && (caught[k].keeps == ALWAYS || (caught[k].keeps == UNDER_WAY && box->step >= BOX_UNDER_WAY));
     box->signal = sig;
     box->state = BOX_CRASHED;
+    note_recording();
     bool kept = wanted && dump(caught[k].name);
     if (kept || !wanted) unlink(file_name);
     if (ended) return;
@@ -160,6 +176,8 @@ static void last_words(int sig) {
         put(line, sizeof line, &at, "; xtrain postmortem ");
         put(line, sizeof line, &at, folder_name);
         put(line, sizeof line, &at, " explains");
+        if (box->recording[0]) put(line, sizeof line, &at, "; the last op was recorded at ");
+        put(line, sizeof line, &at, box->recording);
     }
     put(line, sizeof line, &at, "\n");
     ssize_t wrote = write(STDERR_FILENO, line, at);
@@ -194,7 +212,7 @@ static void describe_process(blackbox *b) {
     const world *w = world_get();
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    memcpy(b->magic, "xtbox001", sizeof b->magic);
+    memcpy(b->magic, "xtbox002", sizeof b->magic);
     b->size = sizeof *b;
     b->pid = (int32_t)getpid();
     b->parent = (int32_t)getppid();

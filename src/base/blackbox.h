@@ -34,7 +34,7 @@ typedef struct box_row { /* live buffers of one line */
 } box_row;
 
 typedef struct blackbox {
-    char magic[8]; /* "xtbox001" */
+    char magic[8]; /* "xtbox002" */
     uint32_t size;
     int32_t pid, parent, rank, world, state, signal, launched;
     uint64_t start_ticks;           /* of the process, from /proc: a pid may be used again */
@@ -45,7 +45,7 @@ typedef struct blackbox {
 
     int64_t beat_ns, step, epoch, device_bytes, device_peak, device_limit, rss, in_flight;
     double loss, step_rate, idle_share;
-    char loss_name[32], place[128], note[256], last_error[512];
+    char loss_name[32], place[128], recording[128], note[256], last_error[512]; /* recording: the last op before a signal */
     int64_t counters[BOX_COUNTERS];
 
     int64_t rows_step, n_rows;
@@ -65,6 +65,7 @@ void blackbox_note(box_kind kind, src_id place, int64_t step, int64_t a, int64_t
 void blackbox_note_at(int64_t now_ns, box_kind kind, src_id place, int64_t step, int64_t a, int64_t b); /* by one who has just read the clock */
 void blackbox_report(const char *text);                                         /* keeps the last one */
 void blackbox_value(const char *name, double value);                            /* a logged value: the loss is shown */
+void blackbox_recording(src_id (*last)(void));                                   /* gives the line of the last op recorded; called in signal handlers */
 void blackbox_close(bool ended);                                                /* the file goes; ended = false keeps it as that of a crash */
 void blackbox_at_rest(bool rest);                                               /* xt_finish is through: an _exit or a kill from now on lost nothing */
 /* Writes the box and a short text into the crash folder; gives its name (lives for good), NULL when that failed. `why` goes first. */

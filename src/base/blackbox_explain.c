@@ -43,6 +43,7 @@ static void where_it_was(const blackbox *b, str *out) {
     if (localtime_r(&began, &tm)) strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S", &tm);
     str_printf(out, "  began %s, ran %.1f s until its last sign of life\n", when, (double)(b->beat_ns - b->began_ns) / 1e9);
     str_printf(out, "  step %lld, epoch %lld, last seen at %s", (long long)b->step, (long long)b->epoch, b->place[0] ? b->place : "its start");
+    if (b->recording[0]) str_printf(out, ", last op recorded at %s", b->recording);
     if (b->note[0]) str_printf(out, " (%s)", b->note);
     if (!isnan(b->loss)) str_printf(out, "\n  %s %g", b->loss_name[0] ? b->loss_name : "loss", b->loss);
     if (!isnan(b->step_rate)) str_printf(out, "%s%.2f steps/s", isnan(b->loss) ? "\n  " : ", ", b->step_rate);

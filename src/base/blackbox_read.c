@@ -61,7 +61,7 @@ bool blackbox_load(const char *path, box_file *out) {
     for (ssize_t n; at < sizeof *b && (n = read(fd, (char *)b + at, sizeof *b - at)) != 0; at += (size_t)n)
         if (n < 0) break;
     close(fd);
-    if (at != sizeof *b || memcmp(b->magic, "xtbox001", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
+    if (at != sizeof *b || memcmp(b->magic, "xtbox002", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
     TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->batch), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->note);
     TERMINATE(b->last_error), TERMINATE(b->report);
     for (int i = 0; i < BOX_PLACES; i++) TERMINATE(b->places[i]);

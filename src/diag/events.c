@@ -1,6 +1,6 @@
 /* Compile and execution reports (XT_DEBUG=compile,exec,read). Each begins with a line that says what happened and why, the same on all ranks, so that the
  * launcher can fold it; its figures stand on a second line.
- * Without XT_DEBUG two things are still said: a value read in the middle of a step, once a line, and compiles that go on after the run has warmed up. */
+ * Without XT_DEBUG one thing is still said: compiles that go on after the run has warmed up. Early reads are then a number in the summary. */
 #include "diag/diag.h"
 
 #include <stdlib.h>

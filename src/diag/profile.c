@@ -1,6 +1,6 @@
 /* Profiles of some steps: the device's ops come from PJRT's profiler extension as an XSpace message, the host's phases from events and counters; both are put on
- * one time line (clock_ns). The k-th run the device tells of is the k-th program that was started since the profile began, so an op's ordinal ("n17") leads to the
- * line and module of the program's own record. Out comes Chrome/Perfetto JSON or a TensorBoard log folder, and a table of the dearest ops.
+ * one time line (clock_ns): xspace_read.c. The k-th run the device tells of is the k-th program that was started since the profile began, so an op's ordinal ("n17")
+ * leads to the line and module of the program's own record. Out comes Chrome/Perfetto JSON or a TensorBoard log folder, and a table of the dearest ops.
  *
  * Roofline: the time an op would take at the best rates seen in the same trace (by ops long enough to be measured), as a share of the time it took. */
 #include "diag/profile.h"
@@ -10,8 +10,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "base/proto.h"
-
 enum { MOST_ROWS = 20 };
 
 static struct {
@@ -19,8 +17,7 @@ static struct {
     char path[512];
     int64_t first, steps, began_ns, step_began_ns, counted[DIAG_PHASES];
     device_profile *device;
-    span *spans;
-    size_t n, cap;
+    diag_trace trace;
     int64_t *programs, *program_steps; /* started since the profile began, by number */
     size_t n_programs, cap_programs, n_steps_of, cap_steps_of;
     struct {
@@ -32,106 +29,11 @@ static struct {
 
 static void add(span s) {
     if (s.ns < 0) s.ns = 0;
-    if (!VEC_PUSH(p.spans, p.n, p.cap, s)) p.active = false; /* without memory it ends early */
+    if (!VEC_PUSH(p.trace.spans, p.trace.n, p.trace.cap, s)) p.active = false; /* without memory it ends early */
 }
 
 static void host_span(const char *name, int64_t begin_ns, int64_t ns, int64_t step) {
     if (ns > 0) add((span){.name = intern(name), .thread = HOST_THREAD, .begin_ns = begin_ns, .ns = ns, .step = step});
-}
-
-/* --- the device's trace --------------------------------------------------------------------------------------------------------------------------- */
-typedef struct names { /* of a plane: metadata ids */
-    map *events, *stats;
-} names;
-
-static void read_name(map *m, const proto_field *entry) {
-    proto_reader r = proto_read(entry->data, entry->size);
-    proto_field f, g;
-    int64_t id = 0;
-    uint32_t name = 0;
-    while (proto_next(&r, &f)) {
-        if (f.number == 1) id = (int64_t)f.value;
-        if (f.number != 2 || f.wire != PROTO_BYTES) continue;
-        proto_reader inner = proto_read(f.data, f.size);
-        while (proto_next(&inner, &g))
-            if (g.number == 2 && g.wire == PROTO_BYTES) name = intern_n((const char *)g.data, g.size);
-    }
-    map_put(m, &id, sizeof id, (void *)(uintptr_t)name, NULL);
-}
-
-static uint32_t name_of(const map *m, int64_t id) { return m ? (uint32_t)(uintptr_t)map_get(m, &id, sizeof id) : 0; }
-
-static void read_stat(const names *n, const proto_field *stat, span *s, int64_t *run) {
-    proto_reader r = proto_read(stat->data, stat->size);
-    proto_field f;
-    const char *name = "";
-    while (proto_next(&r, &f)) {
-        double v;
-        if (f.number == 1) name = intern_text(name_of(n->stats, (int64_t)f.value));
-        memcpy(&v, &f.value, sizeof v);
-        if (f.number == 2 && strcmp(name, "flops") == 0) s->flops = v;
-        if (f.number == 2 && strcmp(name, "bytes_accessed") == 0) s->bytes = v;
-        if ((f.number == 3 || f.number == 4) && strcmp(name, "run_id") == 0) *run = (int64_t)f.value;
-        if (f.number == 5 && strcmp(name, "kernel") == 0) s->kernel = intern_n((const char *)f.data, f.size);
-    }
-}
-
-static void read_event(const names *n, const proto_field *event, int64_t line_ns, int thread) {
-    proto_reader r = proto_read(event->data, event->size);
-    proto_field f;
-    span s = {.thread = thread};
-    int64_t run = 0;
-    while (proto_next(&r, &f)) {
-        if (f.number == 1) s.name = name_of(n->events, (int64_t)f.value);
-        if (f.number == 2) s.begin_ns = line_ns + (int64_t)f.value / 1000;
-        if (f.number == 3) s.ns = (int64_t)f.value / 1000;
-        if (f.number == 4 && f.wire == PROTO_BYTES) read_stat(n, &f, &s, &run);
-    }
-    size_t k;
-    if (run >= 1 && (size_t)run <= p.n_programs) {
-        s.step = p.program_steps[run - 1];
-        if (sscanf(intern_text(s.name), "n%zu (", &k) == 1) lazy_program_origin(p.programs[run - 1], k, &s.src, &s.path);
-    }
-    add(s);
-}
-
-static void read_line(const names *n, const proto_field *line, int thread) {
-    proto_reader r = proto_read(line->data, line->size);
-    proto_field f;
-    int64_t at = 0;
-    const char *name = "";
-    while (proto_next(&r, &f)) { /* the header may come after the events */
-        if (f.number == 3 && f.wire == PROTO_VARINT) at = (int64_t)f.value;
-        if (f.number == 2 && f.wire == PROTO_BYTES) name = intern_text(intern_n((const char *)f.data, f.size));
-    }
-    if (at > (int64_t)1000000000 * 1000000000) { /* since 1970: XLA's clock */
-        struct timespec t;
-        clock_gettime(CLOCK_REALTIME, &t);
-        at += clock_ns() - ((int64_t)t.tv_sec * 1000000000 + t.tv_nsec);
-    }
-    if (strcmp(name, "XLA Modules") == 0) thread = DEVICE_PROGRAMS;
-    else if (strcmp(name, "XLA Ops") == 0) thread = DEVICE_OPS;
-    r = proto_read(line->data, line->size);
-    while (proto_next(&r, &f))
-        if (f.number == 4 && f.wire == PROTO_BYTES) read_event(n, &f, at, thread);
-}
-
-static void read_space(const char *data, size_t size) {
-    proto_reader r = proto_read(data, size);
-    proto_field plane, f;
-    int thread = 100;
-    while (proto_next(&r, &plane)) {
-        if (plane.number != 1 || plane.wire != PROTO_BYTES) continue;
-        names n = {map_new(), map_new()};
-        proto_reader inner = proto_read(plane.data, plane.size);
-        while (n.events && n.stats && proto_next(&inner, &f))
-            if (f.wire == PROTO_BYTES && (f.number == 4 || f.number == 5)) read_name(f.number == 4 ? n.events : n.stats, &f);
-        inner = proto_read(plane.data, plane.size);
-        while (n.events && n.stats && proto_next(&inner, &f))
-            if (f.wire == PROTO_BYTES && f.number == 3) read_line(&n, &f, thread++);
-        map_free(n.events, NULL);
-        map_free(n.stats, NULL);
-    }
 }
 
 /* --- roofline and table ---------------------------------------------------------------------------------------------------------------------------- */
@@ -139,9 +41,9 @@ static double best_flops, best_bytes; /* a nanosecond */
 
 static void find_roof(void) {
     best_flops = best_bytes = 0;
-    for (size_t i = 0; i < p.n; i++) {
-        const span *s = &p.spans[i];
-        if (s->thread != DEVICE_OPS || s->ns < 1000) continue;
+    for (size_t i = 0; i < p.trace.n; i++) {
+        const span *s = &p.trace.spans[i];
+        if (s->kind != SPAN_OP || s->ns < 1000) continue;
         best_flops = fmax(best_flops, s->flops / (double)s->ns);
         best_bytes = fmax(best_bytes, s->bytes / (double)s->ns);
     }
@@ -168,18 +70,18 @@ static void table(void) {
     row *rows = NULL;
     size_t n = 0, cap = 0;
     int64_t total = 0;
-    for (size_t i = 0; i < p.n; i++) {
-        const span *s = &p.spans[i];
-        if (s->thread != DEVICE_OPS) continue;
+    for (size_t i = 0; i < p.trace.n; i++) {
+        const span *s = &p.trace.spans[i];
+        if (s->kind != SPAN_OP) continue;
         size_t k = 0;
         while (k < n && !(rows[k].name == s->name && rows[k].src == s->src && rows[k].path == s->path && rows[k].kernel == s->kernel)) k++;
         row fresh = {.name = s->name, .path = s->path, .kernel = s->kernel, .src = s->src};
         if (k == n && !VEC_PUSH(rows, n, cap, fresh)) break;
-        rows[k].ns += s->ns;
+        rows[k].ns += s->self_ns;
         rows[k].n++;
         rows[k].flops += s->flops;
         rows[k].bytes += s->bytes;
-        total += s->ns;
+        total += s->self_ns;
     }
     if (n) qsort(rows, n, sizeof *rows, dearest);
     str t = STR_INIT;
@@ -216,7 +118,9 @@ static void quoted(str *t, const char *text) {
 }
 
 static void thread_name(str *t, int thread, const char *name) {
-    str_printf(t, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"args\": {\"name\": \"%s\"}},\n", (int)getpid(), thread, name);
+    str_printf(t, "{\"name\": \"thread_name\", \"ph\": \"M\", \"pid\": %d, \"tid\": %d, \"args\": {\"name\": ", (int)getpid(), thread);
+    quoted(t, name);
+    str_append(t, "}},\n");
 }
 
 static xt_status write_json(void) {
@@ -226,13 +130,15 @@ static xt_status write_json(void) {
     thread_name(&t, SCOPE_THREAD, "host: xt_scope");
     thread_name(&t, DEVICE_PROGRAMS, "device: programs");
     thread_name(&t, DEVICE_OPS, "device: ops");
-    for (size_t i = 0; i < p.n; i++) {
-        const span *s = &p.spans[i];
+    for (size_t i = 0; i < p.trace.n_lines; i++) thread_name(&t, FOREIGN_THREADS + (int)i, intern_text(p.trace.lines[i]));
+    for (size_t i = 0; i < p.trace.n; i++) {
+        const span *s = &p.trace.spans[i];
         const xt_src *at = src_get(s->src);
         str_append(&t, "{\"name\": ");
         quoted(&t, intern_text(s->name));
-        str_printf(&t, ", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {\"step\": %lld", (int)getpid(), s->thread, (double)(s->begin_ns - p.began_ns) / 1e3,
-                   (double)s->ns / 1e3, (long long)s->step);
+        str_printf(&t, ", \"ph\": \"X\", \"pid\": %d, \"tid\": %d, \"ts\": %.3f, \"dur\": %.3f, \"args\": {", (int)getpid(), s->thread, (double)(s->begin_ns - p.began_ns) / 1e3, (double)s->ns / 1e3);
+        if (s->step >= 0) str_printf(&t, "\"step\": %lld", (long long)s->step);
+        else str_append(&t, "\"step\": null");
         if (s->src) {
             str_append(&t, ", \"file\": ");
             quoted(&t, at->file);
@@ -242,13 +148,13 @@ static xt_status write_json(void) {
             str_append(&t, ", \"module\": ");
             quoted(&t, intern_text(s->path));
         }
-        if (s->thread == DEVICE_OPS) {
+        if (s->kind == SPAN_OP) {
             double roof = diag_of_roof(s->flops, s->bytes, (double)s->ns);
             str_printf(&t, ", \"bytes\": %.0f, \"flops\": %.0f", s->bytes, s->flops);
             if (!isnan(roof)) str_printf(&t, ", \"percent_of_roofline\": %.1f", roof);
             if (s->kernel) str_append(&t, ", \"kernel\": "), quoted(&t, intern_text(s->kernel));
         }
-        str_printf(&t, "}}%s\n", i + 1 < p.n ? "," : "");
+        str_printf(&t, "}}%s\n", i + 1 < p.trace.n ? "," : "");
     }
     str_append(&t, "]}\n");
     xt_status s = t.failed ? status_oom(t.len, "a trace") : file_write_all(p.path, str_cstr(&t), t.len);
@@ -267,7 +173,7 @@ static xt_status write_tensorboard(const char *space, size_t size) {
     snprintf(file, sizeof file, "%s/%s.xplane.pb", dir, host);
     XT_TRY(file_make_dirs(dir, 0755));
     str t = STR_INIT;
-    diag_write_xspace(p.spans, p.n, p.began_ns, space, size, &t);
+    diag_write_xspace(p.trace.spans, p.trace.n, p.began_ns, space, size, &t);
     xt_status s = t.failed ? status_oom(t.len, "a trace") : file_write_all(file, str_cstr(&t), t.len);
     str_free(&t);
     return s;
@@ -275,12 +181,13 @@ static xt_status write_tensorboard(const char *space, size_t size) {
 
 /* --- from step to step -------------------------------------------------------------------------------------------------------------------------------- */
 static void forget(void) {
-    base_free(p.spans);
+    base_free(p.trace.spans);
+    base_free(p.trace.lines);
     base_free(p.programs);
     base_free(p.program_steps);
-    p.spans = NULL;
+    p.trace = (diag_trace){0};
     p.programs = p.program_steps = NULL;
-    p.n = p.cap = p.n_programs = p.cap_programs = p.n_steps_of = p.cap_steps_of = 0;
+    p.n_programs = p.cap_programs = p.n_steps_of = p.cap_steps_of = 0;
     p.active = p.wanted = false;
     p.depth = 0;
 }
@@ -290,15 +197,15 @@ static void count_phases(void) {
     for (int k = 0; k < DIAG_PHASES; k++) p.counted[k] = of[k] ? counter_get(of[k]) : 0;
 }
 
-static void begin(int64_t now) {
+static void begin(void) {
     device_client *client;
     lazy_wait_idle();
     xt_status s = lazy_device(&client);
+    p.began_ns = p.step_began_ns = clock_ns();
     if (!s) s = device_profile_start(client, &p.device);
     if (s) log_msg(XT_SEV_WARNING, "profile: %s", xt_status_message(s));
     xt_status_free(s);
     p.active = true;
-    p.began_ns = p.step_began_ns = now;
     count_phases();
 }
 
@@ -308,7 +215,8 @@ static void finish(void) {
     lazy_wait_idle();
     xt_status s = device_profile_stop(p.device, &space, &size);
     p.device = NULL;
-    if (!s && space) read_space(space, size);
+    diag_runs runs = {p.programs, p.program_steps, p.n_programs < p.n_steps_of ? p.n_programs : p.n_steps_of, p.began_ns};
+    if (!s && space) diag_read_xspace(&p.trace, space, size, &runs);
     find_roof();
     size_t n = strlen(p.path);
     bool json = n > 5 && strcmp(p.path + n - 5, ".json") == 0;
@@ -348,7 +256,7 @@ void diag_profile_step(int64_t now, int64_t step) {
         if (step + 1 >= p.first + p.steps) finish();
     } else if (step + 1 >= p.first) {
         p.first = step + 1;
-        begin(now);
+        begin();
     }
 }
 

@@ -39,8 +39,8 @@ static void rows(blackbox *b, int64_t step, const lazy_group *g, size_t n) {
     b->rows_step = step;
 }
 
-/* The ledger, for growth and for the box. */
-static void sample(int64_t step, bool growth) {
+/* The ledger, for growth and for the box; point: of the history too. */
+static void sample(int64_t step, bool growth, bool point) {
     blackbox *b = blackbox_get();
     size_t n = lazy_ledger_groups(NULL, 0), cap = n;
     lazy_group *g = base_malloc((n + 1) * sizeof *g);
@@ -51,7 +51,7 @@ static void sample(int64_t step, bool growth) {
     if (growth) diag_growth_sample(step, g, n, base_rss_own());
     if (b) {
         rows(b, step, g, n);
-        history(b, step);
+        if (point) history(b, step);
         b->rss = rss;
         for (int c = 0; c < COUNTER_COUNT && c < BOX_COUNTERS; c++) b->counters[c] = counter_get((counter)c);
         double wall = (double)(clock_ns() - b->began_ns);
@@ -132,9 +132,10 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     }
     if (step == REMEMBERED_STEP) lazy_ledger_remember(step);
     bool due = diag_growth_due(step);
-    if (!due && now - w.sampled_ns < HISTORY_EVERY_NS) return;
-    w.sampled_ns = now;
-    sample(step, due);
+    bool point = due || now - w.sampled_ns >= HISTORY_EVERY_NS, early = step > 0 && step < REMEMBERED_STEP && (step & (step - 1)) == 0; /* a run may die young */
+    if (!point && !early) return;
+    if (point) w.sampled_ns = now;
+    sample(step, due, point);
 }
 
 void diag_watch_event(const lazy_event *e) {
@@ -151,5 +152,6 @@ void diag_watch_start(void) {
     static bool on;
     if (!on) lazy_observe(&(lazy_observer){.after = on_step});
     on = true;
+    blackbox_recording(lazy_recording_at);
     arm();
 }

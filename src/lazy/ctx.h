@@ -121,11 +121,16 @@ enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 typedef struct lazy_tape lazy_tape; /* step.h */
 struct xt_step;
 
+typedef struct lazy_turns { /* the lines where switches were turned last; 0 = unknown */
+    src_id autocast, mode;
+} lazy_turns;
+
 typedef struct lazy_flags { /* switches that change what is recorded */
     bool no_grad;  /* and no backward pass: optimizers turn gradients off for themselves */
     bool backward; /* of a trace: xt_backward was called */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
+    lazy_turns turned;
 } lazy_flags;
 
 typedef struct lazy_ctx {
@@ -178,6 +183,7 @@ typedef struct lazy_ctx {
     bool in_boundary;
     bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     uint64_t mode;            /* which modules are in evaluation mode, as one number */
+    lazy_turns turned;
     lazy_tape *tape;          /* a compiled step function is being recorded */
     const lazy_loop *loop;    /* the innermost loop whose body is being recorded */
     struct xt_step *steps;

@@ -58,21 +58,20 @@ static void describe(str *out, const lazy_node *n, bool with_text) {
     place(out, n);
 }
 
-/* "add [8,4] at a.c:3 became [6,4] at a.c:3 (program 1)" for the same op or input; both in full otherwise. */
+/* "add [8,4] at a.c:3 became [6,4] at a.c:3 (program 1)" for the same op or input, with its attributes where they differ too; both in full otherwise. */
 static void became(str *out, const lazy_node *now, const lazy_node *was, int64_t program) {
     bool same = now->code == was->code && now->role == was->role, dtype = now->type && was->type && now->type->dtype != was->type->dtype;
-    bool texts = same && now->type == was->type && now->text != was->text;
-    bool moved = same && !texts && now->type == was->type; /* the same thing at another place of the program: nothing became anything */
+    bool texts = same && now->text != was->text, types = now->type != was->type;
+    bool moved = same && !texts && !types; /* the same thing at another place of the program: nothing became anything */
     if (same && !moved && now->type && was->type) {
         str_append(out, name_of(now));
         if (now->path) str_printf(out, " %s", intern_text(now->path));
-        str_putc(out, ' ');
-        if (texts) str_printf(out, "%s", intern_text(was->text));
-        else shape(out, was->type, dtype);
+        if (types) str_putc(out, ' '), shape(out, was->type, dtype);
+        if (texts) str_append(out, intern_text(was->text));
         if (was->src != now->src) place(out, was);
-        str_append(out, " became ");
-        if (texts) str_printf(out, "%s", intern_text(now->text));
-        else shape(out, now->type, dtype);
+        str_append(out, " became");
+        if (types) str_putc(out, ' '), shape(out, now->type, dtype);
+        if (texts) str_append(out, intern_text(now->text));
         place(out, now);
     } else {
         describe(out, now, true);
@@ -182,6 +181,22 @@ static bool explain_number(str *out, ops a, ops b, const lazy_program *p) {
     return false;
 }
 
+/* Ops whose attributes say how large the result is. */
+static bool sizes_itself(ir_opcode code) { return code == OP_slice || code == OP_dynamic_slice || code == OP_pad || code == OP_iota || code == OP_constant; }
+
+/* The same op at the same line that gives another type: by its attributes, or because what comes in is another. */
+static lazy_why why_other_type(const lazy_node *now, const lazy_node *was) {
+    if (now->type->dtype != was->type->dtype) return LAZY_WHY_DTYPE;
+    return now->text != was->text && !sizes_itself(now->code) ? LAZY_WHY_OPS : LAZY_WHY_SHAPE;
+}
+
+/* Casts that only one of the two has from op i on, before what both go on with. */
+static bool is_new_cast(ops a, ops b, size_t i) {
+    size_t k = i;
+    while (k < a.n && a.at[k].code == OP_convert) k++;
+    return k > i && k < a.n && a.at[k].code == b.at[i].code && a.at[k].src == b.at[i].src;
+}
+
 static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const lazy_program *p) {
     ops a = ops_of(nodes, n), b = ops_of(p->nodes, p->n_nodes);
     size_t i = first_other(a, b), same = common_prefix(nodes, n, p->nodes, p->n_nodes);
@@ -206,18 +221,30 @@ static lazy_why explain_ops(str *out, const lazy_node *nodes, size_t n, const la
         str_printf(out, "; program %lld ended before it", (long long)p->number);
     } else {
         became(out, &a.at[i], &b.at[i], p->number);
-        if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src) why = LAZY_WHY_SHAPE;
+        if (a.at[i].code == b.at[i].code && a.at[i].src == b.at[i].src && a.at[i].type && b.at[i].type) why = why_other_type(&a.at[i], &b.at[i]);
+        else if (is_new_cast(a, b, i) || is_new_cast(b, a, i)) why = LAZY_WHY_DTYPE;
     }
     return why;
 }
 
 /* --- switches ----------------------------------------------------------------------------------------------------------------------------------- */
+static void turned(str *out, src_id at) {
+    char text[256];
+    if (at) str_printf(out, ", turned at %s", src_text(at, text, sizeof text));
+}
+
 static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was, int64_t program) {
-    if (now->autocast != was->autocast)
+    if (now->autocast != was->autocast) {
         str_printf(out, "autocast is %s instead of %s", now->autocast ? xt_dtype_name(now->autocast) : "off", was->autocast ? xt_dtype_name(was->autocast) : "off");
-    else if (now->no_grad != was->no_grad) str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
-    else if (now->mode != was->mode) str_printf(out, "a module is in another mode (xt_train, xt_eval)");
-    else return false;
+        turned(out, now->autocast ? now->turned.autocast : was->turned.autocast);
+    } else if (now->no_grad != was->no_grad) {
+        str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
+    } else if (now->mode != was->mode) {
+        str_append(out, "a module is in another mode (xt_train, xt_eval)");
+        turned(out, now->turned.mode);
+    } else {
+        return false;
+    }
     str_printf(out, " (program %lld)", (long long)program);
     return true;
 }

@@ -31,9 +31,10 @@ void lazy_tape_asked(lazy_ctx *c, uint32_t slot) {
     if (!VEC_PUSH(t->asked, t->n_asked, t->cap_asked, slot)) t->failed = true;
 }
 
-void lazy_mode_toggle(uint64_t module) {
+void lazy_mode_toggle(const xt_src *src, uint64_t module) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
+    c->turned.mode = c->used.turned.mode = src_intern(src ? src : src_called_from);
     c->mode ^= hash_mix((hash128){module, 0x6d6f6465}, (hash128){1, 2}).lo;
     if (c->mode) c->used.mode = c->mode;
 }

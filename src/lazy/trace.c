@@ -26,7 +26,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     bool debug = getenv("XT_DEBUG") != NULL;
     c->nan = check_nan || (debug && lazy_debug_word("nan"));
     c->eager = debug && lazy_debug_word("eager");
-    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode};
+    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->turned};
     c->step_began_ns = lazy_take_now(c);
     return NULL;
 }
@@ -535,13 +535,17 @@ void xt_autocast_begin_at(const xt_src *src, xt_dtype dtype) {
         lazy_fail(status_oom(sizeof c->autocast, "xt_autocast_begin"));
     else
         c->autocast = dtype == XT_F32 ? XT_DTYPE_NONE : dtype;
-    if (c->autocast) c->used.autocast = c->autocast;
+    c->turned.autocast = src_intern(src);
+    if (!c->autocast) return;
+    c->used.autocast = c->autocast;
+    c->used.turned.autocast = c->turned.autocast;
 }
 
 void xt_autocast_end_at(const xt_src *src) {
     SRC_CALLED_FROM(src);
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
+    c->turned.autocast = src_intern(src);
     if (c->n_autocasts) c->autocast = c->autocasts[--c->n_autocasts];
     else lazy_fail(status_new(XT_FAILED_PRECONDITION, NULL, "xt_autocast_end without xt_autocast_begin"));
 }

@@ -13,8 +13,7 @@ void log_between_free(log_engine *e) {
 }
 
 /* The same name again at the same place: the later value counts, as in a step. */
-void log_between_note(log_engine *e, const xt_src *src, log_given g) {
-    (void)src;
+void log_between_note(log_engine *e, log_given g) {
     g.metric.o.on_step = XT_OFF;
     g.metric.o.on_epoch = XT_ON;
     if (g.metric.o.reduce == XT_REDUCE_DEFAULT) g.metric.o.reduce = XT_MEAN;

@@ -64,7 +64,7 @@ bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever 
 void log_nothing_row(log_stage s, int64_t step); /* this rank has no epoch values; the others may */
 
 /* log_between.c */
-void log_between_note(log_engine *e, const xt_src *src, log_given given); /* takes the name over */
+void log_between_note(log_engine *e, log_given given); /* takes the name over */
 void log_between_free(log_engine *e);
 
 log_engine *log_engine_get(void);

@@ -174,7 +174,7 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
     else if (!(g.metric.name = base_strdup(name)))
         lazy_fail(status_oom(strlen(name), "a logged value"));
     else
-        log_between_note(e, src, g);
+        log_between_note(e, g);
 }
 
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {

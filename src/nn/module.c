@@ -63,15 +63,15 @@ xt_module *xt_module_new(xt_module_fn fn, void *user) {
 }
 
 /* Compiled step functions are told: a recording made in one mode is not run in the other. */
-static void set_mode(nn_root *r, bool training) {
-    if (r->training != training) lazy_mode_toggle(r->number);
+static void set_mode(const xt_src *src, nn_root *r, bool training) {
+    if (r->training != training) lazy_mode_toggle(src, r->number);
     r->training = training;
 }
 
 void xt_module_free(xt_module *m) {
     if (!m || m->parent) return; /* children belong to their root */
     nn_root *r = m->root;
-    set_mode(r, true);
+    set_mode(NULL, r, true);
     lazy_disown(m);
     for (size_t i = 0; i < r->n; i++) {
         if (r->entries[i].t.slot && lazy_type(r->entries[i].t)) xt_drop_at(XT_HERE, r->entries[i].t);
@@ -115,12 +115,14 @@ void xt_share(xt_module *m, const char *name) {
     base_free(full);
 }
 
-void xt_train(xt_module *m) {
-    if (m) set_mode(m->root, true);
+void xt_train_at(const xt_src *src, xt_module *m) {
+    if (m) set_mode(src, m->root, true);
 }
-void xt_eval(xt_module *m) {
-    if (m) set_mode(m->root, false);
+void xt_eval_at(const xt_src *src, xt_module *m) {
+    if (m) set_mode(src, m->root, false);
 }
+void xt_train(xt_module *m) { xt_train_at(NULL, m); }
+void xt_eval(xt_module *m) { xt_eval_at(NULL, m); }
 bool xt_is_training(const xt_module *m) { return m && m->root->training; }
 
 xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x) {

@@ -39,10 +39,59 @@ static void live(int first, int second) {
 
 static void flag(void) {
     for (int i = 0; i < 2; i++) {
-        if (i) xt_autocast_begin(XT_BF16);
+        if (i) xt_autocast_begin(XT_BF16); /* @cast */
         xt_tensor x = xt_reshape(some(16), 4, 4);
         xt_when_ready(xt_matmul(x, x), NULL, NULL); /* @flag */
         if (i) xt_autocast_end();
+        xt_mark_step();
+    }
+}
+
+static xt_tensor dropping(xt_module *m, xt_tensor x, void *user) { return user ? x : xt_dropout(m, xt_exp(x), 0.5); }
+
+static void mode(void) {
+    xt_module *m = xt_module_new(dropping, NULL);
+    for (int i = 0; i < 2; i++) {
+        if (i) xt_eval(m); /* @mode */
+        xt_when_ready(xt_forward(m, some(16)), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static void dtype(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_when_ready(xt_exp(xt_cast(some(16), i ? XT_BF16 : XT_F16)), NULL, NULL); /* @dtype */
+        xt_mark_step();
+    }
+}
+
+static void new_cast(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = some(16);
+        if (i) x = xt_cast(x, XT_F16); /* @cast_in */
+        xt_when_ready(xt_exp(x), NULL, NULL);
+        xt_mark_step();
+    }
+}
+
+static void axis(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_when_ready(xt_sum_axis(xt_exp(xt_reshape(some(16), 8, 2)), i), NULL, NULL); /* @axis */
+        xt_mark_step();
+    }
+}
+
+static void order(void) {
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = some(16);
+        if (i) {
+            x = xt_sin(x); /* @sine */
+            x = xt_exp(x);
+        } else {
+            x = xt_exp(x); /* @exponential */
+            x = xt_sin(x);
+        }
+        xt_when_ready(x, NULL, NULL);
         xt_mark_step();
     }
 }
@@ -106,7 +155,7 @@ int train(const char *what) {
     static const struct {
         const char *name;
         void (*fn)(void);
-    } all[] = {{"first", first_time}, {"shape", shape}, {"constant", constant}, {"flag", flag}, {"evicted", evicted}, {"read", read_early}, {"print", print}, {"checkpoint", checkpoint}, {"loader", loader},
+    } all[] = {{"first", first_time}, {"shape", shape}, {"constant", constant}, {"flag", flag}, {"mode", mode}, {"dtype", dtype}, {"cast_in", new_cast}, {"axis", axis}, {"order", order}, {"evicted", evicted}, {"read", read_early}, {"print", print}, {"checkpoint", checkpoint}, {"loader", loader},
                {"wait", explicit_sync}, {"end", finish}};
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++)
         if (strcmp(what, all[i].name) == 0) all[i].fn();

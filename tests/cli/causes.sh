@@ -37,7 +37,12 @@ shape       ^compile 2: .* why: shape change: value \[8\] became \[7\] at @shape
 constant    ^compile 2: .* why: new scalar constant: the number at @constant changed from 0.5 to 1.5
 new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a value, made at [^ ]*causes.c:[0-9]+, that program 1 does not give
 lost        ^compile 2: .* why: lost live tensor: program 1 also gives the value that xt_keep asks for at @keep
-flag        ^compile 2: .* why: flag change: autocast is bf16 instead of off .program 1.; first difference: .* at @flag instead of .* at @flag
+flag        ^compile 2: .* why: flag change: autocast is bf16 instead of off, turned at @cast .program 1.; first difference: .* at @flag instead of .* at @flag
+mode        ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @mode .program 1.; first difference: .* .expected: first evaluation.
+dtype       ^compile 2: .* why: dtype change: convert f16\[16\] became bf16\[16\] at @dtype .program 1.: use the same dtype
+cast_in     ^compile 2: .* why: dtype change: convert f16\[16\] at @cast_in instead of exponential f32\[16\] at .*: use the same dtype
+axis        ^compile 2: .* why: other ops: reduce \[2\] .dimensions = array<i64: 0>. became \[8\] .dimensions = array<i64: 1>. at @axis .program 1.
+order       ^compile 2: .* why: other ops: sine f32\[16\] at @sine instead of exponential f32\[16\] at @exponential .program 1.
 evicted     ^compile 4: .* for xt_mark_step at @evicted, step 3 . why: cache evicted: .* raise XT_CACHE_ENTRIES
 read        ^compile 1: program 1 for value read .xt_item. at @read, step 0 . why: value read: xt_item at @read reads a value before its step has ended
 print       ^compile 2: .* why: print: xt_master_printf at @print asks for a value that program 1 does not give
@@ -48,7 +53,7 @@ end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
-        for mark in first shape constant keep flag evicted read print checkpoint loader wait end; do want=${want//@$mark/[^ ]*$(at "$mark")}; done
+        for mark in first shape constant keep flag cast_in cast mode dtype axis sine exponential evicted read print checkpoint loader wait end; do want=${want//@$mark/[^ ]*$(at "$mark")}; done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
         check "$p: $name ends well" [ $? = 0 ]
         check "$p: $name is named with its line" grep -qE "$want" "$tmp/out"

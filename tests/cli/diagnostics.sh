@@ -91,7 +91,8 @@ for end in "s SIGSEGV 139" "a SIGABRT 134" "t SIGTERM 143"; do
     check "$name is told with step and line" grep -qE "^xtrain: $name in step 30, last seen at .*loop.c:$line; xtrain postmortem .*xt-crash-[0-9]+ explains" "$tmp/out"
     "$BUILD/xtrain" postmortem "$tmp/crash" >"$tmp/out" 2>&1
     check "postmortem names $name" grep -q "ended by signal" "$tmp/out"
-    check "and the line" grep -qE "step 30, .*last seen at .*loop.c:$line" "$tmp/out"
+    check "and the line" grep -qE "step 30, .*last seen at .*loop.c:$line, last op recorded at .*loop.c:[0-9]+" "$tmp/out"
+    check "and who held the memory, though it ran for a moment" grep -qE 'live buffers by line, as of step (1[6-9]|2[0-9]|30):' "$tmp/out"
     check "and has events" grep -qE 'execution .*loop.c:[0-9]+ +program' "$tmp/out"
     check "and the memory by line" grep -qE 'parameter +.*loop.c:[0-9]+' "$tmp/out"
 done

@@ -161,6 +161,26 @@ static void dtype_change(void **state) {
     assert_non_null(strstr(last.reason, "i32[4]"));
 }
 
+/* Casts inside of the step: another one at the same line, and one more before what follows. */
+static void cast_change(void **state) {
+    (void)state;
+    int line = 0;
+    for (int i = 0; i < 2; i++) {
+        line = __LINE__ + 1;
+        xt_when_ready(xt_exp(xt_cast(rows(4), i ? XT_BF16 : XT_F16)), NULL, NULL);
+        assert_true(xt_mark_step());
+    }
+    expect(LAZY_WHY_DTYPE, "convert f16[4,4] became bf16[4,4] at ", line);
+    for (int i = 0; i < 2; i++) {
+        xt_tensor x = rows(8);
+        line = __LINE__ + 1;
+        if (i) x = xt_cast(x, XT_F16);
+        xt_when_ready(xt_sum(x), NULL, NULL);
+        assert_true(xt_mark_step());
+    }
+    expect(LAZY_WHY_DTYPE, "convert f16[8,4] at ", line);
+}
+
 static void scalar_constant(void **state) {
     (void)state;
     int line = 0;
@@ -194,6 +214,12 @@ static void attribute_change(void **state) {
     }
     expect(LAZY_WHY_OPS, "slice", line);
     assert_non_null(strstr(last.reason, "became"));
+    for (int i = 0; i < 2; i++) { /* the axis is the cause, not the shape that follows from it */
+        line = __LINE__ + 1;
+        xt_when_ready(xt_sum_axis(xt_tanh(rows(3)), i), NULL, NULL);
+        assert_true(xt_mark_step());
+    }
+    expect(LAZY_WHY_OPS, "reduce [4] {dimensions = array<i64: 0>} became [3] {dimensions = array<i64: 1>} at ", line);
 }
 
 static void print_under_an_if(void **state) {
@@ -237,13 +263,15 @@ static void kept_and_dropped(void **state) {
 
 static void flag_change(void **state) {
     (void)state;
+    int line = 0;
     for (int i = 0; i < 2; i++) {
+        line = __LINE__ + 1;
         if (i) xt_autocast_begin(XT_BF16);
         xt_when_ready(xt_matmul(rows(4), rows(4)), NULL, NULL);
         if (i) xt_autocast_end();
         assert_true(xt_mark_step());
     }
-    expect(LAZY_WHY_FLAG, "autocast is bf16 instead of off", 0);
+    expect(LAZY_WHY_FLAG, "autocast is bf16 instead of off", line);
     for (int i = 0; i < 2; i++) {
         if (i) xt_no_grad_begin();
         xt_when_ready(xt_mean(xt_exp(rows(4))), NULL, NULL);
@@ -346,7 +374,7 @@ int main(void) {
     setenv("XT_CACHE", "off", 1);
     setenv("XT_SUMMARY", "off", 1);
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(epochs_in_the_summary), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
+    const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(epochs_in_the_summary), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(cast_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
                                        CAUSE(attribute_change), CAUSE(print_under_an_if), CAUSE(kept_and_dropped), CAUSE(flag_change), CAUSE(value_read), CAUSE(checkpoint),
                                        CAUSE(explicit_sync), CAUSE(evicted), CAUSE(the_report), CAUSE(a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
