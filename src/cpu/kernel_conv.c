@@ -7,6 +7,7 @@
 #include "cpu/conv.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
+#include "cpu/kernel_taps.h"
 #include "cpu/kernel_wino.h"
 #include "cpu/layout.h"
 
@@ -212,6 +213,23 @@ static bool wino_of(const conv_desc *d, wino_problem *p) {
                         .in_step = step[!data],
                         .tap_step = {step[2], step[3]}};
     return w->ndims == 4 && w->format_kind == dnnl_blocked;
+}
+
+/* The same problem for kernel_taps.c; where oneDNN is not faster: windows that move by more than one pixel, or have one tap. */
+static bool taps_of(const conv_desc *d, taps_problem *p) {
+    const dnnl_memory_desc_t *src = &d->md[SRC], *dst = &d->md[DST], *w = &d->md[WEI];
+    const int64_t *step = w->format_desc.blocking.strides;
+    if (d->form != CONV_WEIGHTS || src->ndims != 4 || w->ndims != 4 || src->data_type != dnnl_bf16 || w->format_kind != dnnl_blocked) return false;
+    bool moves = d->strides[0] > 1 && d->strides[1] > 1, one = w->dims[2] == 1 && w->dims[3] == 1;
+    if (d->dilates[0] || d->dilates[1] || src->dims[1] < 64 || !(moves || one)) return false;
+    *p = (taps_problem){.n = src->dims[0],
+                        .in = {src->dims[1], src->dims[2], src->dims[3]},
+                        .out = {dst->dims[1], dst->dims[2], dst->dims[3]},
+                        .size = {w->dims[2], w->dims[3]},
+                        .stride = {d->strides[0], d->strides[1]},
+                        .low = {d->pad_l[0], d->pad_l[1]},
+                        .w_step = {step[0], step[1], step[2], step[3]}};
+    return cpu_taps_fits(p);
 }
 
 /* Where F(4x4,3x3) of f32 (oneDNN's) and F(2x2,3x3) of bf16 (kernel_wino.c) are taken: a rule on shapes, from measurements (bench/conv_bench), never from a clock, so a program computes the same bits on
@@ -451,6 +469,12 @@ CPU_LOWER(convolution) {
         conv_free(s);
         *out_done = true;
         return cpu_build_wino(b, &problem, op, in);
+    }
+    taps_problem taps;
+    if (both && !s->flip && !s->zeros && taps_of(&d, &taps)) {
+        conv_free(s);
+        *out_done = true;
+        return cpu_build_taps(b, &taps, op, in);
     }
     xt_status st = ok ? choose(&d, cpu_op_flops(op), threads, &best) : NULL;
     ok = ok && !st && best.ok;

@@ -32,6 +32,11 @@ typedef struct wino_ops {
     void (*kernel)(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step, uint16_t *out);
     /* G' m G for one feature in and 64 out: m[point][64]; as above. */
     void (*kernel_gradient)(const float *m, int64_t point_step, int64_t out_step, uint16_t *dw);
+    /* Without a transform: the pixels at y0 + stride[0] * row, x0 + stride[1] * column of positions [from, to), as `input` lays out pairs of one point; zeros
+     * outside, and beyond the last position. */
+    void (*pixels)(const wino_tiles *positions, const wino_image *i, const int64_t stride[2], const uint16_t *src, int64_t from, int64_t to, uint16_t *out);
+    /* 16 sums rounded to bf16, out_step apart. */
+    void (*spread)(const float *sums, int64_t out_step, uint16_t *out);
     /* c[row][64] = (add ? c : 0) + sum over k of pairs a[row * a_row + k * a_k .. + 1] by b[k * b_k + column * 2 .. + 1]. */
     void (*product)(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_t *b, int64_t b_k, float *c, int64_t c_row, int64_t rows, int64_t k, bool add);
 } wino_ops;

@@ -28,9 +28,12 @@ ALWAYS void store(uint16_t *p, __m512 v) {
     _mm256_storeu_si256((__m256i *)(void *)p, narrow(v));
 }
 /* Two values side by side in each lane: what one step of a product reads. */
-ALWAYS __m512i pair(__m512 first, __m512 second) {
+ALWAYS __m512i interleave(__m512i first_then_second) {
     const __m512i order = _mm512_set_epi16(31, 15, 30, 14, 29, 13, 28, 12, 27, 11, 26, 10, 25, 9, 24, 8, 23, 7, 22, 6, 21, 5, 20, 4, 19, 3, 18, 2, 17, 1, 16, 0);
-    return _mm512_permutexvar_epi16(order, (__m512i)_mm512_cvtne2ps_pbh(second, first));
+    return _mm512_permutexvar_epi16(order, first_then_second);
+}
+ALWAYS __m512i pair(__m512 first, __m512 second) {
+    return interleave((__m512i)_mm512_cvtne2ps_pbh(second, first));
 }
 
 typedef struct place { /* of a tile; beyond the last one: image N */
@@ -150,6 +153,32 @@ static void input(const wino_tiles *t, const wino_image *i, const uint16_t *src,
 
 static void gradient(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, int64_t point_step, uint16_t *out) {
     paired_points(t, i, src, from, to, true, point_step, out);
+}
+
+/* Where a position's pixel lies in its image's first block; negative: outside. */
+ALWAYS int64_t pixel_at(const wino_tiles *t, const wino_image *i, const int64_t stride[2], int64_t position) {
+    int64_t per = t->rows * t->cols, rest = position % per, y = rest / t->cols * stride[0] + i->y0, x = rest % t->cols * stride[1] + i->x0;
+    if (position >= t->n * per || y < 0 || y >= i->h || x < 0 || x >= i->w) return -1;
+    return ((position / per * (i->c / LANES) * i->h + y) * i->w + x) * LANES;
+}
+
+static void pixels(const wino_tiles *t, const wino_image *i, const int64_t stride[2], const uint16_t *src, int64_t from, int64_t to, uint16_t *out) {
+    int64_t step = i->h * i->w * LANES;
+    for (int64_t position = from; position < to; position += 2) {
+        int64_t a = pixel_at(t, i, stride, position), b = pixel_at(t, i, stride, position + 1);
+        for (int64_t block = 0; block < i->c / LANES; block++, out += 2 * LANES) {
+            __m256i first = _mm256_setzero_si256(), second = first;
+            if (a >= 0) first = _mm256_loadu_si256((const __m256i *)(const void *)(src + a + block * step));
+            if (b >= 0) second = _mm256_loadu_si256((const __m256i *)(const void *)(src + b + block * step));
+            _mm512_storeu_si512(out, interleave(_mm512_inserti64x4(_mm512_castsi256_si512(first), second, 1)));
+        }
+    }
+}
+
+static void spread(const float *sums, int64_t out_step, uint16_t *out) {
+    uint16_t half[LANES];
+    store(half, _mm512_loadu_ps(sums));
+    for (int64_t lane = 0; lane < LANES; lane++) out[lane * out_step] = half[lane];
 }
 
 static void output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst) {
@@ -295,7 +324,7 @@ static void product(const uint16_t *a, int64_t a_row, int64_t a_k, const uint16_
     }
 }
 
-static const wino_ops ops = {input, gradient, output, kernel, kernel_gradient, product};
+static const wino_ops ops = {input, gradient, output, kernel, kernel_gradient, pixels, spread, product};
 #if defined(__clang__)
 #pragma clang attribute pop
 #endif

@@ -83,6 +83,9 @@ static const struct {
     CONV("data of strides", "2x32x4x4", "32x16x3x3", "2x16x8x8", DATA, "pad = [[1, 2], [1, 2]], lhs_dilate = [2, 2], reverse = [true, true]"),
     CONV("weights", "3x32x9x7", "3x48x9x7", "48x32x3x3", WEIGHTS, "pad = [[1, 1], [1, 1]]"),
     CONV("weights of strides", "2x16x8x8", "2x32x4x4", "32x16x3x3", WEIGHTS, "pad = [[1, 0], [1, 0]], rhs_dilate = [2, 2]"),
+    CONV("wide weights of strides", "3x80x9x8", "3x64x5x4", "64x80x3x3", WEIGHTS, "pad = [[1, 1], [1, 0]], rhs_dilate = [2, 2]"),
+    CONV("wide weights of strides, 1x1", "2x64x7x7", "2x128x4x4", "128x64x1x1", WEIGHTS, "rhs_dilate = [2, 2]"),
+    CONV("wide weights, one tap", "3x64x5x5", "3x64x5x5", "64x64x1x1", WEIGHTS, "stride = [1, 1]"),
     CONV("weights, few features", "2x3x12x12", "2x32x8x8", "32x3x5x5", WEIGHTS, "stride = [1, 1]"),
 };
 

@@ -1,0 +1,16 @@
+/* What kernel_conv.c hands to kernel_taps.c: the gradient of a convolution's kernel, both images bf16 and blocked. */
+#ifndef XT_SRC_CPU_KERNEL_TAPS_H
+#define XT_SRC_CPU_KERNEL_TAPS_H
+
+#include "cpu/cpu_int.h"
+
+typedef struct taps_problem {
+    int64_t n, in[3], out[3]; /* images; features, rows and columns of what is read and of what comes from above */
+    int64_t size[2], stride[2], low[2]; /* the window; positions before the image */
+    int64_t w_step[4]; /* of the kernel in memory: out's feature, in's feature, row, column */
+} taps_problem;
+
+bool cpu_taps_fits(const taps_problem *p); /* on this processor, with these features */
+xt_status cpu_build_taps(cpu_builder *b, const taps_problem *p, const ir_op *op, const ir_value *const in[2]);
+
+#endif
