@@ -4,7 +4,23 @@
 
 #include <math.h>
 
+#define DIRECT(name, I, T, expr)                                                                                                                     \
+    static void name(void *dst, const void *src, const index_line *l) {                                                                              \
+        T *d = dst;                                                                                                                                  \
+        const T *s = src;                                                                                                                            \
+        const I *at = l->index;                                                                                                                      \
+        int64_t n = l->n, stride = l->stride, step = l->step, index_step = l->index_step;                                                            \
+        uint64_t limit = l->limit;                                                                                                                   \
+        for (int64_t j = 0; j < n; j++) {                                                                                                            \
+            uint64_t v = (uint64_t)(int64_t)at[j * index_step];                                                                                      \
+            if (v > limit) continue;                                                                                                                 \
+            T *to = d + (int64_t)v * stride, a = *to, b = s[j * step];                                                                               \
+            *to = (T)(expr);                                                                                                                         \
+        }                                                                                                                                            \
+    }
 #define FOLD(name, T, expr)                                                                                                                          \
+    DIRECT(name##_by_i32, int32_t, T, expr)                                                                                                          \
+    DIRECT(name##_by_i64, int64_t, T, expr)                                                                                                                          \
     static void name(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, int64_t high) {                            \
         T *d = dst;                                                                                                                                  \
         const T *s = src;                                                                                                                            \
@@ -62,16 +78,23 @@ HALF(mul_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_MUL)
 HALF(max_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_MAX)
 HALF(min_f16, TAPE_LOAD_F16, TAPE_STORE_F16, TAPE_MIN)
 
+typedef struct fold_fns {
+    index_scatter_fn scatter;
+    index_direct_fn from_i32, from_i64;
+} fold_fns;
 typedef struct fold_row {
-    index_scatter_fn add, multiply, maximum, minimum, and_, or_, xor_;
+    fold_fns add, multiply, maximum, minimum, and_, or_, xor_;
 } fold_row;
-#define FLOAT_ROW(t) {add_##t, mul_##t, max_##t, min_##t, NULL, NULL, NULL}
-#define INT_ROW(t) {add_##t, mul_##t, max_##t, min_##t, and_##t, or_##t, xor_##t}
+#define FNS(f) {f, f##_by_i32, f##_by_i64}
+#define NO_FNS {NULL, NULL, NULL}
+#define HALF_ROW(t) {{add_##t, NULL, NULL}, {mul_##t, NULL, NULL}, {max_##t, NULL, NULL}, {min_##t, NULL, NULL}, NO_FNS, NO_FNS, NO_FNS}
+#define FLOAT_ROW(t) {FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t), NO_FNS, NO_FNS, NO_FNS}
+#define INT_ROW(t) {FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t), FNS(and_##t), FNS(or_##t), FNS(xor_##t)}
 static const fold_row *row_of(xt_dtype t) {
-    static const fold_row f32 = FLOAT_ROW(f32), f64 = FLOAT_ROW(f64), bf16 = FLOAT_ROW(bf16), f16 = FLOAT_ROW(f16);
+    static const fold_row f32 = FLOAT_ROW(f32), f64 = FLOAT_ROW(f64), bf16 = HALF_ROW(bf16), f16 = HALF_ROW(f16);
     static const fold_row i8 = INT_ROW(i8), i16 = INT_ROW(i16), i32 = INT_ROW(i32), i64 = INT_ROW(i64);
     static const fold_row u8 = INT_ROW(u8), u16 = INT_ROW(u16), u32 = INT_ROW(u32), u64 = INT_ROW(u64);
-    static const fold_row boolean = {or_u8, and_u8, or_u8, and_u8, and_u8, or_u8, xor_u8}; /* sums and maxima of truth are or */
+    static const fold_row boolean = {FNS(or_u8), FNS(and_u8), FNS(or_u8), FNS(and_u8), FNS(and_u8), FNS(or_u8), FNS(xor_u8)}; /* sums and maxima of truth are or */
     switch ((int)t) {
     case XT_F32: return &f32;
     case XT_F64: return &f64;
@@ -98,16 +121,21 @@ bool index_fold_of(const ir_region *r, xt_dtype t, index_fold *out) {
     if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0]))) return false;
     out->elem = xt_dtype_size(t);
     tape_op vector = TAPE_NONE;
+    fold_fns fns = NO_FNS;
     switch ((int)o->code) {
-    case OP_add: out->scatter = row->add, vector = TAPE_ADD; break;
-    case OP_multiply: out->scatter = row->multiply, vector = TAPE_MUL; break;
-    case OP_maximum: out->scatter = row->maximum, vector = TAPE_MAX; break;
-    case OP_minimum: out->scatter = row->minimum, vector = TAPE_MIN; break;
-    case OP_and: out->scatter = row->and_, vector = TAPE_AND; break;
-    case OP_or: out->scatter = row->or_, vector = TAPE_OR; break;
-    case OP_xor: out->scatter = row->xor_, vector = TAPE_XOR; break;
-    default: out->scatter = NULL;
+    case OP_add: fns = row->add, vector = TAPE_ADD; break;
+    case OP_multiply: fns = row->multiply, vector = TAPE_MUL; break;
+    case OP_maximum: fns = row->maximum, vector = TAPE_MAX; break;
+    case OP_minimum: fns = row->minimum, vector = TAPE_MIN; break;
+    case OP_and: fns = row->and_, vector = TAPE_AND; break;
+    case OP_or: fns = row->or_, vector = TAPE_OR; break;
+    case OP_xor: fns = row->xor_, vector = TAPE_XOR; break;
+    default: break;
     }
+    out->scatter = fns.scatter;
+    out->from_i32 = fns.from_i32;
+    out->from_i64 = fns.from_i64;
+    out->sums = o->code == OP_add && t != XT_BOOL;
     tape_type reg;
     out->row = tape_type_of(t, &reg) && tape_type_size(reg) == out->elem ? simd_get()->tape[vector][reg] : NULL;
     return out->scatter != NULL;

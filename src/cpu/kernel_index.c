@@ -5,7 +5,8 @@
  *
  * Several slices of a scatter may meet at one place, and their order decides the sum's last bits. So threads divide where slices go, never which
  * slices there are: along a batch dim that is paired with a dim of the operand, else along a dim of the window, else by address. Every place sees its slices
- * in order, whatever the number of threads. */
+ * in order, whatever the number of threads. Only a histogram (single elements summed along one run of indices into far fewer places) is divided by its updates:
+ * into pieces that depend on the shapes alone, summed apart and joined in order. */
 #include "cpu/kernel_index.h"
 #include "cpu/kernel_reduce.h"
 
@@ -271,6 +272,49 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     slices_walk(s, j->indices, false, -1, 0, s->count, scatter_slices, &p);
 }
 
+/* --- histograms ---------------------------------------------------------------------------------------------------------------------- */
+enum { LINE_CHUNKS = 8, LINE_CHUNK = 32768 };
+typedef struct line_job {
+    const cpu_call *call;
+    const slices *s;
+    size_t bytes; /* of the operand */
+} line_job;
+
+static void line_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const line_job *j = ctx;
+    const slices *s = j->s;
+    size_t index_size = xt_dtype_size(s->index_type);
+    for (int64_t k = begin; k < end; k++) {
+        int64_t from = s->count * k / s->chunks, step = s->n_batch ? s->index_strides[s->n_batch - 1] : 0, array_step = s->n_batch ? s->array_strides[s->n_batch - 1] : 0;
+        index_line l = {.index = (const char *)j->call->in[1] + (size_t)(from * step) * index_size,
+                        .index_step = step,
+                        .stride = s->start_strides[0],
+                        .step = array_step,
+                        .n = s->count * (k + 1) / s->chunks - from,
+                        .limit = (uint64_t)s->limit[0]};
+        void *dst = j->call->out[0];
+        if (k > 0) dst = memset((char *)j->call->scratch + (size_t)(k - 1) * j->bytes, 0, j->bytes);
+        (s->index_type == XT_I32 ? s->fold.from_i32 : s->fold.from_i64)(dst, (const char *)j->call->in[2] + (size_t)(from * array_step) * s->elem, &l);
+    }
+}
+
+static void join_line(const cpu_call *c, const slices *s, int64_t elements, size_t bytes) {
+    cpu_move whole = {.dst = {.n = 1, .dims = {elements}, .strides = {1}}, .src = {.n = 1, .dims = {elements}, .strides = {1}}};
+    for (int64_t k = 1; k < s->chunks; k++) index_fold_window(&s->fold, &whole, c->out[0], (const char *)c->scratch + (size_t)(k - 1) * bytes);
+}
+
+/* Single elements along one run of indices, all of them in one dim of the operand or neighbours in memory. */
+static bool is_line(const slices *s) {
+    if (s->replace || s->n_start != 1 || !s->has_window || s->window.dst.n || s->window.dst.offset || s->window.src.offset) return false;
+    if ((s->index_type != XT_I32 || !s->fold.from_i32) && (s->index_type != XT_I64 || !s->fold.from_i64)) return false;
+    for (int i = 0; i < s->n_batch; i++) {
+        if (s->batch_operand[i]) return false;
+        if (i + 1 < s->n_batch && (s->index_strides[i] != s->index_strides[i + 1] * s->batch_dims[i + 1] || s->array_strides[i] != s->array_strides[i + 1] * s->batch_dims[i + 1])) return false;
+    }
+    return true;
+}
+
 static xt_status scatter_run(const cpu_call *c) {
     enum { PIECE_BYTES = 256 << 10, PIECE_ROW = 64 };
     const slices *s = c->thunk->state;
@@ -278,6 +322,12 @@ static xt_status scatter_run(const cpu_call *c) {
     const ir_type *t = c->thunk->op->out[0].type;
     if (c->out[0] != c->in[0]) cpu_copy_run(team, c->out[0], c->in[0], ir_type_bytes(t));
     if (!s->has_window || s->count == 0) return NULL;
+    if (s->line) {
+        line_job line = {c, s, ir_type_bytes(t)};
+        team_for(team, s->chunks, 1, line_chunk, &line);
+        join_line(c, s, t->count, line.bytes);
+        return NULL;
+    }
     scatter_job j = {.s = s, .dst = c->out[0], .src = c->in[2], .indices = c->in[1], .dim = -1, .window_dim = -1, .elements = t->count, .pieces = 1};
     int64_t window = view_count(&s->window.dst), longest = 1;
     if (s->count * window >= 16384) j.pieces = team->threads;
@@ -328,6 +378,11 @@ CPU_LOWER(scatter) {
     }
     *out_done = true;
     uint64_t over = 1;
-    cpu_thunk_desc d = {.kernel = &scatter_kernel, .op = op, .n_in = 3, .n_out = 1, .over = &over, .state = s, .flops = cpu_op_flops(op)};
+    int64_t places = op->in[0]->type->count;
+    s->line = is_line(s);
+    s->chunks = s->line && s->fold.sums ? s->count / LINE_CHUNK : 1;
+    if (s->chunks > LINE_CHUNKS) s->chunks = LINE_CHUNKS;
+    if (s->chunks < 1 || places > s->count / 16) s->chunks = 1;
+    cpu_thunk_desc d = {.kernel = &scatter_kernel, .op = op, .n_in = 3, .n_out = 1, .over = &over, .state = s, .scratch_bytes = (size_t)(s->chunks - 1) * ir_type_bytes(op->in[0]->type), .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

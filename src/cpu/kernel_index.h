@@ -7,8 +7,17 @@
 
 /* dst[at[j]] = fold(dst[at[j]], src[j * step]) for the places with low <= at[j] < high, in order. */
 typedef void (*index_scatter_fn)(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, int64_t high);
+/* The same at the places index[j * index_step] * stride, those above limit (negative ones too) left out. */
+typedef struct index_line {
+    const void *index;
+    int64_t index_step, stride, step, n; /* step: of src */
+    uint64_t limit;
+} index_line;
+typedef void (*index_direct_fn)(void *dst, const void *src, const index_line *l);
 typedef struct index_fold {
     index_scatter_fn scatter;
+    index_direct_fn from_i32, from_i64; /* by the index's type; NULL */
+    bool sums; /* of numbers: parts may be summed apart */
     tape_fn row; /* the same for neighbours, as a vector loop: d[i] = fold(a[i], b[i]); NULL where elements are narrower than what folds them */
     size_t elem;
 } index_fold;
@@ -31,6 +40,8 @@ typedef struct slices {
     bool has_window;
     cpu_move window; /* gather: operand to result; scatter: update to operand */
     bool replace, unique;
+    bool line;      /* a scatter of single elements along one run of indices: index_fold's from_i32, from_i64 */
+    int64_t chunks; /* of such a run that are summed apart */
     index_fold fold;
 } slices;
 

@@ -14,6 +14,7 @@ static bool may_fold(const ir_op *op) {
     case OP_while:
     case OP_optimization_barrier:
     case OP_rng_bit_generator: return false;
+    case OP_scatter: return false; /* devices drop a window that is partly outside, as XLA does; the interpreter, as the specification says, its elements outside */
     case OP_if:
     case OP_case: return false; /* their regions may read values from outside */
     default: break;

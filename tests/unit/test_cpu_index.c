@@ -54,6 +54,12 @@ static void scatters_agree(void **state) {
         }
     for (size_t f = 0; f < BASE_COUNT(folds); f++) one_scatter(&scatters[0], f < 5 ? "f32" : "i32", "i32", folds[f]);
     one_scatter(&scatters[2], "i1", "i32", "or");
+    /* Long enough for pieces that are summed apart; index 4 is outside. */
+    static const index_row histogram = {"a histogram", "4", "300x250x1", "300x250", "inserted_window_dims = [0], scatter_dims_to_operand_dims = [0], index_vector_dim = 2"};
+    one_scatter(&histogram, "f64", "i64", "add");
+    one_scatter(&histogram, "i32", "i32", "add");
+    one_scatter(&histogram, "ui8", "i64", "add");
+    one_scatter(&histogram, "f32", "i32", "maximum");
 }
 
 static const struct {
