@@ -228,17 +228,26 @@ static void run_gtsv(eig_call *c) {
     set_status(c, 4, (blas_int)solve(c, n, columns, c->out[0], c->out[1], c->out[2], c->out[3], 0));
 }
 
+static double magnitude(blas_type kind, const void *of, int64_t i) {
+    switch (kind) {
+    case BLAS_S: return fabs((double)((const float *)of)[i]);
+    case BLAS_D: return fabs(((const double *)of)[i]);
+    case BLAS_C: return cabs((c128)((const c64 *)of)[i]);
+    default: return cabs(((const c128 *)of)[i]);
+    }
+}
+
 /* A pivot below eps times the largest element becomes that: inverse iteration solves systems that are singular on purpose. */
 static void run_perturbed(eig_call *c) {
     int64_t n = dim(in_type(c, 3), 2), columns = dim(in_type(c, 3), 1);
-    double most = 0, eps = c->s->kind == BLAS_S ? 0x1p-23 : 0x1p-52;
+    double most = 0, eps = c->s->kind == BLAS_S || c->s->kind == BLAS_C ? 0x1p-23 : 0x1p-52;
     size_t bytes = (size_t)n * c->s->elem;
     char *copy[3];
     for (int k = 0; k < 3; k++) {
         copy[k] = c->work + (size_t)k * bytes;
         memcpy(copy[k], c->in[k], bytes);
         for (int64_t i = 0; i < n; i++) {
-            double v = c->s->kind == BLAS_S ? fabs((double)((const float *)(void *)copy[k])[i]) : fabs(((const double *)(void *)copy[k])[i]);
+            double v = magnitude(c->s->kind, copy[k], i);
             if (v > most) most = v;
         }
     }
@@ -258,7 +267,7 @@ static const eig_row calls[] = {
     {"ormqr", "MVM", "M", {-1, -1, 0}, run_ormqr},
     {"unmqr", "MVM", "M", {-1, -1, 0}, run_ormqr},
     {"gtsv", "VVVM", "VVVMI", {0, 1, 2, 3}, run_gtsv, .own = true},
-    {"tridiagonal_solve_perturbed", "VVVM", "M", {-1, -1, -1, 0}, run_perturbed, .real_only = true, .own = true},
+    {"tridiagonal_solve_perturbed", "VVVM", "M", {-1, -1, -1, 0}, run_perturbed, .own = true},
 };
 
 /* --- running --------------------------------------------------------------------------------------------------------------------------------------- */

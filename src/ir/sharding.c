@@ -314,6 +314,14 @@ void ir_sharding_add(ir_sharding *s, int axis, int dim) {
     s->dim[axis] = (int8_t)dim;
 }
 
+void ir_sharding_drop(ir_sharding *s, int dim) {
+    for (int a = 0; a < IR_SHARD_AXES; a++)
+        if (s->dim[a] == dim) {
+            s->dim[a] = -1;
+            s->pos[a] = 0;
+        }
+}
+
 const ir_type *ir_shard_type(const ir_grid *g, const ir_sharding *s, const ir_type *t) {
     if (t->kind != IR_TENSOR || ir_sharding_is_none(s)) return t;
     int64_t dims[IR_MAX_RANK];

@@ -82,20 +82,61 @@ static xt_status cross(spmd *s, const ir_op *op, const ir_value *from, ir_value 
     return st;
 }
 
+/* --- dims that their devices do not divide ---------------------------------------------------------------------------------------------------------------- */
+/* At the border of the program such a dim is filled up with elements that count for nothing; inside, it is whole. */
+static ir_sharding even_dims(const spmd *s, const ir_sharding *form, const ir_type *t) {
+    ir_sharding even = *form;
+    for (uint32_t d = 0; t->kind == IR_TENSOR && d < t->rank; d++)
+        if (t->dims[d] % ir_sharding_parts(&s->grid, form, (int)d)) ir_sharding_drop(&even, (int)d);
+    return even;
+}
+
+static const ir_type *filled_up(const spmd *s, const ir_sharding *form, const ir_type *t) {
+    int64_t dims[IR_MAX_RANK];
+    if (t->kind != IR_TENSOR) return t;
+    for (uint32_t d = 0; d < t->rank; d++) {
+        int64_t parts = ir_sharding_parts(&s->grid, form, (int)d);
+        dims[d] = (t->dims[d] + parts - 1) / parts * parts;
+    }
+    return ir_tensor(t->dtype, t->rank, dims);
+}
+
+/* Between the form at the border and the even one inside; v is a part, t the whole value's type. */
+static ir_value *even(spmd *s, ir_value *v, const ir_type *t, const ir_sharding *border) {
+    const ir_type *filled = filled_up(s, border, t);
+    ir_sharding inside = even_dims(s, border, t);
+    if (!v || ir_sharding_equal(&inside, border)) return v;
+    v = spmd_reshard(s, v, filled, *border, &inside);
+    const ir_type *part = ir_shard_type(&s->grid, &inside, t);
+    int64_t zeros[IR_MAX_RANK] = {0};
+    return v && v->type != part ? ir_slice(&s->b, v, zeros, part->dims, NULL) : v;
+}
+
+static ir_value *uneven(spmd *s, ir_value *v, const ir_type *t, const ir_sharding *border) {
+    const ir_type *filled = filled_up(s, border, t);
+    ir_sharding inside = even_dims(s, border, t);
+    if (!v || ir_sharding_equal(&inside, border)) return v;
+    const ir_type *part = ir_shard_type(&s->grid, &inside, filled);
+    int64_t zeros[IR_MAX_RANK] = {0}, high[IR_MAX_RANK];
+    for (uint32_t d = 0; d < part->rank; d++) high[d] = part->dims[d] - v->type->dims[d];
+    if (v->type != part) v = ir_pad(&s->b, v, ir_splat(&s->b, ir_scalar(v->type->dtype), 0), zeros, high, zeros);
+    return spmd_reshard(s, v, filled, inside, border);
+}
+
+static xt_status form_of(const spmd *s, const ir_value *v, const ir_tiles *t, const char *what, size_t i, ir_sharding *out) {
+    XT_TRY(ir_sharding_map(&s->grid, t, out));
+    if (v->type->kind == IR_TENSOR && !t->replicated && !t->manual && !t->any_rank && t->rank != v->type->rank)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "the sharding of %s %zu speaks of %zu dims, it has %u", what, i, t->rank, v->type->rank);
+    return NULL;
+}
+
 static xt_status fix(spmd *s, const ir_value *v, const ir_tiles *t, const char *what, size_t i) {
     spmd_value *x = spmd_value_of(s, v);
     x->fixed = true;
     if (!t) return NULL;
-    XT_TRY(ir_sharding_map(&s->grid, t, &x->want));
-    if (v->type->kind == IR_TENSOR && !t->replicated && !t->manual && !t->any_rank && t->rank != v->type->rank)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the sharding of %s %zu speaks of %zu dims, it has %u", what, i, t->rank, v->type->rank);
-    if (ir_shard_type(&s->grid, &x->want, v->type)) return NULL;
-    str text = STR_INIT;
-    ir_type_print(v->type, &text);
-    ir_sharding_print(&s->grid, &x->want, v->type->rank, &text);
-    xt_status st = status_new(XT_UNIMPLEMENTED, NULL, "%s %zu is %s: dims that their devices do not divide are not partitioned", what, i, str_cstr(&text));
-    str_free(&text);
-    return st;
+    XT_TRY(form_of(s, v, t, what, i, &x->want));
+    x->want = even_dims(s, &x->want, v->type);
+    return NULL;
 }
 
 /* --- numbering ---------------------------------------------------------------------------------------------------------------------------------------- */
@@ -137,12 +178,12 @@ static xt_status number_values(spmd *s) {
     return NULL;
 }
 
-/* What a result looks like when it is returned. */
-typedef struct result_form {
+/* What an argument or a result looks like at the border of the program. */
+typedef struct border_form {
     ir_sharding form;
-    bool said; /* else it may stay as it is */
+    bool said; /* a result of which nothing is said may stay as it is */
     const char *order; /* the text, when its devices stand otherwise than the program's */
-} result_form;
+} border_form;
 
 /* Where the devices of the program stand in an order of their own, all is read again in it. A program with texts of several orders keeps the devices'
  * numbers: arguments and results of another order are then moved. */
@@ -168,9 +209,8 @@ static xt_status find_order(spmd *s, texts *all) {
     return NULL;
 }
 
-/* Fixes what arguments and annotations say, and proposes what results say. `results`: their forms, for the return; `arg_orders`: the texts of arguments
- * whose devices stand otherwise than the program's. */
-static xt_status read_shardings(spmd *s, texts *all, result_form *results, const char **arg_orders) {
+/* Fixes what arguments and annotations say, and proposes what results say. */
+static xt_status read_shardings(spmd *s, texts *all, border_form *args, border_form *results) {
     ir_func *f = s->f;
     size_t n_args = f->body->n_args, n = n_args + f->n_results + s->n_ops;
     const ir_tiles **said = arena_alloc(s->mem, (n + 1) * sizeof *said);
@@ -187,7 +227,8 @@ static xt_status read_shardings(spmd *s, texts *all, result_form *results, const
     XT_TRY(ir_grid_make(s->grid.devices, all->n, (const ir_tiles *const *)all->at, &s->grid));
     for (size_t i = 0; i < n_args; i++) {
         XT_TRY(fix(s, f->body->args[i], said[i], "argument", i));
-        arg_orders[i] = said[i] && said[i]->reordered ? attr_text(f->arg_attrs, f->n_arg_attrs, i) : NULL;
+        args[i] = (border_form){ir_sharding_none(), true, said[i] && said[i]->reordered ? attr_text(f->arg_attrs, f->n_arg_attrs, i) : NULL};
+        if (said[i]) XT_TRY(ir_sharding_map(&s->grid, said[i], &args[i].form));
     }
     for (size_t k = 0; k < s->n_ops; k++) {
         const ir_op *op = s->ops[k].op;
@@ -200,20 +241,18 @@ static xt_status read_shardings(spmd *s, texts *all, result_form *results, const
     const ir_op *ret = ir_block_return(f->body);
     for (size_t i = 0; i < f->n_results; i++) {
         const ir_tiles *t = said[n_args + i];
-        results[i] = (result_form){ir_sharding_none(), t != NULL, t && t->reordered ? attr_text(f->result_attrs, f->n_result_attrs, i) : NULL};
+        results[i] = (border_form){ir_sharding_none(), t != NULL, t && t->reordered ? attr_text(f->result_attrs, f->n_result_attrs, i) : NULL};
         if (!t) continue;
-        XT_TRY(ir_sharding_map(&s->grid, t, &results[i].form));
+        XT_TRY(form_of(s, ret->in[i], t, "result", i, &results[i].form));
         spmd_value *v = spmd_value_of(s, ret->in[i]);
-        if (!ir_shard_type(&s->grid, &results[i].form, ret->in[i]->type) || (!t->replicated && !t->any_rank && t->rank != ret->in[i]->type->rank))
-            return status_new(XT_UNIMPLEMENTED, NULL, "result %zu has a sharding that does not divide it", i);
-        if (v && !v->fixed && ir_sharding_is_none(&v->want)) v->want = results[i].form;
+        if (!v->fixed && ir_sharding_is_none(&v->want)) v->want = even_dims(s, &results[i].form, ret->in[i]->type);
     }
     return NULL;
 }
 
 /* --- emission ---------------------------------------------------------------------------------------------------------------------------------------------- */
 /* A result whose form nobody names stays divided where the client takes it so, and says how. */
-static xt_status choose_result(spmd *s, size_t i, const ir_value *v, result_form *r) {
+static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form *r) {
     str text = STR_INIT;
     if (r->said || !s->keep_divided || v->type->kind != IR_TENSOR) return NULL;
     r->form = spmd_value_of(s, v)->have;
@@ -244,10 +283,11 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
     return status_at(o->control ? spmd_emit_control(s, o) : spmd_emit(s, op, o->rule), src_get(op->src));
 }
 
-static xt_status emit_return(spmd *s, const ir_op *op, const result_form *results) {
+static xt_status emit_return(spmd *s, const ir_op *op, const border_form *results) {
     ir_value **out = arena_alloc(s->mem, (op->n_in + 1) * sizeof *out);
     for (uint32_t i = 0; out && i < op->n_in; i++) {
-        out[i] = spmd_in_form(s, op->in[i], &results[i].form);
+        ir_sharding inside = even_dims(s, &results[i].form, op->in[i]->type);
+        out[i] = uneven(s, spmd_in_form(s, op->in[i], &inside), op->in[i]->type, &results[i].form);
         if (results[i].order) out[i] = spmd_reorder(s, out[i], results[i].order, true);
         if (!out[i]) return s->b.status ? s->b.status : oom();
     }
@@ -255,7 +295,7 @@ static xt_status emit_return(spmd *s, const ir_op *op, const result_form *result
     return s->b.status ? s->b.status : s->b.block->last ? NULL : oom();
 }
 
-static xt_status emit_all(spmd *s, result_form *results, const char *const *arg_orders) {
+static xt_status emit_all(spmd *s, const border_form *args, border_form *results) {
     ir_func *f = s->f;
     ir_block *old = f->body, *body = ir_block_new(s->m);
     if (!body) return oom();
@@ -264,12 +304,13 @@ static xt_status emit_all(spmd *s, result_form *results, const char *const *arg_
     for (size_t i = 0; i < old->n_args; i++) {
         spmd_value *v = spmd_value_of(s, old->args[i]);
         v->have = v->want;
-        v->now = ir_block_arg(s->m, body, ir_shard_type(&s->grid, &v->want, old->args[i]->type));
+        v->now = ir_block_arg(s->m, body, ir_shard_type(&s->grid, &args[i].form, filled_up(s, &args[i].form, old->args[i]->type)));
         if (!v->now) return oom();
     }
     for (size_t i = 0; i < old->n_args; i++) {
         spmd_value *v = spmd_value_of(s, old->args[i]);
-        if (arg_orders[i]) v->now = spmd_reorder(s, v->now, arg_orders[i], false);
+        if (args[i].order) v->now = spmd_reorder(s, v->now, args[i].order, false);
+        v->now = even(s, v->now, old->args[i]->type, &args[i].form);
         if (!v->now) return s->b.status ? s->b.status : oom();
     }
     for (const ir_op *op = old->first; op; op = op->next) {
@@ -291,10 +332,9 @@ static xt_status emit_all(spmd *s, result_form *results, const char *const *arg_
 static xt_status partition(spmd *s, texts *all) {
     XT_TRY(spmd_lower_norm(s->m, s->f->body));
     XT_TRY(number_values(s));
-    result_form *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
-    const char **arg_orders = arena_alloc(s->mem, (s->f->body->n_args + 1) * sizeof *arg_orders);
-    if (!results || !arg_orders) return oom();
-    XT_TRY(read_shardings(s, all, results, arg_orders));
+    border_form *args = arena_alloc(s->mem, (s->f->body->n_args + 1) * sizeof *args), *results = arena_alloc(s->mem, (s->f->n_results + 1) * sizeof *results);
+    if (!args || !results) return oom();
+    XT_TRY(read_shardings(s, all, args, results));
     for (size_t k = 0; k < s->n_ops; k++) {
         spmd_op *o = &s->ops[k];
         XT_TRY(spmd_rule_make(s->mem, o->op, &o->rule));
@@ -302,7 +342,7 @@ static xt_status partition(spmd *s, texts *all) {
         if (o->control) XT_TRY(spmd_tie(s, o));
     }
     XT_TRY(spmd_propagate(s));
-    XT_TRY(emit_all(s, results, arg_orders));
+    XT_TRY(emit_all(s, args, results));
     return spmd_merge(s);
 }
 

@@ -39,14 +39,6 @@ xt_status spmd_tie(spmd *s, spmd_op *o) {
     return NULL;
 }
 
-static void keep_whole(ir_sharding *form, uint32_t dim) {
-    for (int a = 0; a < IR_SHARD_AXES; a++)
-        if (form->dim[a] == (int)dim) {
-            form->dim[a] = -1;
-            form->pos[a] = 0;
-        }
-}
-
 /* The form in which the loop carries value i. */
 static ir_sharding carried(const spmd *s, const ir_op *op, uint32_t i) {
     const ir_block *body = op->regions[1].block;
@@ -56,7 +48,7 @@ static ir_sharding carried(const spmd *s, const ir_op *op, uint32_t i) {
         if ((in->code != OP_dynamic_slice && in->code != OP_dynamic_update_slice) || in->in[0] != arg) continue;
         const ir_type *part = in->code == OP_dynamic_slice ? in->out[0].type : in->in[1]->type;
         for (uint32_t d = 0; d < part->rank; d++)
-            if (part->dims[d] != arg->type->dims[d]) keep_whole(&form, d);
+            if (part->dims[d] != arg->type->dims[d]) ir_sharding_drop(&form, (int)d);
     }
     return form;
 }

@@ -587,6 +587,38 @@ static void summands(void **state) {
     }
 }
 
+/* Dims that the devices do not divide are filled up at the border: 5 rows over 4 devices are 2, 2, 1 and 0 of them. */
+static void uneven(void **state) {
+    (void)state;
+    static const char text[] = F("%a: tensor<5x2xf32> {mhlo.sharding = \"{devices=[4,1]<=[4]}\"}", "tensor<2x5xf32> {mhlo.sharding = \"{devices=[1,4]<=[4]}\"}, tensor<f32>",
+                                 Z "%0 = stablehlo.transpose %a, dims = [1, 0] : (tensor<5x2xf32>) -> tensor<2x5xf32>\n%1 = \"stablehlo.reduce\"(%a, %z) " ADD
+                                   " {dimensions = array<i64: 0, 1>} : (tensor<5x2xf32>, tensor<f32>) -> tensor<f32>\nreturn %0, %1 : tensor<2x5xf32>, tensor<f32>");
+    ir_module *m = parsed(text);
+    pass_ctx c = {.partitions = 4};
+    ok(pass_lower_spmd(&c, m), text);
+    run r = {.grid = grid_of(4), .n_in = 1, .n_out = 2};
+    array in[4], out[8];
+    const ir_type *t = ir_func_find(m, "main")->body->args[0]->type;
+    assert_int_equal(t->dims[0], 2);
+    add_main(m, &r);
+    ok(ir_verify(m), text);
+    for (int64_t k = 0; k < 4; k++) {
+        ok(array_new(t, &in[k]), text);
+        for (int64_t e = 0; e < 4; e++) array_set(&in[k], e, 4 * k + e < 10 ? (double)(4 * k + e) : 1e6); /* what fills up may be anything */
+    }
+    ok(interp_run(m, "main", NULL, 4, in, 8, out), text);
+    for (int64_t k = 0; k < 4; k++) {
+        assert_int_equal(out[2 * k].type->dims[1], 2);
+        for (int64_t e = 0; e < 2 && 2 * k + e < 5; e++) /* column 2 k + e of the transpose is that row */
+            for (int64_t row = 0; row < 2; row++) assert_true(array_get(&out[2 * k], 2 * row + e) == (double)(2 * (2 * k + e) + row));
+        assert_true(array_get(&out[2 * k + 1], 0) == 45);
+        array_free(&in[k]);
+        array_free(&out[2 * k]);
+        array_free(&out[2 * k + 1]);
+    }
+    ir_module_free(m);
+}
+
 static void one_device(void **state) {
     (void)state;
     ir_module *m = parsed(F("%a: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}", "tensor<4xf32>", "%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{replicated}\"} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
@@ -602,7 +634,6 @@ static void refused(void **state) {
     static const struct {
         const char *text, *words;
     } rows[] = {
-        {F("%a: tensor<6xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<6xf32>", "return %a : tensor<6xf32>"), "do not divide"},
         {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[2]<=[2]}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "is no sharding"},
         {F("%a: tensor<8x2xf32> {mhlo.sharding = \"{devices=[4]<=[4]}\"}", "tensor<8x2xf32>", "return %a : tensor<8x2xf32>"), "speaks of 1 dims"},
         {F("%a: tensor<8xf32> {mhlo.sharding = \"{devices=[4]0,3,1,1}\"}", "tensor<8xf32>", "return %a : tensor<8xf32>"), "is no sharding"},
@@ -620,6 +651,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
