@@ -223,6 +223,7 @@ static xt_status read_shardings(spmd *s, texts *all, border_form *args, border_f
         notes[k] = NULL;
         if (annotates(s, op)) XT_TRY(status_at(add_text(s, all, ir_sharding_text(op->n_attrs, op->attrs), &notes[k]), src_get(op->src)));
     }
+    for (size_t i = 0; i < all->n; i++) s->by_name = s->by_name || (strstr(all->texts[i], "devices=[") && !strstr(all->texts[i], "<=["));
     XT_TRY(find_order(s, all));
     XT_TRY(ir_grid_make(s->grid.devices, all->n, (const ir_tiles *const *)all->at, &s->grid));
     for (size_t i = 0; i < n_args; i++) {
@@ -251,6 +252,22 @@ static xt_status read_shardings(spmd *s, texts *all, border_form *args, border_f
 }
 
 /* --- emission ---------------------------------------------------------------------------------------------------------------------------------------------- */
+/* The text with its devices named one by one, in the order of the program. */
+static xt_status name_devices(const spmd *s, str *text) {
+    const char *list = strstr(str_cstr(text), "<=["), *tail = strstr(str_cstr(text), " last_");
+    int64_t *ids = arena_alloc(s->mem, (size_t)s->grid.devices * sizeof *ids);
+    if (!list) return NULL;
+    if (!ids) return oom();
+    XT_TRY(ir_tiles_order(str_cstr(text), s->grid.devices, ids));
+    str out = STR_INIT;
+    str_printf(&out, "%.*s", (int)(list - str_cstr(text)), str_cstr(text));
+    for (int64_t k = 0; k < s->grid.devices; k++) str_printf(&out, k ? ",%lld" : "%lld", (long long)(s->order ? s->order[ids[k]] : ids[k]));
+    str_append(&out, tail ? tail : "}");
+    str_free(text);
+    *text = out;
+    return NULL;
+}
+
 /* A result whose form nobody names stays divided where the client takes it so, and says how. */
 static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form *r) {
     str text = STR_INIT;
@@ -258,8 +275,14 @@ static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form
     r->form = spmd_value_of(s, v)->have;
     for (int a = 0; a < s->grid.n_axes; a++)
         if (r->form.dim[a] == IR_SHARD_SUMMANDS) r->form.dim[a] = -1; /* nobody expects summands */
-    if (s->order) r->form = ir_sharding_none(); /* no text over a grid says where its parts are */
     ir_sharding_print(&s->grid, &r->form, v->type->rank, &text);
+    if (s->order || s->by_name) {
+        xt_status st = name_devices(s, &text);
+        if (st) {
+            str_free(&text);
+            return st;
+        }
+    }
     ir_attr a = ir_attr_named_string(s->m, IR_SHARDING_ATTR, str_cstr(&text));
     bool ok = !text.failed && a.name && ir_func_set_result_attr(s->f, i, a);
     str_free(&text);

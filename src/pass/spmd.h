@@ -96,6 +96,7 @@ typedef struct spmd {
     size_t open[SPMD_DEPTH], n_open, n_regions; /* the regions around what is built */
     pass_spmd_stats *stats;
     bool keep_divided; /* as in pass_ctx */
+    bool by_name; /* the program's texts name devices one by one; clients compare texts */
 } spmd;
 spmd_value *spmd_value_of(const spmd *s, const ir_value *v);
 xt_status spmd_propagate(spmd *s); /* spmd_propagate.c */

@@ -619,6 +619,25 @@ static void uneven(void **state) {
     ir_module_free(m);
 }
 
+/* What is said of a result that may stay divided: in the words of the program, and in the order of its devices. */
+static void kept_divided(void **state) {
+    (void)state;
+    static const struct {
+        const char *arg, *result;
+    } rows[] = {{"{devices=[1,4]<=[4]}", "{devices=[1,4]<=[4]}"}, {"{devices=[1,4]0,1,2,3}", "{devices=[1,4]0,1,2,3}"}, {"{devices=[1,4]3,0,2,1}", "{devices=[1,4]3,0,2,1}"},
+                {"{devices=[2,1,2]3,0,2,1 last_tile_dim_replicate}", "{devices=[2,1,2]3,0,2,1 last_tile_dim_replicate}"}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        char text[300];
+        snprintf(text, sizeof text, F("%%a: tensor<4x8xf32> {mhlo.sharding = \"%s\"}", "tensor<4x8xf32>", "%%0 = stablehlo.negate %%a : tensor<4x8xf32>\nreturn %%0 : tensor<4x8xf32>"), rows[i].arg);
+        ir_module *m = parsed(text);
+        pass_ctx c = {.partitions = 4, .keep_divided = true};
+        ok(pass_lower_spmd(&c, m), text);
+        ir_func *f = ir_func_find(m, "main");
+        assert_string_equal(ir_sharding_text(f->n_result_attrs[0], f->result_attrs[0]), rows[i].result);
+        ir_module_free(m);
+    }
+}
+
 static void one_device(void **state) {
     (void)state;
     ir_module *m = parsed(F("%a: tensor<4xf32> {mhlo.sharding = \"{replicated}\"}", "tensor<4xf32>", "%0 = stablehlo.custom_call @Sharding(%a) {mhlo.sharding = \"{replicated}\"} : (tensor<4xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
@@ -651,6 +670,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
