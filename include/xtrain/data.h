@@ -28,7 +28,7 @@ typedef struct xt_batch {
     xt_tensor mask; /* with .pad_last: f32 [batch], 1 for samples and 0 for padding, in every batch; none otherwise */
     xt_tensor more[XT_MORE_FIELDS]; /* further fields, in the dataset's order */
 } xt_batch;
-/* The mean of `values` ([batch] or [batch,...]) over the samples of a padded batch: sum(values * mask) / count, 0 when all is padding. */
+/* The mean of `values` ([batch] or [batch,...]) over this rank's samples of a padded batch: sum(values * mask) / count, 0 when all is padding (several ranks: doc/launch.md). */
 #define xt_masked_mean(values, mask) xt_masked_mean_at(XT_HERE, values, mask)
 XT_API xt_tensor xt_masked_mean_at(const xt_src *src, xt_tensor values, xt_tensor mask);
 

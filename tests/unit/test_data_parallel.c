@@ -1,5 +1,5 @@
-/* Plain data parallel training: the MNIST network and a small GPT on 1, 2 and 4 ranks with the same global batches, a short last one among them, give the
- * same losses and parameters to 1e-5 although every rank began with numbers of its own and one parameter is not used; copies that grow apart are named. */
+/* Plain data parallel training: the MNIST network and a small GPT on 1, 2 and 4 ranks with the same global batches, a short last one among them, also one that
+ * ranks share unevenly, give the same losses and parameters to 1e-5 although every rank began with numbers of its own and one parameter is not used; copies that grow apart are named. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -30,6 +30,7 @@ typedef struct result { /* in memory that all ranks share */
 } result;
 static result *shared;
 static bool text;
+static bool padded; /* the short batch has 3 samples, which ranks share unevenly: it is filled up */
 static bool compiled; /* the step is a compiled function: its first call, too, begins with the values of rank 0 */
 static int64_t bucket; /* bytes of gradients averaged together; 0 = the default: one bucket here */
 
@@ -56,8 +57,9 @@ typedef struct trained {
 } trained;
 static xt_tensor one_step(const xt_tensor *in, int n, void *user) {
     const trained *t = user;
-    (void)n;
-    xt_tensor out = xt_forward(t->net, in[0]), loss = text ? model_gpt2_tiny.loss(out, in[1]) : xt_nll_loss(out, in[1]);
+    xt_tensor out = xt_forward(t->net, in[0]), loss;
+    if (n == 3) loss = xt_div(xt_sum(xt_mul(xt_nll_loss(out, in[1], .reduction = XT_NONE), in[2])), xt_all_reduce(xt_sum(in[2]), .op = XT_MEAN));
+    else loss = text ? model_gpt2_tiny.loss(out, in[1]) : xt_nll_loss(out, in[1]);
     xt_backward(loss);
     xt_tensor mean = xt_cast(xt_all_reduce(loss, .op = XT_MEAN), XT_F64);
     xt_optimizer_step(t->opt);
@@ -74,14 +76,15 @@ static int train(int rank, void *arg) {
     xt_optimizer *opt = text ? xt_adamw(net, .lr = 1e-3) : xt_sgd(net, .lr = 0.05, .momentum = 0.5);
     xt_optimizer_check_replicas(opt, 2);
     xt_optimizer_bucket(opt, bucket);
-    xt_loader *l = xt_loader_new(text ? sentences() : xt_drawn_digits(SAMPLES, 3), .batch = GLOBAL / xt_world_size(), .shuffle = XT_ON, .drop_last = XT_OFF, .seed = 5);
+    xt_loader *l = xt_loader_new(text ? sentences() : xt_drawn_digits(padded ? SAMPLES - 1 : SAMPLES, 3), .batch = GLOBAL / xt_world_size(), .shuffle = XT_ON, .drop_last = XT_OFF,
+                                 .pad_last = padded ? XT_ON : XT_DEFAULT, .seed = 5);
     trained t = {net, opt};
     xt_step *step = xt_compile(one_step, .user = &t);
     int n = 0;
     for (int epoch = 0; epoch < 2; epoch++)
         for (xt_batch b; xt_next(l, &b);) {
             double v = 0;
-            xt_tensor mean = xt_keep(compiled ? xt_call(step, b.x, b.y) : one_step((xt_tensor[]){b.x, b.y}, 2, &t));
+            xt_tensor mean = xt_keep(compiled ? xt_call(step, b.x, b.y) : one_step((xt_tensor[]){b.x, b.y, b.mask}, padded ? 3 : 2, &t));
             CHECK(xt_read(mean, &v, sizeof v));
             xt_drop(mean);
             CHECK(n < STEPS);
@@ -138,6 +141,12 @@ static void compiled_equal(void **state) {
     compiled = true;
     equal(false);
     compiled = false;
+}
+static void padded_equal(void **state) {
+    (void)state;
+    padded = true;
+    equal(false);
+    padded = false;
 }
 static void text_equal(void **state) { (void)state; equal(true); }
 
@@ -196,6 +205,6 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     setenv("XT_CACHE", "off", 1);
     shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal), cmocka_unit_test(text_equal), cmocka_unit_test(compiled_equal), cmocka_unit_test(named), cmocka_unit_test(other_networks)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(digits_equal), cmocka_unit_test(text_equal), cmocka_unit_test(compiled_equal), cmocka_unit_test(padded_equal), cmocka_unit_test(named), cmocka_unit_test(other_networks)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
