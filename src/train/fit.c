@@ -438,7 +438,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     }
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     t->loss_begins = t->fitting = true;
-    t->own_loss = false;
+    t->own_loss = t->validated = false;
     for (int stage = 0; stage < LOG_STAGE_COUNT; stage++) log_names_anew((log_stage)stage);
     stopping_begin(t);
     log_set_manual(true);

@@ -112,6 +112,14 @@ const char *model_checkpoint_folder(const xt_trainer *t) {
     return NULL;
 }
 
+/* Before the first validation of this fit its values are not there: such a save is of last.ckpt alone. */
+static bool too_early(const xt_trainer *t, const saver *m) {
+    double probe;
+    if (!m->o.monitor || !t->val || t->validated || log_find(m->o.monitor, &probe)) return false;
+    log_once("model_checkpoint", XT_SEV_INFO, "xt_model_checkpoint: %s has no value before the first validation; until then only last.ckpt is kept", m->o.monitor);
+    return true;
+}
+
 /* Without a monitor the newest are the best. */
 static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     *out = -(double)t->global_step;
@@ -138,14 +146,15 @@ static xt_status write_files(xt_trainer *t, const saver *m, checkpoint_job job) 
 
 /* The new file joins the list before the snapshot is taken: its own entry is in the state it saves. */
 static xt_status save(xt_trainer *t, saver *m) {
-    double score;
+    double score = 0;
     if (m->saved_step == t->global_step) return NULL;
     XT_TRY(checkpoint_gather(t));
     m->saved_step = t->global_step;
     if (world_get()->rank != 0) return NULL;
-    XT_TRY(score_of(t, m, &score));
+    bool early = too_early(t, m);
+    if (!early) XT_TRY(score_of(t, m, &score));
     int64_t k = m->o.last_only == XT_ON ? 0 : m->o.save_top_k < 0 ? INT64_MAX : m->o.save_top_k;
-    bool good = (int64_t)m->n < k || (k > 0 && score < m->files[worst(m)].score);
+    bool good = !early && ((int64_t)m->n < k || (k > 0 && score < m->files[worst(m)].score));
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
     checkpoint_job job = {.last = last};
     size_t cap = 0;
