@@ -88,7 +88,7 @@ typedef struct xt_trainer_opts {
     const char *loggers;             /* comma list of csv, tensorboard, jsonl; NULL = "csv,tensorboard" */
     xt_switch checkpointing;         /* default on: last.ckpt at the end */
     xt_switch model_summary;         /* default on */
-    const char *resume;              /* checkpoint to continue from; "last" = newest of the run; "best" = the best that the run's xt_model_checkpoint kept */
+    const char *resume;              /* checkpoint to continue from; "last" = newest of the run, and none begins anew with a warning; "best" = the best that the run's xt_model_checkpoint kept */
     const char *ckpt;                /* weights for xt_validate, xt_test and xt_predict: "best", "last" or a path; NULL = those the trainer has, else `resume` */
     uint64_t seed;                   /* xt_seed, at once (make loaders after the trainer); 0 = leave it */
     const char *gradient_clip_algorithm; /* "norm" (default), "value" */

@@ -348,6 +348,11 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     st_file *f = NULL;
     restored r = {0};
     xt_status s = open_checkpoint(t, given, &path, &f);
+    if (s && !path && t->opt && strcmp(given, "last") == 0 && xt_status_code(s) == XT_NOT_FOUND) { /* a job that is started again and again with one command line */
+        if (world_get()->rank == 0) log_msg(XT_SEV_WARNING, "resume = last: %s/%s has no checkpoint yet; training begins anew", train_runs_dir(t), train_run_name(t));
+        xt_status_free(s);
+        return NULL;
+    }
     if (!s && !f) {
         base_free(path);
         return NULL;

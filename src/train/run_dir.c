@@ -79,7 +79,7 @@ xt_status run_dir_last(const char *runs, const char *name, const char *also, cha
     }
     if (d) closedir(d);
     xt_status s = n.path ? NULL
-                         : status_new(XT_NOT_FOUND, NULL, "last: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path, or leave resume out to start anew", runs, name,
+                         : status_new(XT_NOT_FOUND, NULL, "last: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", runs, name,
                                       also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
     base_free(run);
     *out_checkpoint = n.path;

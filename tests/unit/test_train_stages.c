@@ -224,14 +224,20 @@ static void last_of_a_folder(void **state) {
     (void)state;
     xt_task task = {.net = net, .training_step = train_step, .configure_optimizers = sgd};
     for (int i = 0; i < 2; i++) {
-        xt_trainer *t = TEST_TRAINER(.max_epochs = i + 1, .resume = i ? "last" : NULL);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = i + 1, .resume = "last");
         xt_trainer_add(t, xt_model_checkpoint(.dirpath = in_dir("mine"), .last_only = XT_ON));
         assert_int_equal(xt_fit(t, &task, data(3)), 0);
+        if (i == 0) says("has no checkpoint yet; training begins anew");
         assert_int_equal(xt_trainer_global_step(t), 3 * (i + 1));
         assert_null(xt_trainer_best_checkpoint(t, NULL)); /* nothing but last.ckpt */
         xt_finish();
     }
     assert_true(file_exists(in_dir("mine/last.ckpt")));
+    xt_trainer *t = TEST_TRAINER(.resume = "last", .run_name = "never"); /* a pass has nothing to begin */
+    task.validation_step = val_step;
+    assert_int_equal(xt_validate(t, &task, data(1)), 1);
+    says("give the checkpoint's path");
+    xt_finish();
     str_free(&order);
 }
 
