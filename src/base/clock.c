@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "base/base.h"
+#include "base/tally.h"
 
 typedef int64_t (*clock_fn)(void *);
 static _Atomic(clock_fn) fake;
@@ -34,12 +35,14 @@ static struct {
     _Atomic uint64_t rate;  /* nanoseconds a tick, << RATE_BITS; 0: not measured */
 } counter_clock;
 
-static __thread struct {
+typedef struct anchor {
     uint64_t at, span, rate; /* of the counter; span 0: no anchor */
     int64_t ns;
     uint64_t rate_at; /* where the measurement of the rate began */
     int64_t rate_ns;
 } anchor;
+static __thread anchor of_thread;
+static anchor of_owner; /* the thread that steps: found without a call (tally.h) */
 
 /* The kernel compares the counter of all cores and leaves it as soon as it is wrong. */
 static bool trusted(void) {
@@ -54,45 +57,46 @@ static bool trusted(void) {
     return yes;
 }
 
-static void measure_rate(uint64_t at, int64_t ns) {
-    if (!anchor.rate_at || ns - anchor.rate_ns > 100 * (int64_t)RATE_NS) { /* far apart: the machine may have slept */
-        anchor.rate_at = at;
-        anchor.rate_ns = ns;
-    } else if (ns - anchor.rate_ns > RATE_NS && at > anchor.rate_at) {
-        double rate = (double)(ns - anchor.rate_ns) / (double)(at - anchor.rate_at);
+static void measure_rate(anchor *a, uint64_t at, int64_t ns) {
+    if (!a->rate_at || ns - a->rate_ns > 100 * (int64_t)RATE_NS) { /* far apart: the machine may have slept */
+        a->rate_at = at;
+        a->rate_ns = ns;
+    } else if (ns - a->rate_ns > RATE_NS && at > a->rate_at) {
+        double rate = (double)(ns - a->rate_ns) / (double)(at - a->rate_at);
         if (rate > 0.05 && rate < 100) atomic_store_explicit(&counter_clock.rate, (uint64_t)(rate * (double)((uint64_t)1 << RATE_BITS)), memory_order_relaxed);
-        anchor.rate_at = at;
-        anchor.rate_ns = ns;
+        a->rate_at = at;
+        a->rate_ns = ns;
     }
 }
 
 /* Where the old anchor is still near, time does not go back from what it gave last. */
-static int64_t not_before(int64_t ns, uint64_t at, uint64_t span) {
-    if (!span || at - anchor.at >= 2 * span) return ns;
-    int64_t old = anchor.ns + (int64_t)(((at - anchor.at) * anchor.rate) >> RATE_BITS);
+static int64_t not_before(const anchor *a, int64_t ns, uint64_t at, uint64_t span) {
+    if (!span || at - a->at >= 2 * span) return ns;
+    int64_t old = a->ns + (int64_t)(((at - a->at) * a->rate) >> RATE_BITS);
     return old > ns && old - ns < NEAR_NS ? old : ns;
 }
 
-static int64_t new_anchor(void) {
+static int64_t new_anchor(anchor *a) {
     if (!trusted()) return system_ns();
-    uint64_t before = __rdtsc(), expected = anchor.span;
-    int64_t system = system_ns(), ns = not_before(system, before, expected);
+    uint64_t before = __rdtsc(), expected = a->span;
+    int64_t system = system_ns(), ns = not_before(a, system, before, expected);
     uint64_t at = __rdtsc();
     if (at - before > NEAR_TICKS) return ns; /* the two belong to different moments: neither an anchor nor a measure of the rate */
-    measure_rate(at, system);
+    measure_rate(a, at, system);
     uint64_t rate = atomic_load_explicit(&counter_clock.rate, memory_order_relaxed);
-    anchor.span = 0;
+    a->span = 0;
     if (!rate) return ns;
-    anchor.at = at;
-    anchor.ns = ns;
-    anchor.rate = rate;
-    anchor.span = (uint64_t)((double)SPAN_NS * (double)((uint64_t)1 << RATE_BITS) / (double)rate);
+    a->at = at;
+    a->ns = ns;
+    a->rate = rate;
+    a->span = (uint64_t)((double)SPAN_NS * (double)((uint64_t)1 << RATE_BITS) / (double)rate);
     return ns;
 }
 
 static inline int64_t real_ns(void) {
-    uint64_t past = __rdtsc() - anchor.at;
-    return past < anchor.span ? anchor.ns + (int64_t)((past * anchor.rate) >> RATE_BITS) : new_anchor();
+    anchor *a = tally_mine() ? &of_owner : &of_thread;
+    uint64_t past = __rdtsc() - a->at;
+    return past < a->span ? a->ns + (int64_t)((past * a->rate) >> RATE_BITS) : new_anchor(a);
 }
 #else
 static inline int64_t real_ns(void) { return system_ns(); }

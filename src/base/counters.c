@@ -2,10 +2,10 @@
 #include "base/base.h"
 #include "base/tally.h"
 
-__thread bool tally_owner;
+_Atomic uintptr_t tally_owner;
 void tally_own(void) {
-    static atomic_bool taken;
-    if (!tally_owner && !atomic_exchange(&taken, true)) tally_owner = true;
+    uintptr_t none = 0;
+    atomic_compare_exchange_strong(&tally_owner, &none, tally_thread());
 }
 
 static _Atomic int64_t owned[COUNTER_COUNT], values[COUNTER_COUNT];
