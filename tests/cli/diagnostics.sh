@@ -207,6 +207,15 @@ check "a misspelt word of --debug" grep -q 'no word "compil", it does nothing; d
 check "--max-compiles" [ $? = 1 ]
 check "says why" grep -q 'XT_MAX_COMPILES=1 programs are compiled already and this step needs another: ' "$tmp/out"
 
+# The trace of a device that is not ours: two runs of a module, "fusion.3" of op n0 twice, inside of a loop once; times since the begin of the session.
+export RECORD_OF=$BUILD/pjrt_plugin_xtrain_cpu.so RECORD_PROFILE=$root/tests/fuzz/corpus/xspace/tpu
+XT_DEVICE=$BUILD/record_plugin.so XT_PROFILE=$tmp/foreign.json XT_PROFILE_STEPS=11-12 run ./loop n
+unset RECORD_OF RECORD_PROFILE
+check "a foreign trace is merged: the line and the figures" grep -qE '^ +0.003 +50.0% +2 +3.2 +0.6 +80% +fusion.3  .*loop.c:[0-9]+  \[loop fusion\]' "$tmp/out"
+check "its threads have names" grep -q '"args": {"name": "/device:TPU:0 XLA Ops"}' "$tmp/foreign.json"
+check "its runs are the steps" bash -c "grep -q '\"fusion.3\".*\"step\": 11, \"file\": .*loop.c' '$tmp/foreign.json' && grep -q '\"fusion.3\".*\"step\": 12, \"file\": .*loop.c' '$tmp/foreign.json'"
+check "beside the host's" grep -q '"name": "step 12", "ph": "X"' "$tmp/foreign.json"
+
 # ranks
 export CPU_NUM_DEVICES=2 XT_TIMEOUT=100
 for _ in 1 2 3 4 5 6 7 8; do # reports are folded that come within 0.3 s of each other, which a loaded machine may prevent

@@ -1,5 +1,6 @@
 /* A PJRT plugin that is another one (RECORD_OF, a path) and writes down how it was opened: into RECORD_TO.RANK the variables of its process that TPUs and GPUs read, the
  * create options, and, where it is given key-value callbacks, what came of a round of them: each process puts a value, takes everyone's, and asks for one that nobody put.
+ * With RECORD_PROFILE (a file) its profiler, whatever it saw, gives what the file holds: the trace of a device that is not here.
  * Named libtpu.so it is opened as a TPU would be. RANK is XT_RANK, OMPI_COMM_WORLD_RANK or CLOUD_TPU_TASK_ID. */
 #include <dlfcn.h>
 #include <stdio.h>
@@ -90,6 +91,29 @@ static PJRT_Error *record_Client_Create(PJRT_Client_Create_Args *a) {
     return real->Client_Create(a);
 }
 
+/* --- a trace from a file ------------------------------------------------------------------------------------------------------------------------------ */
+static PLUGIN_Profiler_Api profiler;
+static PJRT_Profiler_Extension profiles = {.base = {sizeof profiles, PJRT_EXTENSION_PROFILER, NULL}, .profiler_api = &profiler};
+
+static PLUGIN_Profiler_Error *from_file(PLUGIN_Profiler_CollectData_Args *a) {
+    static uint8_t data[1 << 16];
+    FILE *f = fopen(getenv("RECORD_PROFILE"), "rb");
+    a->buffer = data;
+    a->buffer_size_in_bytes = f ? fread(data, 1, sizeof data, f) : 0;
+    if (f) fclose(f);
+    return NULL;
+}
+
+static void give_profiles(void) {
+    PJRT_Extension_Base *e = real->extension_start;
+    while (e && e->type != PJRT_EXTENSION_PROFILER) e = e->next;
+    if (!e || !getenv("RECORD_PROFILE")) return;
+    profiler = *((PJRT_Profiler_Extension *)e)->profiler_api;
+    profiler.collect_data = from_file;
+    profiles.base.next = real->extension_start;
+    table.extension_start = &profiles.base;
+}
+
 __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
     if (real) return &table;
     const char *path = getenv("RECORD_OF");
@@ -100,5 +124,6 @@ __attribute__((visibility("default"))) const PJRT_Api *GetPjrtApi(void) {
     if (!real) return NULL;
     memcpy(&table, real, real->struct_size < sizeof table ? real->struct_size : sizeof table);
     table.Client_Create = record_Client_Create;
+    give_profiles();
     return &table;
 }
