@@ -170,7 +170,7 @@ typedef struct xt_rnn_opts {
     xt_switch relu;          /* plain RNN: default off (tanh) */
     xt_tensor h0, c0;        /* [layers*directions,B,hidden]; none = zeros */
     int64_t proj_size;       /* LSTM: 0 = off; [1,hidden): h and output have so many numbers instead of hidden (weight_hr_l0 projects) */
-    xt_switch loop;          /* default: sequences of 32 steps and more are a loop, whose program does not grow with them; off: always unrolled */
+    xt_switch loop;          /* default: sequences of 8 steps and more are a loop, whose program does not grow with them; off: always unrolled */
 } xt_rnn_opts;
 typedef struct xt_rnn_out {
     xt_tensor output; /* [T,B,hidden*directions], or batch first as x is */

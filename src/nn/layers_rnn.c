@@ -12,7 +12,7 @@
 #include "nn/nn.h"
 
 enum { END = XT_MAX_RANK + 1 };
-enum { LOOP_FROM = 32 }; /* steps: where compiling the unrolled program takes longer than a loop's turns do in a thousand steps (doc/benchmarks.md) */
+enum { LOOP_FROM = 8 }; /* steps: from there on the loop compiles and runs faster (doc/benchmarks.md) */
 
 static const struct {
     const char *layer, *cell;
