@@ -4,7 +4,7 @@
  * stage, so operands and those readers are all there is to wait for. What is small and computed from arguments alone (step sizes, bias
  * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients that only the optimizer reads are moved up to where
  * their operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that waits
- * long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it, where its operands are much smaller. */
+ * long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it, where its operands are smaller. */
 #include "cpu/build_int.h"
 
 #include <stdlib.h>
@@ -120,7 +120,7 @@ static void lower_large_values(cpu_plan *p, const uint32_t *writer, const reader
             can = can && p->slots[in].kind == CPU_SLOT_TEMP && writer[in] != CPU_NONE;
             if (read[in].last < r.last) longer += p->slots[in].bytes;
         }
-        if (!can || 2 * longer > p->slots[th->out[0].slot].bytes) continue;
+        if (!can || longer > p->slots[th->out[0].slot].bytes / 4 * 3) continue;
         order[t] = (place){.after = r.last - 1, .was = t, .moved = true};
         any = true;
     }
