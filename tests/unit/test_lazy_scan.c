@@ -234,6 +234,25 @@ static void layers_inside(void **state) {
     nothing_left();
 }
 
+/* The step of the forward pass ends before xt_backward: the loop is recorded again. */
+static void after_a_wait(void **state) {
+    (void)state;
+    xt_tensor out[4], grads[2];
+    all a = inputs();
+    xt_keep(a.h), xt_keep(a.x), xt_keep(a.p.w), xt_keep(a.p.scale);
+    for (int wait = 0; wait < 2; wait++) {
+        xt_tensor loss = xt_keep(run(&rows[1], &a, true, out));
+        if (wait) xt_wait();
+        xt_backward(loss);
+        grads[wait] = xt_keep(xt_mul_scalar(xt_grad(a.p.w), wait ? 0.5 : 1)); /* the second adds to the first */
+        xt_drop(loss);
+        xt_mark_step();
+    }
+    same(grads[1], grads[0], "after a wait");
+    xt_drop(grads[0]), xt_drop(grads[1]), xt_drop(a.h), xt_drop(a.x), xt_drop(a.p.w), xt_drop(a.p.scale);
+    nothing_left();
+}
+
 static void count(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
     (void)x, (void)user;
     y[0] = carry[0];
@@ -302,7 +321,7 @@ static void mistakes(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(as_written_out), cmocka_unit_test(second_derivatives), cmocka_unit_test(nested),   cmocka_unit_test(layers_inside),
-        cmocka_unit_test(without_inputs), cmocka_unit_test(mistakes),
+        cmocka_unit_test(after_a_wait),   cmocka_unit_test(without_inputs), cmocka_unit_test(mistakes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
