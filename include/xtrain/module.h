@@ -26,7 +26,7 @@ xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b)
 #define xt_sub(...) XT_SUB_PICK_(__VA_ARGS__, XT_SUB_CHILD_, xt_sub_names_a_child_module, xt_sub_names_a_child_module, )(__VA_ARGS__)
 #define XT_SUB_PICK_(a, b, c, pick, ...) pick
 #define XT_SUB_CHILD_(m, name, index) (xt_sub)(m, name, index)
-XT_API void xt_share(xt_module *m, const char *name); /* this layer may be called more than once a pass */
+XT_API void xt_share(xt_module *m, const char *name); /* layers that fit the pattern, and all within a child that does, may be called more than once a pass */
 XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
 XT_API void xt_eval(xt_module *m);
 XT_API void xt_train_at(const xt_src *src, xt_module *m); /* the same; compile reports name the line that turned the switch */

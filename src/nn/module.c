@@ -150,6 +150,22 @@ char *nn_full_name(const xt_module *m, const char *layer, const char *leaf) {
     return out;
 }
 
+/* A pattern of xt_share fits the layer, or a child that it is in. */
+static bool is_shared(const nn_root *r, const char *full) {
+    size_t at = 0, n;
+    const void *key;
+    void *unused;
+    char pattern[1024];
+    if (map_get(r->shared, full, strlen(full))) return true;
+    while (map_next(r->shared, &at, &key, &n, &unused)) {
+        snprintf(pattern, sizeof pattern, "%.*s", (int)n, (const char *)key);
+        if (nn_matches(pattern, full)) return true;
+        snprintf(pattern, sizeof pattern, "%.*s.*", (int)n, (const char *)key);
+        if (nn_matches(pattern, full)) return true;
+    }
+    return false;
+}
+
 bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
     if (!m) {
         lazy_error(src, XT_INVALID_ARGUMENT, "layer %s: the module is NULL", layer);
@@ -168,7 +184,7 @@ bool nn_layer_begin(const xt_src *src, xt_module *m, const char *layer) {
         }
     }
     uintptr_t before = (uintptr_t)map_get(m->root->called, full, strlen(full));
-    bool ok = !before || map_get(m->root->shared, full, strlen(full));
+    bool ok = !before || is_shared(m->root, full);
     if (!ok) {
         char at[256];
         lazy_error(src, XT_INVALID_ARGUMENT, "layer %s is called twice in one forward pass (first at %s); give the second a name of its own, or call xt_share(m, \"%s\") to share weights",

@@ -21,7 +21,7 @@ typedef struct nn_root {
     map *by_name;      /* name -> index + 1 */
     map *called;       /* layer name -> src_id of its call in this pass, + 1 */
     int64_t called_step; /* that the names in `called` are of, where layers are called without xt_forward */
-    map *shared;       /* names xt_share was called for */
+    map *shared;       /* patterns xt_share was called for */
     map *loaded;       /* name -> nn_loaded: values read before the tensors exist */
     char *loaded_path;
     bool loaded_all;   /* every tensor must come from there */

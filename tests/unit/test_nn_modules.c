@@ -454,6 +454,34 @@ static void counts_as_text(void **state) {
     }
 }
 
+/* A siamese network: one encoder for both inputs. */
+static const char *pattern_shared;
+static xt_tensor encode(xt_module *m, xt_tensor x) { return xt_linear(m, "2", xt_relu(xt_linear(m, "0", x, 4)), 2); }
+static xt_tensor siamese(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    if (*pattern_shared) xt_share(m, pattern_shared);
+    xt_tensor a = encode(xt_sub(m, "encoder", -1), x), b = encode(xt_sub(m, "encoder", -1), xt_neg(x));
+    return xt_minus(a, b);
+}
+static void shared_layers(void **state) {
+    (void)state;
+    static const struct {
+        const char *pattern;
+        bool ok;
+    } rows[] = {{"", false}, {"encoder", true}, {"encoder.*", true}, {"*", true}, {"enc", false}, {"encoder.0", false}, {"*.2", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        pattern_shared = rows[i].pattern;
+        xt_module *m = xt_module_new(siamese, NULL);
+        xt_status s = xt_module_build(m, (xt_spec){XT_F32, {1, 3}});
+        if ((s == NULL) != rows[i].ok) fail_msg("\"%s\": %s", pattern_shared, xt_status_message(s));
+        if (!s) assert_int_equal(xt_module_tensors(m), 4);
+        xt_status_free(s);
+        xt_clear_error();
+        xt_module_free(m);
+    }
+    xt_finish();
+}
+
 /* --- files of a child ---------------------------------------------------------------------------------------------------------------------------- */
 static xt_tensor two_parts(xt_module *m, xt_tensor x, void *user) {
     (void)user;
@@ -509,6 +537,7 @@ int main(void) {
         cmocka_unit_test(wrong_calls),
         cmocka_unit_test(another_shape),
         cmocka_unit_test(files_of_a_child),
+        cmocka_unit_test(shared_layers),
         cmocka_unit_test(counts_as_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
