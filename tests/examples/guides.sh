@@ -15,7 +15,8 @@ blocks() {
 }
 # without margins and empty lines, on one line
 flat() { sed -E 's/^[[:space:]]+//; /^$/d' "$1" | tr '\n' '\001'; }
-normal() { sed -E 's#[^ "(]*/([a-z_]+\.c:)#\1#g; s/[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/#/g; s/[[:space:]]+/ /g; s/^ //; s/ $//' "$@"; }
+# Which phases of a compilation are told depends on how long each took.
+normal() { sed -E 's#[^ "(]*/([a-z_]+\.c:)#\1#g; s/[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?/#/g; s/[[:space:]]+/ /g; s/^ //; s/ $//; s/compile # \([^)]*\)/compile # (phases)/' "$@"; }
 programs=$(for f in "$root"/examples/*.c "$root"/examples/guides/*.c "$root"/examples/ray/*.c; do flat "$f"; done)
 
 # session BLOCK: runs its commands in the order given and compares
