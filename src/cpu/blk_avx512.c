@@ -174,13 +174,18 @@ ALWAYS __m512 pixel(const whole *p, int k) {
     return _mm512_loadu_ps(p->x + (k / p->cols * p->w->in[1] + k % p->cols) * LANES);
 }
 
-/* The largest pixel; vmaxps gives the later of two equal ones, as the loop for any window does. False: there is a NaN, which vmaxps may lose. */
+/* The larger of two numbers, and +0 of two zeros, as XLA's maximum; of a number and a NaN the number. */
+ALWAYS __m512 larger(__m512 a, __m512 b) {
+    return _mm512_range_ps(a, b, 5);
+}
+
+/* The largest pixel. False: there is a NaN, which `larger` loses. */
 ALWAYS bool largest(const whole *p, float init, __m512 *out) {
     __m512 acc = _mm512_set1_ps(init), before = acc;
     __mmask16 nan = 0;
     for (int k = 0; k < p->rows * p->cols; k++) {
         __m512 v = pixel(p, k);
-        acc = _mm512_max_ps(acc, v);
+        acc = larger(acc, v);
         if (k % 2 == 0 || k == p->rows * p->cols - 1) nan |= _mm512_cmp_ps_mask(v, before, _CMP_UNORD_Q); /* two at a time */
         before = v;
     }
@@ -211,11 +216,12 @@ ALWAYS __m512 pool_any(const blk_window *w, blk_in x, float init, int64_t oy, in
         int64_t row = (oy * w->stride[0] - w->low[0] + ky * w->dil[0]) * w->in[1] + ox * w->stride[1] - w->low[1];
         for (int64_t kx = x0; kx < x1; kx++) {
             __m512 v = load(x, row + kx * w->dil[1]);
-            /* the larger; a NaN on either side stays */
-            if (w->sum)
+            if (w->sum) {
                 acc = _mm512_add_ps(acc, v);
-            else
-                acc = _mm512_mask_mov_ps(v, _mm512_cmp_ps_mask(acc, v, _CMP_GT_OQ) | _mm512_cmp_ps_mask(acc, acc, _CMP_UNORD_Q), acc);
+                continue;
+            }
+            __m512 next = _mm512_mask_mov_ps(larger(acc, v), _mm512_cmp_ps_mask(v, v, _CMP_UNORD_Q), v); /* a NaN on either side stays */
+            acc = _mm512_mask_mov_ps(next, _mm512_cmp_ps_mask(acc, acc, _CMP_UNORD_Q), acc);
         }
     }
     return acc;

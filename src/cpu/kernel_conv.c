@@ -215,13 +215,14 @@ static bool wino_of(const conv_desc *d, wino_problem *p) {
     return w->ndims == 4 && w->format_kind == dnnl_blocked;
 }
 
-/* The same problem for kernel_taps.c; where oneDNN is not faster: windows that move by more than one pixel, or have one tap. */
+/* The same problem for kernel_taps.c; where oneDNN is not faster: windows that move by more than one pixel, or have one tap, and few pixels. */
 static bool taps_of(const conv_desc *d, taps_problem *p) {
     const dnnl_memory_desc_t *src = &d->md[SRC], *dst = &d->md[DST], *w = &d->md[WEI];
     const int64_t *step = w->format_desc.blocking.strides;
     if (d->form != CONV_WEIGHTS || src->ndims != 4 || w->ndims != 4 || src->data_type != dnnl_bf16 || w->format_kind != dnnl_blocked) return false;
     bool moves = d->strides[0] > 1 && d->strides[1] > 1, one = w->dims[2] == 1 && w->dims[3] == 1;
-    if (d->dilates[0] || d->dilates[1] || src->dims[1] < 64 || !(moves || one)) return false;
+    bool little = dst->dims[0] * dst->dims[2] * dst->dims[3] <= 512;
+    if (d->dilates[0] || d->dilates[1] || src->dims[1] < 64 || !(moves || one || little)) return false;
     *p = (taps_problem){.n = src->dims[0],
                         .in = {src->dims[1], src->dims[2], src->dims[3]},
                         .out = {dst->dims[1], dst->dims[2], dst->dims[3]},

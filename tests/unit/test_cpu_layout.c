@@ -230,6 +230,14 @@ static void pools_agree(void **state) {
         memcpy(op, "stablehlo.log ", strlen("stablehlo.log ")); /* NaN of half the pixels: no window may lose one */
         differ(pools[i].name, text, 1e-5, 2, false);
     }
+    /* Of zeros of both signs the largest is +0, wherever it stands. */
+    static const char zeros[] = "func.func @main(%a: tensor<1x16x4x6xf32>) -> tensor<1x16x2x3xf32> {\n%i = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+                                "%z = stablehlo.constant dense<0.0> : tensor<1x16x4x6xf32>\n%x = stablehlo.multiply %a, %z : tensor<1x16x4x6xf32>\n"
+                                "%0 = \"stablehlo.reduce_window\"(%x, %i) <{window_dimensions = array<i64: 1, 1, 2, 2>, window_strides = array<i64: 1, 1, 2, 2>}> "
+                                "({\n^bb0(%b: tensor<f32>, %c: tensor<f32>):\n%m = stablehlo.maximum %b, %c : tensor<f32>\nstablehlo.return %m : tensor<f32>\n}) "
+                                ": (tensor<1x16x4x6xf32>, tensor<f32>) -> tensor<1x16x2x3xf32>\n%one = stablehlo.constant dense<1.0> : tensor<1x16x2x3xf32>\n"
+                                "%r = stablehlo.divide %one, %0 : tensor<1x16x2x3xf32>\nreturn %r : tensor<1x16x2x3xf32>\n}\n";
+    differ("largest of zeros", zeros, 1e-5, 2, false);
     static const char grad[] =
         "func.func @main(%x: tensor<2x16x9x12xf32>, %g: tensor<2x16x5x6xf32>) -> tensor<2x16x9x12xf32> {\n"
         "%i = stablehlo.constant dense<0.0> : tensor<f32>\n"
