@@ -15,10 +15,9 @@ static const char *own_path(void) {
 
 void xt_built_with(int version, const char *where) {
     enum { THIS = XT_VERSION_MAJOR * 10000 + XT_VERSION_MINOR * 100 + XT_VERSION_PATCH };
-    Dl_info info;
-    void *caller = __builtin_return_address(0);
+    Dl_info info; /* of the text, which lies in the object that has the headers: a constructor that ends in this call is gone from the stack */
     if (version == THIS || problem[0]) return;
-    const char *object = dladdr(caller, &info) && info.dli_fname ? info.dli_fname : "the program";
+    const char *object = where && dladdr(where, &info) && info.dli_fname ? info.dli_fname : "the program";
     snprintf(problem, sizeof problem, "%s was built against the headers of xtrain %d.%d.%d (%s), but runs with %s of version %s: compile it with that library's headers, or let it find the library of its own",
              object, version / 10000, version / 100 % 100, version % 100, where ? where : "?", own_path(), XT_VERSION);
 }

@@ -148,7 +148,7 @@ static lazy_why explain_inputs(str *out, const lazy_node *a, size_t na, const la
         while (i < na && is_pack(&a[i])) i++;
         while (k < p->n_nodes && is_pack(&p->nodes[k])) k++;
         if (i >= na || k >= p->n_nodes || !is_input(&a[i]) || !is_input(&p->nodes[k])) return LAZY_WHY_KNOWN;
-        if (a[i].role != p->nodes[k].role) return LAZY_WHY_KNOWN; /* other tensors come in: the op that wants them says why */
+        if (a[i].role != p->nodes[k].role || a[i].path != p->nodes[k].path) return LAZY_WHY_KNOWN; /* other tensors come in: the op that wants them says why */
         if (a[i].type != p->nodes[k].type) break;
     }
     const lazy_node *now = &a[i], *was = &p->nodes[k];
@@ -237,11 +237,11 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
     if (now->autocast != was->autocast) {
         str_printf(out, "autocast is %s instead of %s", now->autocast ? xt_dtype_name(now->autocast) : "off", was->autocast ? xt_dtype_name(was->autocast) : "off");
         turned(out, now->autocast ? now->turned.autocast : was->turned.autocast);
-    } else if (now->no_grad != was->no_grad) {
-        str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
     } else if (now->mode != was->mode) {
         str_append(out, "a module is in another mode (xt_train, xt_eval)");
         turned(out, now->turned.mode);
+    } else if (now->no_grad != was->no_grad) { /* after the mode: layers turn gradients off for themselves in one of the two */
+        str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
     } else {
         return false;
     }

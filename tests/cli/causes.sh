@@ -39,6 +39,7 @@ new         ^compile 2: .* why: new live tensor: xt_keep at @keep asks for a val
 lost        ^compile 2: .* why: lost live tensor: program 1 also gives the value that xt_keep asks for at @keep
 flag        ^compile 2: .* why: flag change: autocast is bf16 instead of off, turned at @cast .program 1.; first difference: .* at @flag instead of .* at @flag
 mode        ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @mode .program 1.; first difference: .* .expected: first evaluation.
+states      ^compile 2: .* why: flag change: a module is in another mode .xt_train, xt_eval., turned at @turned .program 1.; first difference: batch_norm_inference bn f32\[8,8\] .* instead of batch_norm_training bn f32\[8,8\]
 dtype       ^compile 2: .* why: dtype change: convert f16\[16\] became bf16\[16\] at @dtype .program 1.: use the same dtype
 cast_in     ^compile 2: .* why: dtype change: convert f16\[16\] at @cast_in instead of exponential f32\[16\] at .*: use the same dtype
 axis        ^compile 2: .* why: other ops: reduce \[2\] .dimensions = array<i64: 0>. became \[8\] .dimensions = array<i64: 1>. at @axis .program 1.
@@ -53,7 +54,7 @@ end         ^compile 1: program 1 for xt_finish at @end, step 0
 W
 for p in o2 g1 stripped pie dlopened; do
     while read -r name want; do
-        for mark in first shape constant keep flag cast_in cast mode dtype axis sine exponential evicted read print checkpoint loader wait end; do want=${want//@$mark/[^ ]*$(at "$mark")}; done
+        for mark in first shape constant keep flag cast_in cast mode turned dtype axis sine exponential evicted read print checkpoint loader wait end; do want=${want//@$mark/[^ ]*$(at "$mark")}; done
         (cd "$tmp" && timeout 60 "./$p" "$name") >"$tmp/out" 2>&1
         check "$p: $name ends well" [ $? = 0 ]
         check "$p: $name is named with its line" grep -qE "$want" "$tmp/out"

@@ -1,5 +1,5 @@
 /* Fuzz target of the reader of device traces: any bytes give spans within reach of the begin, and a file for TensorBoard.
- * clang -g -O1 -fsanitize=fuzzer,address,undefined -D_GNU_SOURCE -Iinclude -Isrc tests/fuzz/fuzz_xspace.c src/diag/xspace*.c src/base/?*.c -lpthread -ldw -lm
+ * clang -g -O1 -fsanitize=fuzzer,address,undefined -DXT_BUILDING -D_GNU_SOURCE -Iinclude -Isrc tests/fuzz/fuzz_xspace.c src/diag/xspace*.c src/base/?*.c -lpthread -ldw -lm
  * then ./a.out tests/fuzz/corpus/xspace. The first files there are a TPU's and a GPU's form as tests/unit/test_diag_xspace.c makes them, which also damages them
  * byte by byte. What the rest of the library would answer is made up here. */
 #include <stdint.h>
