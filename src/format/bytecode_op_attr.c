@@ -152,7 +152,7 @@ bool bc_push_op_attr(bc_reader *r, const void *at, const bc_op_name *op, const c
         if (!(one.name = bc_keep(r, name, strlen(name)))) return false;
         return bc_push(r, at, out, one);
     }
-    one.kind = ir_attr_key_kind(one.key);
+    one.kind = one.key == IR_A_has_dynamic_root ? IR_AK_UNIT : ir_attr_key_kind(one.key); /* which StableHLO has as a unit; its key takes a value too */
     one.name = ir_attr_key_name(one.key);
     if (one.kind == IR_AK_UNIT) { /* a boolean in vhlo */
         if (a->a.kind == IR_AK_BOOL && !a->a.v.b) return true;

@@ -67,7 +67,7 @@ static size_t vhlo_value(bw *w, const ir_op *op, const char *name, size_t n) {
     for (size_t i = 0; op->code == OP_dot_general && i < BASE_COUNT(algorithm); i++)
         if (is_name(name, n, algorithm[i])) return bw_algorithm_member(w, ir_attr_find(op, IR_A_algorithm), algorithm[i]);
     if (key == IR_A_result_accuracy) return bw_accuracy(w, a);
-    if (key == IR_A_use_global_device_ids) return bw_attr(w, op, &(ir_attr){.kind = IR_AK_BOOL, .v.b = a != NULL}, BW_VHLO);
+    if (key == IR_A_use_global_device_ids || (a && a->kind == IR_AK_UNIT)) return bw_attr(w, op, &(ir_attr){.kind = IR_AK_BOOL, .v.b = a != NULL}, BW_VHLO);
     if (key == IR_A_api_version) return bw_enum(w, key, a ? a->v.i : 1, BC_VHLO);
     if (!key && !a) return bw_array(w, 0, NULL, BW_VHLO); /* result_tilings */
     return a ? bw_attr(w, op, a, BW_VHLO) : default_value(w, op, key);

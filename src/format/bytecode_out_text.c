@@ -97,7 +97,7 @@ size_t bw_algorithm_member(bw *w, const ir_attr *a, const char *name) {
     if (!a || a->kind != IR_AK_OPAQUE) return named_type(w, "none", 4);
     const char *p = member(a->v.s, name);
     if (!p) return bw_fail(w, NULL, "the algorithm '%.60s' lacks %s", a->v.s, name), 0;
-    size_t n = strcspn(p, ",> ");
+    size_t n = strcspn(p, ",> \t\r\n");
     if (n == 4 && memcmp(p, "true", 4) == 0) return bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_BOOL, .v.b = true}, BW_VHLO);
     if (n == 5 && memcmp(p, "false", 5) == 0) return bw_attr(w, NULL, &(ir_attr){.kind = IR_AK_BOOL}, BW_VHLO);
     if (isdigit((unsigned char)*p)) return bw_int(w, strtoll(p, NULL, 10), XT_I64, BW_VHLO);

@@ -2,6 +2,7 @@
 #include "format/idx.h"
 
 #include <errno.h>
+#include <sys/stat.h>
 #include <zlib.h>
 
 enum { TYPE_UBYTE = 8 };
@@ -51,9 +52,18 @@ static xt_status read_header(gzFile f, const char *path, int rank, idx_array *ou
     return NULL;
 }
 
+/* No memory is asked for that the file cannot fill: deflate makes at most 1032 bytes of one. */
+static xt_status check_size(const char *path, int64_t n) {
+    enum { MOST_FOR_ONE = 1032 };
+    struct stat st;
+    if (stat(path, &st) != 0 || !S_ISREG(st.st_mode) || n / MOST_FOR_ONE <= st.st_size) return NULL;
+    return status_new(XT_DATA_LOSS, NULL, "%s: its sizes speak of %lld bytes, more than a file of %lld holds even if compressed", path, (long long)n, (long long)st.st_size);
+}
+
 static xt_status read_body(gzFile f, const char *path, idx_array *out) {
     int64_t n = 1, offset = 4 + 4 * out->rank;
     for (int i = 0; i < out->rank; i++) n *= out->dims[i];
+    XT_TRY(check_size(path, n));
     out->data = base_malloc((size_t)n);
     if (!out->data) return status_oom((size_t)n, path);
     XT_TRY(read_exactly(f, path, offset, out->data, n, "data"));

@@ -1,4 +1,6 @@
 /* Pretty forms of regular shape, by the rows of pretty.c, and the small ones that have a syntax of their own. */
+#include <ctype.h>
+
 #include "ir/parse_int.h"
 #include "ir/text.h"
 
@@ -48,7 +50,14 @@ static bool parse_clause_struct(parser *p, op_parts *o, const clause *c) {
     if (!parse_expect(p, '<', "at the start of a structure") || !lex_skip_angle(p, &text, &n) || !parse_expect(p, '>', "after a structure"))
         return false;
     ir_attr a = {.key = c->key, .kind = IR_AK_OPAQUE, .name = ir_attr_key_name(c->key)};
-    a.v.s = arena_printf(p->m->mem, "#stablehlo.dot_algorithm<%.*s>", (int)n, text);
+    str one_line = STR_INIT; /* however it was laid out */
+    for (size_t i = 0; i < n; i++) {
+        bool space = isspace((unsigned char)text[i]);
+        if (space && (one_line.len == 0 || i + 1 == n || isspace((unsigned char)text[i + 1]))) continue;
+        str_appendn(&one_line, space ? " " : &text[i], 1);
+    }
+    a.v.s = one_line.failed ? NULL : arena_printf(p->m->mem, "#stablehlo.dot_algorithm<%s>", str_cstr(&one_line));
+    str_free(&one_line);
     a.n = a.v.s ? strlen(a.v.s) : 0;
     return a.v.s ? attr_push(p, &o->attrs, a) : parse_oom(p);
 }

@@ -127,6 +127,20 @@ static void test_kinds(void **state) {
     ir_module_free(m);
 }
 
+/* A unit that is a boolean in vhlo, and a structure that was laid out over lines. */
+static void test_flags(void **state) {
+    (void)state;
+    static const char text[] =
+        "module {\n  func.func public @main(%a: tensor<1x2xi64>, %root: tensor<1xi32>, %b: tensor<2x2xf32>) -> (tensor<1x2xi64>, tensor<2x2xf32>) {\n"
+        "    %0 = \"stablehlo.collective_broadcast\"(%a, %root) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>, has_dynamic_root} : (tensor<1x2xi64>, tensor<1xi32>) -> tensor<1x2xi64>\n"
+        "    %1 = stablehlo.dot_general %b, %b, contracting_dims = [1] x [0], algorithm = <\n      lhs_precision_type = tf32,\n      rhs_precision_type = tf32, accumulation_type = f32,\n"
+        "      lhs_component_count = 1, rhs_component_count = 1, num_primitive_operations = 1,\n      allow_imprecise_accumulation = false\n    > : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>\n"
+        "    return %0, %1 : tensor<1x2xi64>, tensor<2x2xf32>\n  }\n}\n";
+    ir_module *m = parsed(text, sizeof text - 1, "flags");
+    assert_true(round_trip(m, "flags", BYTECODE_NEWEST, false));
+    ir_module_free(m);
+}
+
 static void refused(const char *body, const char *type, int version, const char *word) {
     str text = STR_INIT, bytes = STR_INIT;
     str_append(&text, "before");
@@ -207,7 +221,7 @@ static void test_no_memory(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs),  cmocka_unit_test(test_corpus),      cmocka_unit_test(test_kinds),    cmocka_unit_test(test_refused),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_programs),  cmocka_unit_test(test_corpus),      cmocka_unit_test(test_kinds), cmocka_unit_test(test_flags),    cmocka_unit_test(test_refused),
                                        cmocka_unit_test(test_for_devices), cmocka_unit_test(test_locations), cmocka_unit_test(test_no_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
