@@ -228,7 +228,7 @@ static void read_line(plane *p, const proto_field *field) {
     proto_reader r = proto_read(field->data, field->size);
     for (proto_field f; proto_next(&r, &f) && !p->t->full;)
         if (f.number == 4 && f.wire == PROTO_BYTES) read_event(p, &f, at, thread, kind);
-    if (kind == SPAN_OP && !p->own) own_times(p->t->spans + first, p->t->n - first);
+    if (kind == SPAN_OP && !p->own && p->t->n > first) own_times(p->t->spans + first, p->t->n - first);
 }
 
 /* --- which program an op belongs to ------------------------------------------------------------------------------------------------------------ */
@@ -249,6 +249,7 @@ static bool one_program(const diag_runs *runs) {
 }
 
 static void find_programs(plane *p) {
+    if (p->t->n == p->first) return;
     span *spans = p->t->spans + p->first, *modules = NULL;
     size_t n = p->t->n - p->first, n_modules = 0, cap = 0;
     for (size_t i = 0; i < n; i++)
