@@ -162,7 +162,7 @@ check "a device without its plugin: a line or two" [ "$(wc -l <"$tmp/out")" -lt 
 # top
 (cd "$tmp" && exec ./loop w) >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 100); do
+for _ in $(seq 600); do
     "$BUILD/xtrain" top --json >"$tmp/out" 2>&1
     grep -qE '"step": [0-9]{2,}' "$tmp/out" && break
     sleep 0.1
@@ -171,7 +171,7 @@ check "top --json has the program" grep -qE "\"pid\": $pid, .*\"program\": \".*l
 "$BUILD/xtrain" top --once >"$tmp/out" 2>&1
 check "top --once has it too" grep -qE "^ *$pid loop +xtrain_cpu " "$tmp/out"
 if command -v script >/dev/null; then
-    (sleep 1.5; printf q) | TERM=xterm timeout 20 script -qec "stty cols 200 rows 30; $BUILD/xtrain top --interval 0.3" "$tmp/terminal" >/dev/null 2>&1
+    (for _ in $(seq 600); do grep -qE "$pid loop" "$tmp/terminal" 2>/dev/null && break; sleep 0.1; done; printf q) | TERM=xterm timeout 100 script -qfec "stty cols 200 rows 30; $BUILD/xtrain top --interval 0.3" "$tmp/terminal" >/dev/null 2>&1
     check "top in a terminal" grep -qE "$pid loop" "$tmp/terminal"
     check "leaves the terminal as it was" grep -q $'\x1b\[?1049l' "$tmp/terminal"
 fi

@@ -25,7 +25,7 @@ session() {
     : >"$tmp/want"
     compare() {
         [ -n "$command" ] || return 0
-        (cd "$work" && timeout 120 bash -c "$command") >"$tmp/out" 2>&1
+        (cd "$work" && timeout 400 bash -c "$command") >"$tmp/out" 2>&1
         normal "$tmp/out" >"$tmp/got"
         normal "$tmp/want" | awk -v got="$tmp/got" -v command="$command" '
             BEGIN {while ((getline line < got) > 0) have[++n] = line}
