@@ -200,6 +200,20 @@ static xt_status find_peak(cpu_plan *p) {
     return NULL;
 }
 
+/* The slot whose memory s is in the end: an argument's where that is taken over. */
+static uint32_t place_of(const cpu_plan *p, uint32_t s) {
+    uint32_t r = root_of(p, s);
+    return p->slots[r].kind == CPU_SLOT_OUT && p->slots[r].takes != CPU_NONE ? p->slots[r].takes : r;
+}
+
+/* What a thunk moves, memory being assigned: an update in place only its slice, a result that lies there already nothing. */
+static double bytes_moved(const cpu_plan *p, const cpu_thunk *t) {
+    bool in_place = t->n_in && t->n_out == 1 && t->in[0].offset == 0 && place_of(p, t->in[0].slot) == place_of(p, t->out[0].slot);
+    if (in_place && cpu_is_result_copy(t->kernel)) return 0;
+    if (in_place && t->n_ops == 1 && t->op->code == OP_dynamic_update_slice) return 2.0 * (double)ir_type_bytes(t->op->in[1]->type);
+    return t->bytes;
+}
+
 static void fill_stats(cpu_exec *e) {
     const cpu_plan *p = &e->plan;
     cpu_stats s = {0};
@@ -211,7 +225,7 @@ static void fill_stats(cpu_exec *e) {
     }
     for (size_t t = 0; t < p->n_thunks; t++) {
         s.flops += p->thunks[t].flops;
-        s.bytes_accessed += p->thunks[t].bytes;
+        s.bytes_accessed += bytes_moved(p, &p->thunks[t]);
         s.transcendentals += p->thunks[t].transcendentals;
     }
     s.collective_bytes = e->collective_bytes;

@@ -166,8 +166,8 @@ extern const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS]; /* lower.c: asked
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
 void cpu_drop_dead(ir_block *b); /* pure ops that nobody reads */
-/* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Attributes stay in the memory of
- * the region's module. */
+/* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Captured
+ * whole numbers are written into the program too, so that it tells how often its loops run. Attributes stay in the memory of the region's module. */
 xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out);
 void cpu_phase_begin(cpu_exec *e); /* compile.c: the time from here on belongs to the phase that ends next */
 void cpu_phase_end(cpu_exec *e, cpu_phase p);
@@ -184,6 +184,7 @@ size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out);
 /* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
 void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
+bool cpu_is_result_copy(const cpu_kernel *k); /* plan.c: what brings a value to the place of a result */
 bool cpu_is_fused(const cpu_kernel *k); /* group.c: a loop over elements, without effects but its results */
 xt_status cpu_plan_schedule(cpu_exec *e); /* schedule.c: thunks in an order that needs less memory */
 /* buffers.c: lifetimes, sharing, offsets; without `reuse` every slot has memory of its own */

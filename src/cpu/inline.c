@@ -83,6 +83,11 @@ static xt_status inline_one(ir_module *m, ir_op *call, const ir_func *f) {
     return c.b.status;
 }
 
+/* A whole number that is written in the program. */
+static bool is_number(const ir_value *v) {
+    return v->def && v->def->code == OP_constant && v->type->count == 1 && ir_dtype_is_int(v->type->dtype);
+}
+
 xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out) {
     ir_module *m = *out = ir_module_new();
     ir_func *f = m ? ir_func_new(m, "main", true) : NULL;
@@ -96,6 +101,8 @@ xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_v
         v->mark = (uintptr_t)a;
         ok = a != NULL;
     }
+    for (size_t i = 0; i < n_captured && ok; i++)
+        if (is_number(captured[i])) ok = copy_op(&c, captured[i]->def);
     for (const ir_op *op = from->first; op && ok; op = op->next) {
         if (!(ir_op_infos[op->code].flags & IR_TERMINATOR)) {
             ok = copy_op(&c, op);

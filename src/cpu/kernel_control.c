@@ -7,6 +7,8 @@
 #include "cpu/kernel_interp.h"
 #include "pass/pass.h"
 
+#include <math.h>
+
 typedef struct control_state {
     uint32_t n, n_captured; /* carried values */
     size_t n_subs;
@@ -148,6 +150,24 @@ static size_t lay_out(control_state *s, const ir_op *op) {
     return scratch + temps + CPU_ALIGN;
 }
 
+/* What a run takes: a loop's programs as often as they run where that can be read from it, else once; of branches the largest. */
+static void count_work(const control_state *s, const ir_op *op, cpu_thunk_desc *d) {
+    int64_t trips = op->code == OP_while ? ir_trip_count(op) : -1;
+    for (size_t i = 0; i < s->n_subs; i++) {
+        const cpu_stats *sub = &s->subs[i]->stats;
+        if (op->code == OP_while) {
+            double runs = trips < 0 ? 1 : (double)trips + (i == 0);
+            d->flops += runs * sub->flops;
+            d->bytes += runs * sub->bytes_accessed;
+            d->transcendentals += runs * sub->transcendentals;
+        } else {
+            d->flops = fmax(d->flops, sub->flops);
+            d->bytes = fmax(d->bytes, sub->bytes_accessed);
+            d->transcendentals = fmax(d->transcendentals, sub->transcendentals);
+        }
+    }
+}
+
 CPU_LOWER(control) {
     bool loop = op->code == OP_while;
     captured c = {0};
@@ -184,6 +204,7 @@ CPU_LOWER(control) {
                         .over = over,
                         .scratch_bytes = lay_out(s, op),
                         .state = s};
+    count_work(s, op, &d);
     s = NULL; /* the thunk's now */
     *out_done = true;
     st = cpu_build_thunk(b, &d);

@@ -347,7 +347,9 @@ CPU_LOWER(dynamic_slice) {
         base_free(m);
         return NULL;
     }
-    return take(b, op, &dynamic_slice_kernel, m, 0, out_done);
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &dynamic_slice_kernel, .op = op, .n_in = op->n_in, .n_out = 1, .state = m, .bytes = 2.0 * (double)ir_type_bytes(op->out[0].type)};
+    return cpu_build_thunk(b, &d);
 }
 
 CPU_LOWER(dynamic_update_slice) {

@@ -122,7 +122,7 @@ double cpu_op_flops(const ir_op *op) {
     case OP_batch_norm_inference: return 4 * out;
     case OP_while:
     case OP_if:
-    case OP_case: return 0; /* not known before it runs */
+    case OP_case: return 0; /* their programs' (kernel_control.c) */
     default: return ir_op_infos[op->code].flags & IR_ELEMENTWISE ? out : 0;
     }
 }

@@ -26,8 +26,6 @@ xt_status grad_ints(grad_call *c, size_t n, int64_t **out);
 xt_status grad_values(grad_call *c, size_t n, ir_value ***out);
 /* "no derivative of stablehlo.sort: ..." with the user's line of c->op. */
 xt_status grad_refuse(const grad_call *c, const char *why);
-/* True when v is a constant, seen through broadcasts, reshapes and converts; *out (may be NULL) is its value when it is a splat, else NaN. */
-bool grad_is_constant(const ir_value *v, double *out);
 /* The opcode of region r when it is one binary op of its two arguments (the body of a plain reduction), OP_COUNT otherwise. */
 ir_opcode grad_region_op(const ir_op *op, size_t r);
 /* A copy of c->op with other operands. Its regions are copied, each with the extra block arguments `extra` appended; NULL after a

@@ -80,18 +80,6 @@ xt_status grad_refuse(const grad_call *c, const char *why) {
                       info->dialect, info->name, why);
 }
 
-bool grad_is_constant(const ir_value *v, double *out) {
-    while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_reshape || v->def->code == OP_convert)) v = v->def->in[0];
-    if (!v->def || v->def->code != OP_constant) return false;
-    const ir_literal *lit = ir_get_literal(v->def);
-    if (!lit) return false;
-    if (out) {
-        array a = {lit->type, (void *)lit->data};
-        *out = (lit->splat || lit->type->count == 1) && !ir_dtype_is_complex(lit->type->dtype) ? array_get(&a, 0) : NAN;
-    }
-    return true;
-}
-
 ir_opcode grad_region_op(const ir_op *op, size_t r) {
     if (r >= op->n_regions || !op->regions[r].block) return OP_COUNT;
     const ir_block *body = op->regions[r].block;

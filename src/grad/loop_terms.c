@@ -10,7 +10,7 @@ static bool in_back(const loop *l, const ir_value *v) {
 
 static bool is_zeros(const ir_value *v) {
     double zero;
-    return grad_is_constant(v, &zero) && zero == 0;
+    return ir_is_constant(v, &zero) && zero == 0;
 }
 
 static bool rearranges(const ir_op *op) {

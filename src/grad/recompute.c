@@ -56,7 +56,7 @@ static bool survey(recompute *r, const ir_block *block, const ir_op *first, cons
 
 /* Constants pass beside the barrier, so that they can still be folded. */
 static bool through_barrier(const ir_value *v) {
-    return v->type->kind == IR_TENSOR && !grad_is_constant(v, NULL);
+    return v->type->kind == IR_TENSOR && !ir_is_constant(v, NULL);
 }
 
 /* to[i] and cotangents[i] are in[i] and seeds[i] behind one barrier. */

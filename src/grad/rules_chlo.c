@@ -49,7 +49,7 @@ xt_status grad_chlo_unary(grad_call *c) {
 xt_status grad_chlo_binary(grad_call *c) {
     ir_builder *b = c->b;
     ir_value *n = c->op->in[0], *x = c->op->in[1], *next = grad_plus(b, n, 1);
-    if (c->want[0] && !grad_is_constant(n, NULL)) return grad_refuse(c, "the order is not differentiated, only the second operand is");
+    if (c->want[0] && !ir_is_constant(n, NULL)) return grad_refuse(c, "the order is not differentiated, only the second operand is");
     if (!c->want[1]) return NULL;
     ir_value *g = op2(b, c->op->code, next, x);
     if (c->op->code == OP_chlo_zeta) g = ir_negate(b, ir_multiply(b, n, g));

@@ -150,7 +150,7 @@ static ir_value *d_power(ir_builder *b, int i, ir_value *x, ir_value *y, ir_valu
         return ir_multiply(b, d, ir_multiply(b, r, log_x));
     }
     double k;
-    if (grad_is_constant(y, &k) && !isnan(k)) {
+    if (ir_is_constant(y, &k) && !isnan(k)) {
         if (k == 0) return NULL;
         if (k == 1) return d;
         if (k == 2) return ir_multiply(b, d, grad_times(b, x, 2));
@@ -163,7 +163,7 @@ static ir_value *d_power(ir_builder *b, int i, ir_value *x, ir_value *y, ir_valu
 
 static ir_value *pick(ir_builder *b, ir_cmp_dir wins, ir_value *self, ir_value *other, ir_value *d) {
     ir_value *zero = grad_zeros(b, d->type), *ahead = ir_compare(b, wins, self, other);
-    if (grad_is_constant(other, NULL) || grad_is_constant(self, NULL)) return ir_select(b, ahead, d, zero);
+    if (ir_is_constant(other, NULL) || ir_is_constant(self, NULL)) return ir_select(b, ahead, d, zero);
     ir_value *tie = ir_compare(b, IR_EQ, self, other);
     return ir_select(b, ahead, d, ir_select(b, tie, grad_times(b, d, 0.5), zero));
 }

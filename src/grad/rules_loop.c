@@ -9,49 +9,6 @@
  * What regions read from outside without taking it as an operand gets its gradient as a captured value (loop_terms.c: how its parts are summed). */
 #include "grad/loop.h"
 
-/* --- how many iterations ------------------------------------------------------------------------------------------------------------------------ */
-/* The number that v always is: a constant, also one that is handed through every iteration unchanged. */
-static bool constant_of(const loop *l, const ir_value *v, double *out) {
-    if (!v->def && (v->block == l->cond || v->block == l->body)) {
-        const ir_op *ret = ir_block_return(l->body);
-        if (ret->in[v->index] != l->body->args[v->index]) return false;
-        v = l->c->op->in[v->index];
-    }
-    return v->type->count == 1 && grad_is_constant(v, out);
-}
-
-/* ceil((limit - first) / step) when the condition is `counter < limit` or one of its relatives. */
-static int64_t trip_count(const loop *l) {
-    const ir_op *until = ir_block_return(l->cond)->in[0]->def;
-    double first, step, limit;
-    if (!until || until->code != OP_compare) return -1;
-    ir_cmp_dir dir = (ir_cmp_dir)ir_get_int(until, IR_A_comparison_direction, -1);
-    const ir_value *running = until->in[0], *bound = until->in[1];
-    if (running->def) { /* limit > counter */
-        static const ir_cmp_dir turned[] = {[IR_EQ] = IR_EQ, [IR_NE] = IR_NE, [IR_GE] = IR_LE, [IR_GT] = IR_LT, [IR_LE] = IR_GE, [IR_LT] = IR_GT};
-        running = until->in[1];
-        bound = until->in[0];
-        dir = turned[dir];
-    }
-    if (running->def || running->block != l->cond || !ir_dtype_is_int(running->type->dtype) || running->type->count != 1) return -1;
-    const ir_op *next = ir_block_return(l->body)->in[running->index]->def;
-    const ir_value *before = l->body->args[running->index];
-    if (!next || (next->code != OP_add && next->code != OP_subtract)) return -1;
-    bool left = next->in[0] == before;
-    if (!left && (next->in[1] != before || next->code != OP_add)) return -1;
-    if (!constant_of(l, next->in[left], &step) || !constant_of(l, bound, &limit)) return -1;
-    const ir_value *init = l->c->op->in[running->index];
-    if (!grad_is_constant(init, &first)) return -1;
-    if (next->code == OP_subtract) step = -step;
-    if (dir == IR_GT || dir == IR_GE) first = -first, step = -step, limit = -limit;
-    if (dir == IR_GE || dir == IR_LE) limit += 1;
-    double span = limit - first;
-    if (dir == IR_NE && (step == 0 || span / step != (double)(int64_t)(span / step))) return -1;
-    if (dir == IR_NE && step < 0) span = -span, step = -step;
-    if (dir == IR_EQ || !(step > 0) || !(span < 1e9)) return -1;
-    return span <= 0 ? 0 : (int64_t)((span + step - 1) / step);
-}
-
 /* --- states that are stacks ---------------------------------------------------------------------------------------------------------------------- */
 /* A state that counts 0, 1, 2, ...; l->n when there is none. */
 static size_t find_counter(const loop *l) {
@@ -62,7 +19,7 @@ static size_t find_counter(const loop *l) {
         double first, step;
         if (arg->type->count != 1 || arg->type->rank || !ir_dtype_is_int(arg->type->dtype) || !next || next->code != OP_add) continue;
         bool left = next->in[0] == arg;
-        if ((left || next->in[1] == arg) && constant_of(l, next->in[left], &step) && step == 1 && grad_is_constant(l->c->op->in[i], &first) && first == 0) return i;
+        if ((left || next->in[1] == arg) && ir_loop_constant(l->c->op, next->in[left], &step) && step == 1 && ir_is_constant(l->c->op->in[i], &first) && first == 0) return i;
     }
     return l->n;
 }
@@ -73,14 +30,14 @@ bool loop_row_index(const loop *l, const ir_value *at, const ir_block *block, bo
     const ir_value *i = block->args[l->counter];
     *out_down = at != i;
     if (!*out_down) return true;
-    return at->def && at->def->code == OP_subtract && at->def->in[1] == i && grad_is_constant(at->def->in[0], &top) && top == (double)(l->trips - 1);
+    return at->def && at->def->code == OP_subtract && at->def->in[1] == i && ir_is_constant(at->def->in[0], &top) && top == (double)(l->trips - 1);
 }
 
 bool loop_is_row(const loop *l, const ir_type *whole, const ir_type *row, ir_value *const *start, const ir_block *block, bool *out_down) {
     double zero;
     if (whole->rank == 0 || whole->dims[0] != l->trips || row->rank != whole->rank || row->dims[0] != 1) return false;
     for (uint32_t d = 1; d < whole->rank; d++)
-        if (row->dims[d] != whole->dims[d] || !grad_is_constant(start[d], &zero) || zero != 0) return false;
+        if (row->dims[d] != whole->dims[d] || !ir_is_constant(start[d], &zero) || zero != 0) return false;
     return loop_row_index(l, start[0], block, out_down);
 }
 
@@ -424,7 +381,7 @@ xt_status grad_while(grad_call *c) {
     loop l = {.c = c, .cond = op->regions[0].block, .body = op->regions[1].block, .n = op->n_in};
     ir_op *again, *back;
     XT_TRY(grad_captured(c, &l.captured, &l.n_captured));
-    l.trips = trip_count(&l);
+    l.trips = ir_trip_count(op);
     if (l.trips == 0) {
         for (size_t i = 0; i < l.n; i++) c->d_in[i] = c->d_out[i];
         return NULL;

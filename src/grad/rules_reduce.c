@@ -67,7 +67,7 @@ static xt_status d_init(grad_call *c, ir_opcode code, const reduction *r, ir_val
         *out = grad_sum_all(b, r->d);
         return NULL;
     }
-    if (grad_is_constant(init, NULL)) return NULL;
+    if (ir_is_constant(init, NULL)) return NULL;
     if (code == OP_multiply) {
         ir_value *product = ir_reduce(b, OP_multiply, r->x, r->n, r->dims);
         *out = grad_sum_all(b, ir_multiply(b, r->d, product));
@@ -103,7 +103,7 @@ static xt_status independent(grad_call *c, size_t i, ir_opcode code) {
         else if (code == OP_multiply) {
             reduction scaled = r; /* the initial value is one more factor */
             double factor;
-            if (!grad_is_constant(op->in[init], &factor) || factor != 1)
+            if (!ir_is_constant(op->in[init], &factor) || factor != 1)
                 scaled.d = ir_multiply(c->b, r.d, ir_broadcast_scalar(c->b, op->in[init], y->type));
             XT_TRY(d_product(c, &scaled, &c->d_in[i]));
         } else

@@ -179,7 +179,7 @@ xt_status grad_reduce_window(grad_call *c) {
     bool known = code == OP_add || code == OP_maximum || code == OP_minimum || code == OP_multiply;
     window w = {0};
     XT_TRY(read_window(c, &w));
-    if (!known || (c->want[1] && !grad_is_constant(op->in[1], NULL))) return grad_fold_windows(c, &w);
+    if (!known || (c->want[1] && !ir_is_constant(op->in[1], NULL))) return grad_fold_windows(c, &w);
     if (!c->want[0]) return NULL;
     if (code == OP_add) return spread_windows(c, &w, c->d_out[0], &c->d_in[0]);
     if (code != OP_multiply) return window_extreme(c, &w, code == OP_maximum);

@@ -258,6 +258,12 @@ const int64_t *ir_get_ints(const ir_op *op, ir_attr_key k, size_t *n);          
 const char *ir_get_string(const ir_op *op, ir_attr_key k);
 const ir_literal *ir_get_literal(const ir_op *op);                               /* of OP_constant */
 
+/* Reading values (loop.c). True when v is a constant, seen through broadcasts, reshapes and converts; *out (may be NULL) is its value when it is a splat, else NaN. */
+bool ir_is_constant(const ir_value *v, double *out);
+/* The one number that v is in every iteration of `loop`, an OP_while: a constant, also one that is handed through unchanged. */
+bool ir_loop_constant(const ir_op *loop, const ir_value *v, double *out);
+int64_t ir_trip_count(const ir_op *loop); /* iterations of an OP_while whose counter goes from a constant by a constant to a constant; -1: cannot be read */
+
 /* Typed builders (build_ops.c): one per op or family; results are values, NULL after a failure. */
 #define IR_UNARY(name) ir_value *ir_##name(ir_builder *b, ir_value *x);
 #define IR_BINARY(name) ir_value *ir_##name(ir_builder *b, ir_value *x, ir_value *y);

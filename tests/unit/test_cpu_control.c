@@ -1,6 +1,8 @@
 /* Compiled control flow: loops whose state is updated in place, exchanged, passed on or captured; branches; loops in loops. */
 #include "cpu_check.h"
 
+#include <math.h>
+
 #define LESS(n) "%n = stablehlo.constant dense<" n "> : tensor<i32>\n%c = stablehlo.compare LT, %i, %n : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n"
 #define NEXT "%one = stablehlo.constant dense<1> : tensor<i32>\n%k = stablehlo.add %i, %one : tensor<i32>\n"
 
@@ -86,6 +88,66 @@ static void failures_leak_nothing(void **state) {
     }
 }
 
+/* --- the work of a run ----------------------------------------------------------------------------------------------------------------------- */
+#define MATRIX "tensor<24x24xf32>"
+#define LAYER(to, from)                                                                                                                              \
+    "%t" to " = stablehlo.dot_general %" from ", %x, contracting_dims = [1] x [0] : (" MATRIX ", " MATRIX ") -> " MATRIX "\n%" to " = stablehlo.tanh %t" to " : " MATRIX "\n"
+#define WHOLE(name, n) "%" name " = stablehlo.constant dense<" n "> : tensor<i32>\n"
+#define HEAD "func.func @main(%x: " MATRIX ", %limit: tensor<i32>) -> " MATRIX " {\n" WHOLE("z", "0") WHOLE("one", "1") WHOLE("few", "3") WHOLE("many", "12")
+/* A loop over %to from %from, counted by %i and without constants of its own. */
+#define LOOP(r, i, u, from, until, body, to)                                                                                                         \
+    "%" r ":2 = stablehlo.while(%" i " = %z, %" u " = %" from ") : tensor<i32>, " MATRIX "\ncond {\n%c = stablehlo.compare LT, %" i ", %" until                  \
+    " : (tensor<i32>, tensor<i32>) -> tensor<i1>\nstablehlo.return %c : tensor<i1>\n} do {\n" body "%k" i " = stablehlo.add %" i                               \
+    ", %one : tensor<i32>\nstablehlo.return %k" i ", %" to " : tensor<i32>, " MATRIX "\n}\n"
+#define END(v) "return %" v " : " MATRIX "\n}\n"
+
+static cpu_stats work_of(const char *text) {
+    cpu_exec *e = NULL;
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 1}, &e), text);
+    cpu_stats s = *cpu_exec_stats(e);
+    cpu_exec_free(e);
+    return s;
+}
+
+static cpu_stats work_of_layers(int n) {
+    str text = STR_INIT;
+    str_append(&text, HEAD "%v0 = stablehlo.reshape %x : (" MATRIX ") -> " MATRIX "\n");
+    for (int i = 0; i < n; i++)
+        str_printf(&text, "%%t%d = stablehlo.dot_general %%v%d, %%x, contracting_dims = [1] x [0] : (" MATRIX ", " MATRIX ") -> " MATRIX "\n%%v%d = stablehlo.tanh %%t%d : " MATRIX "\n", i, i, i + 1, i);
+    str_printf(&text, "return %%v%d : " MATRIX "\n}\n", n);
+    cpu_stats s = work_of(str_cstr(&text));
+    str_free(&text);
+    return s;
+}
+
+static void expect_work(const char *text, int layers) {
+    cpu_stats got = work_of(text), want = work_of_layers(layers);
+    if (fabs(got.flops - want.flops) > 0.05 * want.flops) fail_msg("%.0f flops, %d layers have %.0f:\n%s", got.flops, layers, want.flops, text);
+    if (fabs(got.bytes_accessed - want.bytes_accessed) > 0.1 * want.bytes_accessed) fail_msg("%.0f bytes, %d layers move %.0f:\n%s", got.bytes_accessed, layers, want.bytes_accessed, text);
+    assert_true(got.transcendentals == want.transcendentals);
+}
+
+static void loops_count_their_iterations(void **state) {
+    (void)state;
+    expect_work(HEAD LOOP("r", "i", "u", "x", "many", LAYER("v", "u"), "v") END("r#1"), 12);
+    expect_work(HEAD LOOP("r", "i", "u", "x", "many", LOOP("s", "j", "w", "u", "few", LAYER("v", "w"), "v"), "s#1") END("r#1"), 36);
+    expect_work(HEAD LOOP("r", "i", "u", "x", "limit", LAYER("v", "u"), "v") END("r#1"), 1);
+    expect_work(HEAD LOOP("r", "i", "u", "x", "limit", LOOP("s", "j", "w", "u", "few", LAYER("v", "w"), "v"), "s#1") END("r#1"), 3);
+}
+
+static void branches_count_the_largest(void **state) {
+    (void)state;
+    expect_work(HEAD "%r = \"stablehlo.case\"(%limit) ({\n" LAYER("a", "x") "stablehlo.return %a : " MATRIX "\n}, {\n" LAYER("a", "x") LAYER("b", "a") LAYER("d", "b") "stablehlo.return %d : " MATRIX "\n}, {\n" LAYER("a", "x") LAYER("b", "a") "stablehlo.return %b : " MATRIX "\n}) : (tensor<i32>) -> " MATRIX "\n" END("r"), 3);
+}
+
+/* Rows that are read and written one by one move once, however often the stacks are handed on. */
+static void rows_move_once(void **state) {
+    (void)state;
+    cpu_stats s = work_of(rows[1].text);
+    assert_true(s.flops >= 24 && s.flops <= 24 + 6 + 7); /* and the counter */
+    assert_true(s.bytes_accessed < 6 * (6 * 16 + 64)); /* slice, tanh, update: 16 bytes in, 16 out each */
+}
+
 static int nothing_is_left(void **state) {
     (void)state;
     return live_get(LIVE_graph) == 0 && live_get(LIVE_status) == 0 && live_get(LIVE_array) == 0 ? 0 : -1;
@@ -93,6 +155,8 @@ static int nothing_is_left(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test_teardown(control_agrees, nothing_is_left), cmocka_unit_test(slices_are_updated_in_place),
+                                       cmocka_unit_test_teardown(loops_count_their_iterations, nothing_is_left), cmocka_unit_test_teardown(branches_count_the_largest, nothing_is_left),
+                                       cmocka_unit_test_teardown(rows_move_once, nothing_is_left),
                                        cmocka_unit_test_teardown(failures_leak_nothing, nothing_is_left)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
