@@ -23,6 +23,16 @@ int cli_fail_status(const char *command, xt_status s) {
     return code;
 }
 
+int cli_end(int code) {
+    int ended = xt_finish();
+    return code ? code : ended;
+}
+
+bool cli_is_shared_object(const char *arg) {
+    size_t n = arg ? strlen(arg) : 0;
+    return n > 3 && arg[0] != '-' && strcmp(arg + n - 3, ".so") == 0;
+}
+
 static void print_help(const char *usage, const cli_option *o, int n) {
     printf("%s\n", usage);
     for (int i = 0; i < n; i++) {

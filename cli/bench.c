@@ -214,7 +214,7 @@ static int run(int argc, char **argv) {
                o.precision, r.median_ms, (long long)r.steps, r.p99_ms, r.min_ms, (double)r.batch / r.median_ms * 1e3, r.first_ms, r.compile_ms, r.rss_mib);
     if (!code && !o.json && o.roofline) roofline_print(&roof);
     if (!code && !o.json && o.hottest) bench_hot_print(&hot, o.hottest);
-    return xt_finish() || code;
+    return cli_end(code);
 }
 
 const cli_command cli_bench = {"bench", "time the training step of a model", run};

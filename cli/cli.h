@@ -31,6 +31,10 @@ const char *cli_nearest(const char *word, size_t len, const char *const *names, 
 /* "xtrain COMMAND: message" on stderr; gives 1. */
 int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 int cli_fail_status(const char *command, xt_status s); /* takes s over */
+/* Ends the library; the command's exit code: its own, which may be 128 + a signal's number, else the library's. */
+int cli_end(int code);
+/* Whether an argument is the path of a shared object: a model of the user's own. */
+bool cli_is_shared_object(const char *arg);
 
 /* Rows for the options of a model (models/models.h), settled with model_settle. */
 #define CLI_MODEL_OPTIONS(o)                                                                                                                         \

@@ -10,6 +10,7 @@
 #include <string.h>
 
 const char *const fit_stage_names[] = {"fit", "validate", "test", "predict"};
+const char fit_needs_weights[] = "--ckpt is needed: a checkpoint, a folder with one, 'last' or 'best'";
 static fit_stage stage;
 static const model *chosen; /* what the task's functions train; one fit a process */
 static fit_options *opt;
@@ -65,13 +66,15 @@ static void after_validation(xt_module *net, int64_t epoch, void *user) {
     words = NULL;
 }
 
-/* The rate rises for `warmup` steps and falls along a cosine to a tenth. Rates are data of the step, so nothing is compiled for it. */
+/* The rate rises for `warmup` steps and falls along a cosine to a tenth. Rates are data of the step, so nothing is compiled for it. The default warm-up has a
+ * step even in a run too short for one, at the whole rate: a schedule has the same parts whatever its length, so that such a run too is resumed with more epochs. */
 static void schedule(xt_optimizer *o) {
     const char *kind = opt->schedule ? opt->schedule : chosen->cosine ? "cosine" : "constant";
-    int64_t warmup = opt->warmup >= 0 ? opt->warmup : chosen->cosine ? (all_steps / 20 < 200 ? all_steps / 20 : 200) : 0;
+    bool brief = opt->warmup < 0 && chosen->cosine && all_steps < 20;
+    int64_t warmup = opt->warmup >= 0 ? opt->warmup : brief ? 1 : chosen->cosine ? (all_steps / 20 < 200 ? all_steps / 20 : 200) : 0;
     int64_t rest = all_steps > warmup ? all_steps - warmup : 1;
     xt_scheduler *then = strcmp(kind, "cosine") == 0 ? xt_cosine_schedule(o, .t_max = rest, .eta_min = 0.1 * xt_optimizer_lr(o), .interval = XT_EACH_STEP) : NULL;
-    if (warmup > 0) xt_warmup_schedule(o, warmup, then, .interval = XT_EACH_STEP);
+    if (warmup > 0) xt_warmup_schedule(o, warmup, then, .start_factor = brief ? 1 : 0, .interval = XT_EACH_STEP);
 }
 
 static xt_trainer *of; /* the process's one trainer */
@@ -174,7 +177,7 @@ static int train(int rank, void *arg) {
     tokenizer_free(data.words);
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1); /* xt_fit has printed what it cost */
-    return xt_finish() || code;
+    return cli_end(code);
 }
 
 int fit_pass(fit_stage of_stage, xt_trainer *t, const xt_task *task, xt_loader *loader, const char *output) {
@@ -201,16 +204,11 @@ static const char pass_usage[] =
     "  xtrain validate gpt2-mini --data shakespeare.txt --ckpt out\n"
     "  xtrain predict ./mine.so --ckpt best --output p.npy  a model of your own\n";
 
-static bool is_shared_object(const char *arg) {
-    size_t n = arg ? strlen(arg) : 0;
-    return n > 3 && arg[0] != '-' && strcmp(arg + n - 3, ".so") == 0;
-}
-
 static int fit_model(int argc, char **argv);
 
 static int run_stage(fit_stage s, int argc, char **argv) {
     stage = s;
-    if (argc > 1 && is_shared_object(argv[1])) return fit_shared_object(s, argv[1], argc - 2, argv + 2);
+    if (argc > 1 && cli_is_shared_object(argv[1])) return fit_shared_object(s, argv[1], argc - 2, argv + 2);
     int code = cli_config_expand(argc, argv, &config);
     if (code) {
         cli_config_free(&config);
@@ -219,7 +217,7 @@ static int run_stage(fit_stage s, int argc, char **argv) {
     /* The configuration of a run of one's own names its shared object, and the trainer reads the file itself. */
     const char *object = NULL;
     for (int i = 1; i < config.plain.argc && !object; i++)
-        if (is_shared_object(config.plain.argv[i])) object = config.plain.argv[i];
+        if (cli_is_shared_object(config.plain.argv[i])) object = config.plain.argv[i];
     if (object) code = fit_shared_object(s, object, argc - 1, argv + 1);
     else code = fit_model(config.plain.argc, config.plain.argv);
     cli_config_free(&config);
@@ -233,7 +231,7 @@ static int run_predict(int argc, char **argv) { return run_stage(STAGE_PREDICT, 
 /* What --ckpt names for a pass: words are the trainer's; a folder gives its newest checkpoint. */
 static int find_weights(fit_options *o) {
     static char found[4096];
-    if (!o->ckpt) return cli_fail(fit_stage_names[stage], "--ckpt is needed: a checkpoint, a folder with one, 'last' or 'best'") + 1;
+    if (!o->ckpt) return cli_fail(fit_stage_names[stage], "%s", fit_needs_weights) + 1;
     if (strcmp(o->ckpt, "last") == 0 || strcmp(o->ckpt, "best") == 0) return 0;
     if (!gpt2_find_weights(o->ckpt, found, sizeof found)) return cli_fail(fit_stage_names[stage], "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
     o->ckpt = found;
@@ -278,6 +276,12 @@ static int fit_model(int argc, char **argv) {
         CLI_DIAG_ROWS(o.diag),
         {"--json", CLI_FLAG, &o.json, NULL, "one JSON object on the last line"},
     };
+    for (int i = 1; i < argc; i++) {
+        char word[64];
+        if (!fit_command_word(argv[i], word, sizeof word)) continue;
+        fprintf(stderr, "xtrain %s: there is no option %s; did you mean %s? The trainer's own name works as --trainer.%s\n", fit_stage_names[stage], argv[i], word, argv[i] + 2);
+        return 2;
+    }
     int code = cli_parse(argc, argv, stage == STAGE_FIT ? usage : pass_usage, table, (int)(sizeof table / sizeof table[0]), NULL);
     if (code) return code - 1;
     if ((code = cli_diag_apply("fit", &o.diag))) return code;

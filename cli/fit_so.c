@@ -26,6 +26,18 @@ static char *translated(const char *arg) {
     return strdup(arg);
 }
 
+bool fit_command_word(const char *arg, char *out, size_t n) {
+    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
+        size_t len = strlen(words[i][1]);
+        bool same = !strchr(words[i][1], '.') && strncmp(arg, words[i][0], strlen(words[i][0])) != 0;
+        for (size_t k = 0; k < len && same; k++) same = arg[k] == words[i][1][k] || (k > 1 && arg[k] == '-' && words[i][1][k] == '_');
+        if (!same || (arg[len] && arg[len] != '=')) continue;
+        snprintf(out, n, "%s", words[i][0]);
+        return true;
+    }
+    return false;
+}
+
 /* What the trainer's own help, which follows, does not know of. */
 static void print_help(const char *about) {
     if (about) printf("%s\n\n", about);
@@ -44,14 +56,38 @@ static int check(const char *path, const xt_model_desc *m) {
 typedef struct so_options {
     fit_stage stage;
     const char *output; /* of a prediction */
-    bool json;
+    bool json, help;
 } so_options;
+
+static xt_status note_weights(const char *name, const char *value, void *user) {
+    if (*value && (strcmp(name, "trainer.ckpt") == 0 || strcmp(name, "trainer.resume") == 0)) *(bool *)user = true;
+    return NULL;
+}
+
+/* Whether a pass is told which weights to take: by the arguments, a file of theirs, or the environment. What is wrong with a file, the trainer says. */
+static bool names_weights(int argc, char **argv) {
+    static const char *const names[] = {"--ckpt", "--resume", "--trainer.ckpt", "--trainer.resume"};
+    const char *ckpt = getenv("XT_TRAINER_CKPT"), *resume = getenv("XT_TRAINER_RESUME");
+    bool named = (ckpt && *ckpt) || (resume && *resume);
+    for (int i = 1; i < argc && !named; i++) {
+        size_t n = strcspn(argv[i], "=");
+        for (size_t k = 0; k < sizeof names / sizeof names[0]; k++) named = named || (strlen(names[k]) == n && strncmp(argv[i], names[k], n) == 0);
+        if (n != 8 || strncmp(argv[i], "--config", 8) != 0) continue;
+        const char *file = argv[i][n] ? argv[i] + n + 1 : i + 1 < argc ? argv[i + 1] : NULL;
+        if (file) xt_status_free(xt_config_read(file, note_weights, &named));
+    }
+    return named;
+}
 
 static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, so_options o) {
     xt_trainer *t = xt_trainer_new(.run_name = m->name ? m->name : "model");
     xt_trainer_args(t, argc, argv);
     xt_trainer_text(t, "model.name", path); /* so that config.json names the model too */
     xt_task task = m->task(t);
+    if (o.stage != STAGE_FIT && !o.help && !task.module && !names_weights(argc, argv)) { /* a module of the task's own may have been loaded by it */
+        setenv("XT_SUMMARY", "off", 1);
+        return cli_end(cli_fail(fit_stage_names[o.stage], "%s", fit_needs_weights) + 1);
+    }
     bool has_val = m->struct_size > offsetof(xt_model_desc, val) && m->val, has_test = m->struct_size > offsetof(xt_model_desc, test) && m->test;
     xt_loader *train = o.stage == STAGE_FIT || (!has_val && !has_test) ? m->train(t, task.user) : NULL, *val = has_val ? m->val(t, task.user) : NULL, *test = has_test ? m->test(t, task.user) : NULL;
     const char *name = m->name ? m->name : "model";
@@ -68,7 +104,7 @@ static int fit(const char *path, const xt_model_desc *m, int argc, char **argv, 
     }
     fflush(stdout);
     setenv("XT_SUMMARY", "off", 1);
-    return xt_finish() || code;
+    return cli_end(code);
 }
 
 int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) {
@@ -92,7 +128,9 @@ int fit_shared_object(fit_stage stage, const char *path, int argc, char **argv) 
         else if (strcmp(argv[i], "--device") == 0 && i + 1 < argc) setenv("XT_DEVICE", argv[++i], 1);
         else args[n++] = translated(argv[i]);
         if (n && !args[n - 1]) return cli_fail("fit", "out of memory");
-        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) print_help(m->help);
+        if (strcmp(argv[i], "--help") != 0 && strcmp(argv[i], "-h") != 0) continue;
+        o.help = true;
+        print_help(m->help);
     }
     fflush(stdout);
     code = fit(path, m, n, args, o);

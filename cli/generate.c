@@ -167,7 +167,7 @@ static int run(int argc, char **argv) {
     generator_free(g);
     xt_module_free(net);
     tokenizer_free(words);
-    return xt_finish() || code;
+    return cli_end(code);
 }
 
 const cli_command cli_generate = {"generate", "continue a text with a trained GPT-2", run};

@@ -114,6 +114,15 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
+/* A program or a shared object. */
+static bool is_binary(const char *path) {
+    char magic[4] = "";
+    FILE *file = fopen(path, "rb");
+    bool is = file && fread(magic, 1, 4, file) == 4 && memcmp(magic, "\177ELF", 4) == 0;
+    if (file) fclose(file);
+    return is;
+}
+
 static int run(int argc, char **argv) {
     plan_flags f = {.precision = "fp32"};
     plan_case c = {.topology = "cpu"};
@@ -185,6 +194,11 @@ static int run(int argc, char **argv) {
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
             fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-tiny) nor a file; xtrain plan --help\n", f.model ? f.model : "nothing");
+            return 2;
+        }
+        if (is_binary(f.model)) {
+            bool object = cli_is_shared_object(f.model);
+            fprintf(stderr, "xtrain plan: %s is %s, not a StableHLO file; plan the program that trains: xtrain plan -- %s%s\n", f.model, object ? "a shared object" : "a program", object ? "xtrain fit " : strchr(f.model, '/') ? "" : "./", f.model);
             return 2;
         }
         snprintf(title, sizeof title, "%s", f.model);

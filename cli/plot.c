@@ -28,24 +28,36 @@ static bool is_file(const char *path) {
     return stat(path, &st) == 0 && S_ISREG(st.st_mode);
 }
 
-/* A folder with metrics.csv, a run's folder, whose newest version counts, or a file: last, for a program may have the name of its runs. */
+/* A row below the names: a run that was refused before its first step has none. */
+static bool has_values(const char *path) {
+    char line[4096];
+    FILE *f = fopen(path, "r");
+    bool has = f && fgets(line, sizeof line, f) && fgets(line, sizeof line, f);
+    if (f) fclose(f);
+    return has;
+}
+
+/* A folder with metrics.csv, a run's folder, whose newest version with values counts, or a file: last, for a program may have the name of its runs. */
 static bool find_csv(const char *run, char *out, size_t n) {
     const char *runs = getenv("XT_RUNS_DIR");
     char folder[2048];
-    long newest = -1;
+    long newest = -1, full = -1;
     snprintf(out, n, "%s/metrics.csv", run);
     if (is_file(out)) return true;
     for (int pass = 0; pass < 2; pass++) {
         snprintf(folder, sizeof folder, "%s%s%s", pass ? (runs && *runs ? runs : "runs") : "", pass ? "/" : "", run);
         DIR *d = opendir(folder);
         for (struct dirent *e; d && (e = readdir(d));)
-            if (strncmp(e->d_name, "version_", 8) == 0 && atol(e->d_name + 8) > newest) {
+            if (strncmp(e->d_name, "version_", 8) == 0) {
+                long version = atol(e->d_name + 8);
                 snprintf(out, n, "%s/%s/metrics.csv", folder, e->d_name);
-                if (is_file(out)) newest = atol(e->d_name + 8);
+                if (version > newest && is_file(out)) newest = version;
+                if (version > full && has_values(out)) full = version;
             }
         if (d) closedir(d);
         if (newest < 0) continue;
-        snprintf(out, n, "%s/version_%ld/metrics.csv", folder, newest);
+        if (full >= 0 && full < newest) fprintf(stderr, "xtrain plot: %s/version_%ld has no values; this is version_%ld\n", folder, newest, full);
+        snprintf(out, n, "%s/version_%ld/metrics.csv", folder, full >= 0 ? full : newest);
         return true;
     }
     snprintf(out, n, "%s", run);

@@ -170,17 +170,16 @@ static bool is_rehearsed(const st_file *f) {
     return plugin && strncmp(plugin, "dry ", 4) == 0;
 }
 
-/* A damaged file is refused by name; the newest other one beside it that is whole is offered. */
-static xt_status offer_another(xt_status damage, const char *path) {
-    char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL, *best = NULL;
+/* The newest checkpoint of a folder, `but` left out, whose sum is right; base_free. NULL: none. */
+static char *newest_whole(const char *folder, const char *but) {
+    char *best = NULL;
     struct timespec newest = {0};
-    if (slash) *slash = 0;
-    DIR *d = folder ? opendir(slash ? folder : ".") : NULL;
+    DIR *d = opendir(folder);
     for (struct dirent *e; d && (e = readdir(d));) {
         size_t n = strlen(e->d_name);
-        char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(slash ? folder : ".", e->d_name) : NULL;
+        char *other = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
         struct stat st;
-        bool newer = other && strcmp(other, path) != 0 && stat(other, &st) == 0 &&
+        bool newer = other && !(but && strcmp(other, but) == 0) && stat(other, &st) == 0 &&
                      (!best || st.st_mtim.tv_sec > newest.tv_sec || (st.st_mtim.tv_sec == newest.tv_sec && st.st_mtim.tv_nsec > newest.tv_nsec));
         st_file *f = NULL;
         xt_status s = newer ? st_open(other, &f) : NULL;
@@ -195,6 +194,14 @@ static xt_status offer_another(xt_status damage, const char *path) {
         base_free(other);
     }
     if (d) closedir(d);
+    return best;
+}
+
+/* A damaged file is refused by name; the newest other one beside it that is whole is offered. */
+static xt_status offer_another(xt_status damage, const char *path) {
+    char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
+    if (slash) *slash = 0;
+    char *best = folder ? newest_whole(slash ? folder : ".", path) : NULL;
     xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s", xt_status_message(damage), best, best) : NULL;
     if (s) xt_status_free(damage);
     base_free(best);
@@ -261,8 +268,24 @@ static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
     return (*out = base_strdup(path)) ? NULL : status_oom(strlen(path), path);
 }
 
+/* A folder means what a fit goes on from: its last.ckpt, or else the newest checkpoint in it; a version's folder has them in checkpoints/. */
+static xt_status find_in_folder(const char *folder, char **out) {
+    char *inner = path_join(folder, "checkpoints");
+    const char *places[] = {folder, inner};
+    *out = NULL;
+    for (size_t p = 0; p < 2 && !*out && inner; p++) {
+        char *last = path_join(places[p], "last.ckpt");
+        *out = last && file_exists(last) ? last : newest_whole(places[p], NULL);
+        if (*out != last) base_free(last);
+    }
+    base_free(inner);
+    return *out ? NULL : status_new(XT_NOT_FOUND, NULL, "%s is a folder without a checkpoint (last.ckpt, or another whole *.ckpt); name a file, or last", folder);
+}
+
 static xt_status find_file(xt_trainer *t, const char *given, char **out) {
     if (strcmp(given, "last") == 0 || strcmp(given, "best") == 0) return find_on_rank_0(t, given, out);
+    struct stat st;
+    if (stat(given, &st) == 0 && S_ISDIR(st.st_mode)) return find_in_folder(given, out);
     return (*out = base_strdup(given)) ? NULL : status_oom(strlen(given), given);
 }
 

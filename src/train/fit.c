@@ -263,8 +263,15 @@ static bool run_epoch(loop *l) {
     return ok;
 }
 
+static void tell_nothing_left(const xt_trainer *t) {
+    bool epochs = !epochs_left(t);
+    if (world_get()->rank == 0 && t->resumed_from && !t->quiet && (epochs || !steps_left(t)))
+        log_msg(XT_SEV_INFO, "%s %lld is reached already: nothing to train; raise --%s", epochs ? "max_epochs" : "max_steps", (long long)(epochs ? t->o.max_epochs : t->o.max_steps), epochs ? "max_epochs" : "max_steps");
+}
+
 static bool run_epochs(loop *l) {
     xt_trainer *t = l->t;
+    tell_nothing_left(t);
     if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns)) stopping_check(t); /* an earlier fit used the time */
     while (!t->stopping && epochs_left(t) && steps_left(t)) {
         int64_t steps = t->global_step;

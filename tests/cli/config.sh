@@ -119,6 +119,24 @@ check "its loss falls" awk -v a="$(json "$tmp/so" loss_first)" -v b="$(json "$tm
 check "xtrain validate ./mine.so" grep -qE 'val/loss +[0-9.]+' "$tmp/out"
 "$XTRAIN" test "$tmp/mine.so" --ckpt "$tmp/runs/mine/version_0/checkpoints/last.ckpt" --json >"$tmp/out" 2>&1
 check "xtrain test ./mine.so" grep -q '"stage": "test"' "$tmp/out"
+"$XTRAIN" validate "$tmp/mine.so" --ckpt "$tmp/runs/mine/version_0/checkpoints" >"$tmp/out" 2>&1
+check "a folder's weights" grep -q 'weights of .*version_0/checkpoints/last.ckpt' "$tmp/out"
+"$XTRAIN" fit "$tmp/mine.so" --max_epochs 2 --run_name over --resume "$tmp/runs/mine/version_0" >"$tmp/out" 2>&1
+check "a version's folder is resumed from" grep -q 'resuming from .*version_0/checkpoints/last.ckpt' "$tmp/out"
+check "what is over says so" grep -q 'max_epochs 2 is reached already: nothing to train; raise --max_epochs' "$tmp/out"
+mkdir -p "$tmp/nothing"
+refused 'nothing is a folder without a checkpoint' "$tmp/mine.so" --max_epochs 3 --resume "$tmp/nothing"
+for pass in validate test predict; do
+    "$XTRAIN" $pass "$tmp/mine.so" >"$tmp/out" 2>&1
+    check "xtrain $pass ./mine.so without weights" [ "$?$(grep -c "xtrain $pass: --ckpt is needed" "$tmp/out")" = 21 ]
+done
+echo '{"trainer": {"ckpt": "last"}}' >"$tmp/weights.json"
+"$XTRAIN" validate "$tmp/mine.so" --config "$tmp/weights.json" >"$tmp/out" 2>&1
+check "a file names them" [ $? = 0 ]
+XT_TRAINER_CKPT=last "$XTRAIN" validate "$tmp/mine.so" >"$tmp/out" 2>&1
+check "the environment names them too" [ $? = 0 ]
+"$XTRAIN" plan "$tmp/mine.so" >"$tmp/out" 2>&1
+check "xtrain plan names the command that works" grep -q "xtrain plan -- xtrain fit $tmp/mine.so" "$tmp/out"
 "$XTRAIN" predict "$tmp/mine.so" --ckpt last >"$tmp/out" 2>&1
 check "a model without predict_step" grep -q 'the task has no .predict_step' "$tmp/out"
 "$XTRAIN" fit "$tmp/mine.so" --max_epochs 1 --optimizer rmsprop --optimizer.alpha 0.9 --json >"$tmp/out" 2>&1
@@ -166,7 +184,36 @@ check "a run comes before a program of its name" grep -q 'val/loss: ' "$tmp/out"
 "$XTRAIN" plot "$tmp/mine.c" >"$tmp/out" 2>&1
 check "a file that is none is named" grep -q 'mine.c is no metrics.csv' "$tmp/out"
 
+mkdir -p "$tmp/runs/mine/version_99"
+head -n 1 "$tmp/runs/mine/version_0/metrics.csv" >"$tmp/runs/mine/version_99/metrics.csv"
+"$XTRAIN" plot mine --name val/loss >"$tmp/out" 2>&1
+check "a version without values hides no other" grep -q 'val/loss: ' "$tmp/out"
+check "which is said" grep -qE 'version_99 has no values; this is version_[0-9]+$' "$tmp/out"
+rm -r "$tmp/runs/mine/version_99"
+
+# --- ended by a signal: 128 + its number, as of a program of one's own
+stopped() {
+    "$XTRAIN" fit "$@" --trainer.run_name stopped >"$tmp/out" 2>&1 &
+    local pid=$!
+    while kill -0 $pid 2>/dev/null && ! grep -q 'a row every' "$tmp/out"; do sleep 0.02; done
+    kill -TERM $pid 2>/dev/null
+    wait $pid
+    check "SIGTERM to xtrain fit $1" [ $? = 143 ]
+}
+stopped mnist --epochs 1000 --no-pictures
+stopped "$tmp/mine.so" --max_epochs 1000000
+
+# --- a schedule has the same parts in a run too short for a warm-up
+tiny() { "$XTRAIN" fit gpt2-tiny --layers 1 --width 16 --heads 2 --seq 8 --batch 2 --limit-batches 2 --limit-val 1 --sample 0 "$@" >"$tmp/out" 2>&1; }
+head -c 4000 /dev/zero | tr '\0' 'x' >"$tmp/text"
+tiny --data "$tmp/text" --epochs 2 --trainer.run_name brief
+check "4 steps along a cosine" [ $? = 0 ]
+tiny --data "$tmp/text" --epochs 15 --trainer.run_name brief --resume last
+check "go on to 30" [ "$?$(grep -c 'resuming from .*step 4' "$tmp/out")" = 01 ]
+
 # --- slips of the fingers
+refused 'no option --max_epochs; did you mean --epochs?' mnist --max_epochs 1
+refused 'no option --limit-train-batches=2; did you mean --limit-batches?' mnist --limit-train-batches=2
 refused 'mnits is no model; did you mean mnist?' mnits
 refused 'no option --bacth; did you mean --batch?' mnist --bacth 3
 refused "'0' is no value for --batch" mnist --batch 0
