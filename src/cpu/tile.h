@@ -3,6 +3,7 @@
  * Scores [batch..., T, S] come from a product of narrow operands, go through elementwise ops, sums and maxima over S and what those give, and leave through products
  * that contract S or T. Every row t can be computed by itself, so the stage `tile` (tile_find.c, tile_build.c) cuts such a chain out of the program: one
  * custom_call @xtrain_tile takes its place, and a private function computes a tile of some rows of one batch element. Nothing of the size T x S is in memory then.
+ * All products of a chain make it of narrow operands or leave narrow results: layers of a wide network are left alone.
  * What leaves by contracting T (gradients of keys and values) is summed over the tiles, in order. What the backward chain wants of the forward one is
  * computed again from its narrow operands; maxima and sums of rows are kept. This is the scheme of Dao et al. 2022 (FlashAttention), with whole rows in place
  * of running maxima, and for any chain of this kind rather than for one formula.

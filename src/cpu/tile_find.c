@@ -70,11 +70,35 @@ static void chain_up(tile_chain *c, tile_value *v) {
     push(c, v);
 }
 
+static int64_t product_of_dims(const ir_type *t, const int64_t *which, size_t n) {
+    int64_t k = 1;
+    for (size_t i = 0; i < n; i++) k *= t->dims[which[i]];
+    return k;
+}
+
+/* A product with so many numbers a row costs little beside the large matrix, in memory and (when it is computed again) in time. */
+static bool is_narrow(const tile_chain *c, int64_t n) { return n * NARROW <= c->rows && n * NARROW <= c->cols; }
+
+static bool makes_of_narrow(const tile_chain *c, const ir_op *dot) {
+    size_t n;
+    const int64_t *contract = ir_get_ints(dot, IR_A_lhs_contracting_dimensions, &n);
+    return is_narrow(c, product_of_dims(dot->in[0]->type, contract, n));
+}
+
+/* Columns of the product's operand i beside the chain's. */
+static bool leaves_narrow(const tile_chain *c, const ir_op *dot, int i) {
+    size_t n, n_batch;
+    const int64_t *contract = ir_get_ints(dot, i ? IR_A_rhs_contracting_dimensions : IR_A_lhs_contracting_dimensions, &n);
+    const int64_t *batch = ir_get_ints(dot, i ? IR_A_rhs_batching_dimensions : IR_A_lhs_batching_dimensions, &n_batch);
+    const ir_type *t = dot->in[i]->type;
+    return is_narrow(c, t->count / product_of_dims(t, contract, n) / product_of_dims(t, batch, n_batch));
+}
+
 /* What `v` is made of. */
 static void look_back(tile_chain *c, tile_value *v) {
     const ir_op *op = v->value->def;
     tile_tags g;
-    bool product = op && op->code == OP_dot_general && dot_type_ok(op), known = op && (is_simple(op) || product);
+    bool product = op && op->code == OP_dot_general && dot_type_ok(op) && makes_of_narrow(c, op), known = op && (is_simple(op) || product);
     for (uint32_t i = 0; known && i < op->n_in; i++) {
         known = tile_tags_back(op, i, &v->tags, &g);
         if (product && known) known = !tile_tags_full(op->in[i]->type, &g);
@@ -127,7 +151,7 @@ static int leaves_by(const tile_chain *c, const ir_op *op, bool *out_summed) {
     tile_tags g;
     if (op->code != OP_dot_general || tile_kind_of(c, &op->out[0]) != TILE_OTHER || !dot_type_ok(op)) return -1;
     bool l = tile_kind_of(c, op->in[0]) == TILE_FULL, r = tile_kind_of(c, op->in[1]) == TILE_FULL;
-    if (l == r || tile_kind_of(c, op->in[l ? 1 : 0]) == TILE_GIVEN) return -1;
+    if (l == r || tile_kind_of(c, op->in[l ? 1 : 0]) == TILE_GIVEN || !leaves_narrow(c, op, l ? 1 : 0)) return -1;
     const tile_value *v = tile_info(c, op->in[l ? 0 : 1]);
     const ir_type *t = op->out[0].type;
     if (!tile_tags_on(op, l ? 0 : 1, &v->tags, &g) || tile_tags_full(t, &g)) return -1;

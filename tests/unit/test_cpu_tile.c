@@ -294,6 +294,26 @@ static void what_is_read_stays_whole(void **state) {
     str_free(&with);
 }
 
+/* Layers of a wide network over many rows look like attention but for what comes out, which is as large as the matrix between: nothing would be saved, and products
+ * of all layers computed again. */
+static void wide_layers_stay_products(void **state) {
+    (void)state;
+    static const char text[] = "func.func @main(%x: tensor<8192x64xf32>, %a: tensor<64x512xf32>, %b: tensor<512x512xf32>, %dy: tensor<8192x3xf32>, %c: tensor<3x512xf32>) -> "
+                               "(tensor<8192x512xf32>, tensor<512x512xf32>) {\n"
+                               "%0 = stablehlo.dot_general %x, %a, contracting_dims = [1] x [0] : (tensor<8192x64xf32>, tensor<64x512xf32>) -> tensor<8192x512xf32>\n"
+                               "%1 = stablehlo.tanh %0 : tensor<8192x512xf32>\n"
+                               "%2 = stablehlo.dot_general %1, %b, contracting_dims = [1] x [0] : (tensor<8192x512xf32>, tensor<512x512xf32>) -> tensor<8192x512xf32>\n"
+                               "%3 = stablehlo.dot_general %dy, %c, contracting_dims = [1] x [0] : (tensor<8192x3xf32>, tensor<3x512xf32>) -> tensor<8192x512xf32>\n"
+                               "%4 = stablehlo.multiply %3, %1 : tensor<8192x512xf32>\n"
+                               "%5 = stablehlo.dot_general %1, %4, contracting_dims = [0] x [0] : (tensor<8192x512xf32>, tensor<8192x512xf32>) -> tensor<512x512xf32>\n"
+                               "return %2, %5 : tensor<8192x512xf32>, tensor<512x512xf32>\n}\n";
+    static const row r = {.name = "wide layers"};
+    result a = run(&r, text, 2);
+    assert_int_equal(a.tiles, 0);
+    assert_true(a.arena < (size_t)4 * 8192 * 512 * 4);
+    result_free(&a);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(tiles_agree_with_the_whole),
@@ -302,6 +322,7 @@ int main(void) {
         cmocka_unit_test(cuts_can_be_switched_off),
         cmocka_unit_test(memory_is_linear),
         cmocka_unit_test(what_is_read_stays_whole),
+        cmocka_unit_test(wide_layers_stay_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
