@@ -183,7 +183,7 @@ XT_API int64_t xt_trainer_planned_steps(const xt_trainer *t);
 XT_API xt_optimizer *xt_trainer_optimizer(xt_trainer *t);              /* the first one */
 XT_API double xt_trainer_elapsed(const xt_trainer *t);               /* seconds of training, resumed ones included */
 XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NAME/version_N"; NULL while nothing is written there */
-/* The best file that its model checkpoint keeps, rank 0 only, and its monitored value (NaN without a monitor; may be NULL). NULL: none yet. Valid until the
+/* The best file that its model checkpoint keeps, rank 0 only (NULL on others), and its monitored value (NaN without a monitor; may be NULL). NULL: none yet. Valid until the
  * next save. */
 XT_API const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value);
 /* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. */

@@ -154,9 +154,18 @@ static void note_recording(void) {
     put_number(box->recording, sizeof box->recording, &at, s->line);
 }
 
+/* Two texts in turn: the handler reads one that nobody writes at the moment. */
+static char interrupt_texts[2][700];
+static char *_Atomic interrupt_words;
+void blackbox_on_interrupt(const char *words) {
+    char *now = atomic_load(&interrupt_words), *next = now == interrupt_texts[0] ? interrupt_texts[1] : interrupt_texts[0];
+    snprintf(next, sizeof interrupt_texts[0], "%s", words);
+    atomic_store(&interrupt_words, next);
+}
+
 /* Everything that a dying process says, and its box. */
 static void last_words(int sig) {
-    char line[800];
+    char line[1600];
     size_t at = 0, k = 0;
     while (k + 1 < BASE_COUNT(caught) && caught[k].sig != sig) k++;
     bool ended = box->state == BOX_ENDED, wanted = !ended && (caught[k].keeps == ALWAYS || (caught[k].keeps == UNDER_WAY && box->step >= BOX_UNDER_WAY));
@@ -178,6 +187,11 @@ static void last_words(int sig) {
         put(line, sizeof line, &at, " explains");
         if (box->recording[0]) put(line, sizeof line, &at, "; the last op was recorded at ");
         put(line, sizeof line, &at, box->recording);
+    }
+    const char *saved = atomic_load(&interrupt_words);
+    if (sig == SIGINT && saved && saved[0]) {
+        put(line, sizeof line, &at, "; ");
+        put(line, sizeof line, &at, saved);
     }
     put(line, sizeof line, &at, "\n");
     ssize_t wrote = write(STDERR_FILENO, line, at);

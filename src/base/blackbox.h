@@ -66,6 +66,7 @@ void blackbox_note_at(int64_t now_ns, box_kind kind, src_id place, int64_t step,
 void blackbox_report(const char *text);                                         /* keeps the last one */
 void blackbox_value(const char *name, double value);                            /* a logged value: the loss is shown */
 void blackbox_recording(src_id (*last)(void));                                   /* gives the line of the last op recorded; called in signal handlers */
+void blackbox_on_interrupt(const char *words);                                   /* added to what Ctrl-C ends a run with: what was saved; "" for nothing */
 void blackbox_close(bool ended);                                                /* the file goes; ended = false keeps it as that of a crash */
 void blackbox_at_rest(bool rest);                                               /* xt_finish is through: an _exit or a kill from now on lost nothing */
 /* Writes the box and a short text into the crash folder; gives its name (lives for good), NULL when that failed. `why` goes first. */

@@ -175,9 +175,26 @@ static ir_value *root_of(lazy_ctx *c, const xt_src *src, const char *what, xt_te
     return lazy_value(t);
 }
 
+bool lazy_steps_for_caller(bool on) {
+    lazy_ctx *c = lazy_ctx_get();
+    bool before = c && c->steps_for_caller;
+    if (c) c->steps_for_caller = on;
+    return before;
+}
+
+bool lazy_refuse_second_step(const xt_src *src, const char *what) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !c->steps_for_caller) return false;
+    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                         "%s in training_step: the trainer calls xt_backward and xt_optimizer_step itself on the loss that training_step returns, and a second call would count every gradient "
+                         "twice. Only return the loss, or set .manual_optimization = true in the task and call both here; for the gradient of one tensor: xt_grad_of",
+                         what));
+    return true;
+}
+
 void xt_backward_at(const xt_src *src, xt_tensor loss) {
     lazy_ctx *c = lazy_ctx_get();
-    if (!c || lazy_in_loop(c, src, "xt_backward")) return;
+    if (!c || lazy_refuse_second_step(src, "xt_backward") || lazy_in_loop(c, src, "xt_backward")) return;
     lazy_begin(src);
     c->used.backward = true;
     ir_value *root = root_of(c, src, "xt_backward", loss);

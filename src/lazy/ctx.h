@@ -134,6 +134,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
 } lazy_flags;
 
 typedef struct lazy_ctx {
+    bool steps_for_caller; /* lazy_steps_for_caller */
     lazy_slot *slots;
     size_t n_slots, cap_slots;
     uint32_t free_head, free_tail, n_free;

@@ -32,6 +32,10 @@ xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) BASE
 xt_tensor lazy_failed_tensor(const xt_src *src); /* the same after an error that is pending already */
 void lazy_fail(xt_status s);            /* makes s the pending error of this thread if there is none; takes s over */
 const ir_type *lazy_type(xt_tensor t);  /* NULL for none, dead or error; records nothing */
+/* While on, who called this code (a trainer, its task's training_step) calls xt_backward and the optimizers itself: a second call would double every
+ * gradient without a word, and is refused. Gives what was set before. */
+bool lazy_steps_for_caller(bool on);
+bool lazy_refuse_second_step(const xt_src *src, const char *what); /* true, with the error, while that is on */
 bool lazy_is_error(xt_tensor t);
 src_id lazy_src(xt_tensor t);           /* where it was made */
 

@@ -84,6 +84,7 @@ double log_latest(const char *name); /* newest written value; NaN if none. Any t
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
 size_t log_sums(const char *name, double *out, size_t n); /* newest written sums of a metric that has some; their number, 0 if none */
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
+xt_status log_not_logged(const char *who, const char *name); /* the error of a monitor nobody logs: what is logged, and the name that was meant */
 void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
 /* log_state.c: the training stage's sums in the middle of an epoch, for checkpoints. `text` says which rows are whose; base_free both. Nothing logged: NULL.
  * Waits for the device. */

@@ -89,6 +89,26 @@ void log_append_names(log_stage s, str *out) {
         if (!e->sets[s].metrics[i].restored) str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
 }
 
+xt_status log_not_logged(const char *who, const char *name) {
+    static const log_stage stages[] = {LOG_VALIDATE, LOG_TRAIN};
+    const log_engine *e = log_engine_peek();
+    str names = STR_INIT;
+    const char **all = NULL, *near;
+    size_t n = 0, cap = 0;
+    for (size_t k = 0; k < BASE_COUNT(stages); k++) {
+        for (size_t i = 0; e && i < e->sets[stages[k]].n; i++)
+            if (!e->sets[stages[k]].metrics[i].restored && !VEC_PUSH(all, n, cap, e->sets[stages[k]].metrics[i].name)) break;
+        if (k && names.len) str_append(&names, ", ");
+        log_append_names(stages[k], &names);
+    }
+    near = text_nearest(name, all, n);
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s was not logged; logged so far: %s%s%s%s", who, name, str_cstr(&names), near ? "; did you mean " : "", near ? near : "",
+                             near ? "?" : "");
+    base_free(all);
+    str_free(&names);
+    return s;
+}
+
 void log_names_anew(log_stage s) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n; i++) e->sets[s].metrics[i].restored = true;

@@ -227,6 +227,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the optimizer is NULL", what));
         return;
     }
+    if (lazy_refuse_second_step(src, what)) return;
     schedule_poll(o);
     lazy_on_replay(&(lazy_replay){.before = poll_again, .user = o});
     lazy_begin(src);

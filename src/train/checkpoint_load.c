@@ -401,6 +401,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     if (!s) {
         base_free(t->resumed_from);
         t->resumed_from = base_strdup(path);
+        stopping_saved(path);
         t->elapsed_before_ns = r.elapsed_ns;
         t->position = r.position;
         t->epoch = r.position.epoch;

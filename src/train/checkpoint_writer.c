@@ -49,6 +49,7 @@ static xt_status perform(job *j) {
     if (j->path) XT_TRY(snapshot_write(j->what, j->path));
     XT_TRY(make_last(j));
     restart_note(j->last ? j->last : j->path);
+    stopping_saved(j->last ? j->last : j->path);
     for (size_t i = 0; i < j->n_drop; i++)
         if (unlink(j->drop[i]) != 0 && file_exists(j->drop[i])) log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", j->drop[i]);
     return NULL;

@@ -37,14 +37,7 @@ static void check_value(xt_trainer *t, stopper *e) {
     double v = xt_trainer_metric(t, e->o.monitor, true);
     double probe;
     if (isnan(v) && !log_find(e->o.monitor, &probe)) {
-        if (e->o.strict == XT_OFF) return;
-        str names = STR_INIT;
-        log_append_names(LOG_VALIDATE, &names);
-        if (names.len) str_append(&names, ", ");
-        log_append_names(LOG_TRAIN, &names);
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_early_stopping: monitor = %s was not logged; logged so far: %s", e->o.monitor,
-                             str_cstr(&names)));
-        str_free(&names);
+        if (e->o.strict != XT_OFF) lazy_fail(log_not_logged("xt_early_stopping", e->o.monitor));
         return;
     }
     e->why = judge(e, v);

@@ -81,6 +81,19 @@ static void check_settings(loop *l) {
     if (s) lazy_fail(status_at(s, l->src));
 }
 
+/* Told before the loss is logged and swept, which would name the line of xt_fit: the one to look at is where the tensor was made. */
+static void check_loss(const xt_src *src, xt_tensor loss) {
+    const ir_type *type = loss.slot ? lazy_type(loss) : NULL;
+    if (!type || type->count == 1 || xt_error()) return;
+    str shape = STR_INIT;
+    for (size_t i = 0; i < type->rank; i++) str_printf(&shape, "%s%lld", i ? ", " : "", (long long)type->dims[i]);
+    src_id made = lazy_src(loss);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, made ? src_get(made) : src,
+                         "training_step returned a loss of shape [%s], made here; expected a scalar, one number to minimise: take xt_mean (or xt_sum) of it, or leave out .reduction = XT_NONE",
+                         str_cstr(&shape)));
+    str_free(&shape);
+}
+
 static void record(loop *l, const xt_batch *b, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
@@ -93,8 +106,11 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     train_precision_begin(t);
     xt_batch given = *b;
     hooks_batch(t, l->src, &given);
+    bool outer = lazy_steps_for_caller(!task->manual_optimization);
     xt_tensor loss = task->training_step(t->net, given, task->user);
+    lazy_steps_for_caller(outer);
     check_settings(l);
+    check_loss(l->src, loss);
     if (loss.slot == 0 && !task->manual_optimization && !xt_error())
         lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
     if (!xt_error() && loss.slot) {

@@ -96,6 +96,7 @@ static double shown_score(const saver *m, const kept *f) {
 
 const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value) {
     if (out_value) *out_value = NAN;
+    if (world_get()->rank != 0) return NULL; /* a resumed run knows the earlier best on every rank, but only this one keeps files */
     for (size_t i = 0; t && i < t->n_callbacks; i++) {
         if (!callback_is(t->callbacks[i], &model_checkpoint_desc)) continue;
         const saver *m = t->callbacks[i]->user;
@@ -125,16 +126,7 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     *out = -(double)t->global_step;
     if (!m->o.monitor) return NULL;
     double v = xt_trainer_metric(t, m->o.monitor, true), probe;
-    if (isnan(v) && !log_find(m->o.monitor, &probe)) {
-        str names = STR_INIT;
-        log_append_names(LOG_VALIDATE, &names);
-        if (names.len) str_append(&names, ", ");
-        log_append_names(LOG_TRAIN, &names);
-        xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_model_checkpoint: monitor = %s was not logged; logged so far: %s", m->o.monitor,
-                                 str_cstr(&names));
-        str_free(&names);
-        return s;
-    }
+    if (isnan(v) && !log_find(m->o.monitor, &probe)) return log_not_logged("xt_model_checkpoint", m->o.monitor);
     *out = isnan(v) ? INFINITY : m->o.mode == XT_MAX ? -v : v;
     return NULL;
 }

@@ -10,12 +10,7 @@ static bool monitored(xt_trainer *t, const char *name, double *out) {
     double probe;
     *out = xt_trainer_metric(t, name, true);
     if (!isnan(*out) || log_find(name, &probe)) return true;
-    str names = STR_INIT;
-    log_append_names(LOG_VALIDATE, &names);
-    if (names.len) str_append(&names, ", ");
-    log_append_names(LOG_TRAIN, &names);
-    lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_plateau_schedule: monitor = %s was not logged; logged so far: %s", name, str_cstr(&names)));
-    str_free(&names);
+    lazy_fail(log_not_logged("xt_plateau_schedule", name));
     return false;
 }
 

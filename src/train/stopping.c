@@ -5,11 +5,13 @@
  *  2. stopping_check is called at the same places of the loop by all ranks: what decides whether it is called (stopping_polls) depends on options and
  *     counters that are equal on all of them.
  *  3. The signal handlers only note the number. What the program had installed for the signal is called as well, and is back in place after the fit. */
+#include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/blackbox.h"
 #include "coll/coll.h"
 #include "train/train_int.h"
 
@@ -72,10 +74,33 @@ xt_status stopping_settle(xt_trainer *t) {
     return NULL;
 }
 
+/* Ctrl-C ends the process at once unless the fit takes it, and the line it ends with says what that costs. The thread that writes checkpoints tells of each
+ * complete one, also of those it completes when the fit is over. Only rank 0 has files. */
+static pthread_mutex_t saving = PTHREAD_MUTEX_INITIALIZER;
+static bool interruptible;
+
+void stopping_saved(const char *checkpoint) {
+    char words[640];
+    snprintf(words, sizeof words, "nothing was saved%s%.400s; .signals = \"TERM,INT\" (--signals TERM,INT) lets Ctrl-C save a checkpoint first", checkpoint ? " after " : "",
+             checkpoint ? checkpoint : "");
+    pthread_mutex_lock(&saving);
+    if (interruptible) blackbox_on_interrupt(words);
+    pthread_mutex_unlock(&saving);
+}
+
+static void set_interruptible(bool on) {
+    pthread_mutex_lock(&saving);
+    interruptible = on && world_get()->rank == 0;
+    blackbox_on_interrupt("");
+    pthread_mutex_unlock(&saving);
+}
+
 void stopping_begin(xt_trainer *t) {
     t->stop = t->stopping = false;
     t->stop_signal = 0;
     t->clock_began_ns = clock_ns();
+    set_interruptible(true);
+    stopping_saved(t->saved_last);
     caught = 0;
     for (int i = 0; i < KNOWN; i++) {
         if (!listed(wanted_signals(t), known[i].name)) continue;
@@ -88,6 +113,7 @@ void stopping_begin(xt_trainer *t) {
 void stopping_end(xt_trainer *t) {
     t->elapsed_before_ns = stopping_elapsed(t);
     t->clock_began_ns = 0;
+    set_interruptible(false);
     for (int i = 0; i < KNOWN; i++)
         if (taken[i]) sigaction(known[i].number, &before[i], NULL);
     memset(taken, 0, sizeof taken);

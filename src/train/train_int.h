@@ -207,6 +207,7 @@ void train_optimizer_steps(const xt_trainer *t, const xt_src *src); /* of all op
 /* stopping.c */
 xt_status stopping_settle(xt_trainer *t);
 void stopping_begin(xt_trainer *t);
+void stopping_saved(const char *checkpoint); /* complete from now on, or what the fit began from; NULL = none. Any thread */
 void stopping_end(xt_trainer *t);
 bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */
 bool stopping_check(xt_trainer *t); /* all ranks meet; true: the fit ends here */

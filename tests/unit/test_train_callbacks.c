@@ -342,6 +342,37 @@ static void manual_optimization_steps_by_itself(void **state) {
     says("the task optimizes by itself");
 }
 
+/* The trainer does both itself: a second call would double every gradient and be seen by nobody. A loss of several elements is told where it was made. */
+static int mistake, mistake_line;
+static xt_optimizer *only;
+static xt_optimizer *keep_sgd(xt_module *m, void *user) {
+    return only = sgd(m, user);
+}
+static xt_tensor mistaken(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    mistake_line = __LINE__ + 1;
+    xt_tensor each = xt_forward(m, b.x);
+    xt_tensor loss = xt_mean(each);
+    if (mistake == 0) mistake_line = __LINE__, xt_backward(loss);
+    if (mistake == 1) mistake_line = __LINE__, xt_optimizer_step(only);
+    if (mistake == 2) mistake_line = __LINE__, each = xt_mul(each, each);
+    return mistake == 2 ? each : loss;
+}
+static void mistakes_of_an_automatic_step_are_told(void **state) {
+    (void)state;
+    static const char *const messages[] = {"xt_backward in training_step: the trainer calls", "xt_optimizer_step in training_step: the trainer calls", "training_step returned a loss of shape [2, 1]"};
+    const xt_task wrong = {.net = net, .training_step = mistaken, .configure_optimizers = keep_sgd};
+    for (mistake = 0; mistake < 3; mistake++) {
+        char at[64];
+        assert_int_equal(xt_fit(TRAINER(.max_epochs = 1), &wrong, data(4, 2, XT_ON), NULL), 1);
+        says(messages[mistake]);
+        snprintf(at, sizeof at, "test_train_callbacks.c:%d", mistake_line);
+        says(at);
+        xt_clear_error();
+    }
+    assert_int_equal(xt_fit(TRAINER(.max_epochs = 1), &wrong, data(4, 2, XT_ON), NULL), 0);
+}
+
 /* --- finders --------------------------------------------------------------------------------------------------------------------------------------------------- */
 static void the_steepest_fall_is_suggested(void **state) {
     (void)state;
@@ -408,6 +439,7 @@ int main(void) {
         T(samples_come_at_their_interval),
         T(hooks_run_in_order),
         T(manual_optimization_steps_by_itself),
+        T(mistakes_of_an_automatic_step_are_told),
         cmocka_unit_test(the_steepest_fall_is_suggested),
         T(the_range_test_leaves_nothing_behind),
         T(the_largest_batch_is_found),

@@ -234,6 +234,7 @@ static void early_stopping_is_patient(void **state) {
     script_at = 0;
     assert_int_equal(xt_fit(t, &scripted, data(16, 0), data(32, 1)), 1);
     says("monitor = val/scorr was not logged; logged so far: val/ignored, val/score");
+    says("did you mean val/score?");
     assert_null(xt_early_stopping(.patience = 2));
     xt_clear_error();
 }
