@@ -81,7 +81,7 @@ static int64_t count_of(const char *text, size_t n, char what) {
 static bool record_length(const reader *r, size_t *out_n, size_t *out_whole) {
     const char *from = r->text + r->at, *end = r->text + r->end, *p = from, *newline;
     int64_t quotes = 0;
-    while ((newline = memchr(p, '\n', (size_t)(end - p)))) {
+    while ((newline = p < end ? memchr(p, '\n', (size_t)(end - p)) : NULL)) { /* nothing may have been read yet */
         quotes += count_of(p, (size_t)(newline - p), '"');
         p = newline + 1;
         if (quotes % 2 == 0) break;
