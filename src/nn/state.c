@@ -278,6 +278,7 @@ xt_status xt_load_opt_at(const xt_src *src, xt_module *m, const char *path, xt_l
     st_close(l.f);
     map_free(l.found, NULL);
     map_free(l.values, free_value);
+    base_free(l.child);
     return s;
 }
 
