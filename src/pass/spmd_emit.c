@@ -253,14 +253,13 @@ static void note_whole(spmd *s, const ir_op *op, const spmd_rule *r) {
 /* Along which axes the op takes summands and gives them on, and of which operands. */
 static unsigned passes_summands(const spmd *s, const ir_op *op, unsigned *out_operands) {
     spmd_linear l = op->n_out ? spmd_linear_of(op) : (spmd_linear){0};
-    unsigned all = ~0u, some = 0, twice = 0, want = l.operands ? ir_sharding_summands(&spmd_value_of(s, &op->out[0])->want) : 0;
+    unsigned some = 0, twice = 0, want = l.operands ? ir_sharding_summands(&spmd_value_of(s, &op->out[0])->want) : 0;
     *out_operands = l.operands;
     for (uint32_t i = 0; want && i < op->n_in; i++) {
         if (!(l.operands & 1u << i)) continue;
         unsigned mine = ir_sharding_summands(&spmd_value_of(s, op->in[i])->have) & want;
         twice |= some & mine;
         some |= mine;
-        all &= mine;
         if (l.one && mine) *out_operands = 1u << i;
     }
     if (!want) return 0;
