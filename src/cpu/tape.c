@@ -1,65 +1,6 @@
-/* Building and running tapes. Registers are given by a linear scan over the straight-line program; two registers never share memory while
+/* Building tapes. Registers are given by a linear scan over the straight-line program; two registers never share memory while
  * both are alive, and a register only changes its element size when it is given anew. */
-#include "cpu/tape.h"
-
-#include "cpu/jit.h"
-
-typedef struct ssa_ins { /* defines value number = its index */
-    tape_fn fn; /* NULL: a load */
-    int x, y, z; /* operands, -1 = none */
-    int source; /* loads */
-    tape_type type; /* of the result */
-    uint32_t size; /* bytes of a result element; stores: of memory */
-    int store_out; /* output this instruction writes, or -1 */
-    tape_op op; /* what fn does, and to which type */
-    tape_type of;
-} ssa_ins;
-
-enum { SEGMENT_MAX_PTR = 128 };
-/* Instructions [begin, end), loads among them aside, that run as machine code. Its pointers are the places of `ptr`'s values. */
-typedef struct segment {
-    size_t begin, end;
-    jit_code *code;
-    jit_fn fn;
-    uint32_t *ptr;
-    size_t n_ptr, cap_ptr;
-} segment;
-
-struct tape_builder {
-    int64_t count;
-    ssa_ins *ins;
-    size_t n, cap;
-    tape_source *sources;
-    size_t n_sources, cap_sources;
-    struct root {
-        int value;
-        uint32_t out;
-        xt_dtype memory;
-    } * roots;
-    size_t n_roots, cap_roots;
-    bool failed, lacking;
-};
-
-typedef struct tape_loc { /* where an operand's block is */
-    enum { LOC_REG, LOC_IN, LOC_OUT, LOC_ONE } kind; /* ONE: the same element of an input for all */
-    uint32_t index, elem; /* IN, OUT, ONE: which, and element bytes */
-    int64_t offset; /* REG: bytes into the scratch; IN, ONE: first element */
-} tape_loc;
-typedef struct tape_ins {
-    tape_fn fn; /* NULL: load of source x, or machine code */
-    const segment *code;
-    uint32_t d, x, y, z;
-} tape_ins;
-struct tape {
-    int64_t count, block, grain;
-    tape_ins *ins, *once; /* once: loads that stay the same for all blocks */
-    size_t n, n_once, n_locs, n_sources;
-    tape_loc *locs;
-    tape_source *sources;
-    segment *segments;
-    size_t n_segments, cap_segments;
-    size_t scratch; /* of one thread */
-};
+#include "cpu/tape_int.h"
 
 bool tape_type_of(xt_dtype d, tape_type *out) {
     switch ((int)d) {
@@ -191,18 +132,18 @@ typedef struct reg_pool { /* free registers by element size 1, 2, 4, 8 */
     size_t n[4], cap[4];
     int64_t units; /* bytes an element position takes in all registers made so far */
 } reg_pool;
-static int size_class(uint32_t size) {
+int tape_size_class(uint32_t size) {
     return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
 }
 static int64_t reg_get(reg_pool *p, uint32_t size) {
-    int c = size_class(size);
+    int c = tape_size_class(size);
     if (p->n[c]) return p->free[c][--p->n[c]];
     int64_t at = p->units;
     p->units += size;
     return at;
 }
 static bool reg_put(reg_pool *p, uint32_t size, int64_t reg) {
-    int c = size_class(size);
+    int c = tape_size_class(size);
     return VEC_PUSH(p->free[c], p->n[c], p->cap[c], reg);
 }
 
@@ -215,158 +156,10 @@ static void last_uses(const tape_builder *b, int *last) {
     }
 }
 
-/* The same for all blocks of a run. */
-static bool is_constant(const tape_builder *b, int v) {
+bool tape_is_constant(const tape_builder *b, int v) {
     if (b->ins[v].fn) return false;
     tape_source_kind k = b->sources[b->ins[v].source].kind;
     return k == TAPE_SCALAR || k == TAPE_SPLAT;
-}
-
-/* --- machine code ------------------------------------------------------------------------------------------------------------ */
-static bool takes(const ssa_ins *i) {
-    return i->fn && jit_takes(i->op, i->of);
-}
-
-/* Puts instructions that become machine code next to each other: all that can run, of one kind, then of the other. A tape of one kind only keeps
- * its order. */
-static bool gather_kinds(tape_builder *b) {
-    size_t n = 0, fast = 0, total = 0;
-    for (size_t i = 0; i < b->n; i++) total += b->ins[i].fn != NULL, fast += takes(&b->ins[i]);
-    if (fast == 0 || fast == total) return true;
-    int *to = base_malloc((b->n + 1) * sizeof *to);
-    ssa_ins *sorted = base_malloc((b->n + 1) * sizeof *sorted);
-    bool ok = to && sorted;
-    for (size_t i = 0; ok && i < b->n; i++) to[i] = -1;
-    for (size_t i = 0; ok && i < b->n; i++)
-        if (!b->ins[i].fn) to[i] = (int)n, sorted[n++] = b->ins[i];
-    for (bool kind = false; ok && n < b->n; kind = !kind)
-        for (size_t i = 0; i < b->n; i++) {
-            ssa_ins in = b->ins[i];
-            int *args[3] = {&in.x, &in.y, &in.z};
-            bool ready = to[i] < 0 && takes(&in) == kind;
-            for (int k = 0; k < 3 && ready; k++) ready = *args[k] < 0 || to[*args[k]] >= 0;
-            if (!ready) continue;
-            for (int k = 0; k < 3; k++)
-                if (*args[k] >= 0) *args[k] = to[*args[k]];
-            to[i] = (int)n;
-            sorted[n++] = in;
-        }
-    for (size_t r = 0; ok && r < b->n_roots; r++) b->roots[r].value = to[b->roots[r].value];
-    if (ok) memcpy(b->ins, sorted, n * sizeof *sorted);
-    base_free(to);
-    base_free(sorted);
-    return ok;
-}
-
-/* True when an instruction that is no machine code reads v. */
-static bool read_slowly(const tape_builder *b, const tape *t, int v) {
-    for (size_t i = 0; i < b->n; i++) {
-        const ssa_ins *in = &b->ins[i];
-        if (!in->fn || (in->x != v && in->y != v && in->z != v)) continue;
-        bool inside = false;
-        for (size_t s = 0; s < t->n_segments; s++) inside = inside || (i >= t->segments[s].begin && i < t->segments[s].end);
-        if (!inside) return true;
-    }
-    return false;
-}
-
-typedef struct segment_build {
-    jit_source *sources;
-    jit_ins *ins;
-    size_t n_sources, n_ins;
-    int *number; /* per value: of the instruction, ~ of the source; INT32_MAX = none yet */
-} segment_build;
-
-static bool add_ptr(segment *s, int v, uint32_t *out) {
-    for (*out = 0; *out < s->n_ptr; (*out)++)
-        if (s->ptr[*out] == (uint32_t)v) return true;
-    return s->n_ptr < SEGMENT_MAX_PTR && VEC_PUSH(s->ptr, s->n_ptr, s->cap_ptr, (uint32_t)v);
-}
-
-static bool segment_operand(const tape_builder *b, segment *s, segment_build *w, int v, int *out) {
-    *out = 0;
-    if (v < 0) return true;
-    if (w->number[v] == INT32_MAX) {
-        const ssa_ins *def = &b->ins[v];
-        const tape_source *src = def->fn ? NULL : &b->sources[def->source];
-        jit_source j = {.kind = JIT_VECTOR, .type = def->type};
-        if (src && src->kind == TAPE_SPLAT) {
-            j.kind = JIT_CONST;
-            memcpy(j.splat, src->splat, sizeof j.splat);
-        } else {
-            if (src && src->kind == TAPE_SCALAR) j.kind = JIT_SCALAR;
-            if (!add_ptr(s, v, &j.ptr)) return false;
-        }
-        w->sources[w->n_sources] = j;
-        w->number[v] = ~(int)w->n_sources++;
-    }
-    *out = w->number[v];
-    return true;
-}
-
-/* The code of s, NULL when it cannot be one piece. `last`: last readers over the whole tape. */
-static bool segment_compile(const tape_builder *b, segment *s, const int *last) {
-    segment_build w = {0};
-    size_t n = s->end - s->begin;
-    w.sources = base_calloc(3 * n + 1, sizeof *w.sources);
-    w.ins = base_calloc(n + 1, sizeof *w.ins);
-    w.number = base_malloc((b->n + 1) * sizeof *w.number);
-    bool ok = w.sources && w.ins && w.number;
-    s->n_ptr = 0;
-    for (size_t v = 0; ok && v < b->n; v++) w.number[v] = INT32_MAX;
-    for (size_t i = s->begin; ok && i < s->end; i++) {
-        const ssa_ins *in = &b->ins[i];
-        if (!in->fn) continue;
-        jit_ins j = {.op = in->op, .type = in->of, .store = -1};
-        ok = segment_operand(b, s, &w, in->x, &j.x) && segment_operand(b, s, &w, in->y, &j.y) && segment_operand(b, s, &w, in->z, &j.z);
-        if (ok && (in->store_out >= 0 || last[i] >= (int)s->end)) {
-            uint32_t p;
-            ok = add_ptr(s, (int)i, &p);
-            j.store = (int)p;
-        }
-        w.number[i] = (int)w.n_ins;
-        w.ins[w.n_ins++] = j;
-    }
-    if (ok) s->code = jit_compile(w.sources, w.n_sources, w.ins, w.n_ins);
-    base_free(w.sources);
-    base_free(w.ins);
-    base_free(w.number);
-    return s->code != NULL;
-}
-
-/* Splits [begin, end) until each piece has registers enough; what cannot be compiled at all is left to the tape. */
-static bool add_segments(const tape_builder *b, tape *t, size_t begin, size_t end, const int *last) {
-    size_t n = 0, half = 0;
-    bool work = false;
-    for (size_t i = begin; i < end; i++)
-        if (b->ins[i].fn) n++, work = work || b->ins[i].op != TAPE_COPY;
-    if (!work) return true; /* plain copies: memmove knows how */
-    segment s = {.begin = begin, .end = end};
-    if (segment_compile(b, &s, last)) {
-        s.fn = jit_function(s.code);
-        if (VEC_PUSH(t->segments, t->n_segments, t->cap_segments, s)) return true;
-        jit_release(s.code);
-        base_free(s.ptr);
-        return false;
-    }
-    base_free(s.ptr);
-    if (n <= 8) return true;
-    size_t middle = begin;
-    while (half < n / 2) half += b->ins[middle++].fn != NULL;
-    return add_segments(b, t, begin, middle, last) && add_segments(b, t, middle, end, last);
-}
-
-static bool find_segments(const tape_builder *b, tape *t, const int *last) {
-    for (size_t i = 0; i < b->n;) {
-        if (!takes(&b->ins[i])) {
-            i++;
-            continue;
-        }
-        size_t begin = i;
-        while (i < b->n && (!b->ins[i].fn || takes(&b->ins[i]))) i++;
-        if (!add_segments(b, t, begin, i, last)) return false;
-    }
-    return true;
 }
 
 /* --- registers ------------------------------------------------------------------------------------------------------------------ */
@@ -402,7 +195,7 @@ static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
     for (int k = 0; k < 3; k++) {
         int v = args[k];
         if (v < 0 || c->last[v] < 0 || c->last[v] >= (int)end || c->t->locs[v].kind != LOC_REG || (k > 0 && v == args[0]) || (k > 1 && v == args[1])) continue;
-        if (is_constant(c->b, v)) continue;
+        if (tape_is_constant(c->b, v)) continue;
         ok = ok && reg_put(c->pool, c->b->ins[v].size, c->t->locs[v].offset);
     }
     return ok;
@@ -434,7 +227,7 @@ static bool schedule_segment(scheduling *c, const segment *s) {
     for (uint32_t k = 0; k < s->n_ptr; k++) {
         uint32_t v = s->ptr[k];
         bool inside = v >= s->begin && v < s->end && b->ins[v].fn;
-        if (inside || t->locs[v].kind != LOC_REG || is_constant(b, (int)v) || c->last[v] >= (int)s->end) continue;
+        if (inside || t->locs[v].kind != LOC_REG || tape_is_constant(b, (int)v) || c->last[v] >= (int)s->end) continue;
         ok = ok && reg_put(c->pool, b->ins[v].size, t->locs[v].offset);
     }
     return ok;
@@ -448,7 +241,7 @@ static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *
     bool ok = loaded != NULL;
     /* What is loaded once must not meet anybody in its register: it gets one before registers are ever given back. */
     for (size_t v = 0; ok && v < b->n; v++) {
-        if (!is_constant(b, (int)v) || last[v] < 0 || (t->n_segments && !read_slowly(b, t, (int)v))) continue;
+        if (!tape_is_constant(b, (int)v) || last[v] < 0 || (t->n_segments && !tape_read_slowly(b, t, (int)v))) continue;
         loaded[v] = true;
         t->locs[v] = (tape_loc){LOC_REG, 0, b->ins[v].size, reg_get(pool, b->ins[v].size)};
         t->once[t->n_once++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
@@ -493,7 +286,7 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
     int *last = NULL;
     tape *t = NULL;
     bool code = jit_is_on();
-    if (code && !b->failed && !gather_kinds(b)) b->failed = true;
+    if (code && !b->failed && !tape_gather_kinds(b)) b->failed = true;
     place_roots(b, out_over);
     if (b->failed) {
         s = status_oom(0, "a fused loop");
@@ -514,7 +307,7 @@ xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_o
     tape_builder view_of = *b;
     view_of.sources = t->sources;
     last_uses(b, last);
-    if (code && !find_segments(&view_of, t, last)) goto oom;
+    if (code && !tape_find_segments(&view_of, t, last)) goto oom;
     if (!schedule(&view_of, t, &pool, last)) goto oom;
     t->block = clamp_block(pool.units);
     for (size_t i = 0; i < t->n_locs; i++)
@@ -552,109 +345,4 @@ void tape_free(tape *t) {
 
 size_t tape_scratch_bytes(const tape *t, int threads) {
     return t->scratch * (size_t)threads;
-}
-
-/* --- running ---------------------------------------------------------------------------------------------------------------- */
-/* 32-bit numbers that step with each element: runs from 0 to size - 1. */
-static void load_runs(const tape_source *s, int32_t *d, int64_t begin, int64_t n) {
-    for (int64_t first = begin % s->size, run; n > 0; d += run, n -= run, first = 0) {
-        run = s->size - first < n ? s->size - first : n;
-        simd_get()->iota(d, (int32_t)first, run);
-    }
-}
-
-static void load_block(const tape_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
-    if (s->kind == TAPE_IOTA && s->elem == 4 && s->inner == 1) {
-        load_runs(s, dst, begin, n);
-        return;
-    }
-    if (s->kind == TAPE_IOTA && s->elem == 4) {
-        int32_t *d = dst;
-        for (int64_t i = 0, within = begin % s->inner, value = begin / s->inner % s->size; i < n; i++) {
-            d[i] = (int32_t)value;
-            if (++within < s->inner) continue;
-            within = 0;
-            if (++value == s->size) value = 0;
-        }
-        return;
-    }
-    if (s->kind == TAPE_IOTA) {
-        int64_t *d = dst, within = begin % s->inner, value = begin / s->inner % s->size;
-        for (int64_t i = 0; i < n; i++) {
-            d[i] = value;
-            if (++within == s->inner) {
-                within = 0;
-                if (++value == s->size) value = 0;
-            }
-        }
-        return;
-    }
-    const void *src = s->kind == TAPE_SPLAT ? (const void *)s->splat : in[s->in];
-    if (s->kind == TAPE_STRIDED) {
-        simd_get()->gather[size_class(s->elem)](dst, src, &s->v, begin, n);
-        return;
-    }
-    if (s->kind == TAPE_SCALAR) src = (const char *)src + s->v.offset * (int64_t)s->elem;
-    tape_type t;
-    tape_type_of_size(s->elem, &t);
-    simd_get()->tape[TAPE_FILL][t](dst, src, NULL, NULL, n);
-}
-
-typedef struct run_ctx {
-    const tape *t;
-    void *const *in, *const *out;
-    char *scratch;
-    int64_t out_from; /* the element that results begin with */
-} run_ctx;
-
-static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t i) {
-    switch (l->kind) {
-    case LOC_REG: return scratch + l->offset;
-    case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
-    case LOC_ONE: return (char *)c->in[l->index] + l->offset * (int64_t)l->elem;
-    default: return (char *)c->out[l->index] + (i - c->out_from) * (int64_t)l->elem;
-    }
-}
-
-static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
-    const run_ctx *c = ctx;
-    const tape *t = c->t;
-    char *scratch = c->scratch + (size_t)thread * t->scratch;
-    for (size_t i = 0; i < t->n_once; i++) {
-        const tape_ins *x = &t->once[i];
-        load_block(&t->sources[x->x], loc_at(c, &t->locs[x->d], scratch, 0), c->in, 0, t->block);
-    }
-    for (int64_t at = begin; at < end; at += t->block) {
-        int64_t n = end - at < t->block ? end - at : t->block;
-        for (size_t i = 0; i < t->n; i++) {
-            const tape_ins *x = &t->ins[i];
-            if (x->code) {
-                void *ptr[SEGMENT_MAX_PTR];
-                for (uint32_t k = 0; k < x->code->n_ptr; k++) ptr[k] = loc_at(c, &t->locs[x->code->ptr[k]], scratch, at);
-                x->code->fn(ptr, n);
-                continue;
-            }
-            void *d = loc_at(c, &t->locs[x->d], scratch, at);
-            if (!x->fn)
-                load_block(&t->sources[x->x], d, c->in, at, n);
-            else
-                x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at), loc_at(c, &t->locs[x->z], scratch, at), n);
-        }
-    }
-}
-
-xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch) {
-    run_ctx c = {t, in, out, scratch, 0};
-    team_for(team, t->count, t->grain, run_chunk, &c);
-    return NULL;
-}
-
-void tape_run_part(const tape *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch) {
-    run_ctx c = {t, in, out, scratch, begin};
-    run_chunk(&c, begin, end, 0);
-}
-
-void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch) {
-    run_ctx c = {t, in, out, scratch, 0};
-    run_chunk(&c, 0, n, 0);
 }

@@ -10,7 +10,7 @@
 
 #include "data/data.h"
 
-enum { PIECE = 1 << 18, MOST_COLUMNS = 1 << 16 };
+enum { PIECE = 1 << 18, MOST_COLUMNS = 1 << 16, MOST_RECORD = 4 << 20 };
 
 typedef struct column { /* of the file */
     char *name;
@@ -97,7 +97,11 @@ static bool record_length(const reader *r, size_t *out_n, size_t *out_whole) {
 /* The next record that is not empty, NUL-terminated, in the reader's own memory, with its line and place; *out NULL at the end. */
 static xt_status next_record(reader *r, char **out, int64_t *out_line, int64_t *out_offset) {
     for (size_t n, whole;;) {
-        while (!record_length(r, &n, &whole)) XT_TRY(fill(r));
+        while (!record_length(r, &n, &whole)) {
+            if (r->end - r->at > MOST_RECORD)
+                return status_new(XT_INVALID_ARGUMENT, NULL, "%s:%lld:1: the row that begins here has not ended after %d MiB; is a quote not closed?", r->c->path, (long long)r->line, MOST_RECORD >> 20);
+            XT_TRY(fill(r));
+        }
         *out = NULL;
         *out_line = r->line;
         *out_offset = r->offset;
@@ -177,7 +181,7 @@ static xt_status bad_field(const csv *c, int64_t line, const char *record, const
                       (long long)(field - record) + 1, of->name, missing(field) ? "" : "(", missing(field) ? "" : field, missing(field) ? "" : ") ", what, hint);
 }
 
-/* Puts a record's values in place. y_now: the dtype of y, or 0 to look only whether its values are whole. */
+/* Puts a record's values in place, or only looks at them (x, y NULL). While the dtype of y is open, notes whether its values are whole. */
 static xt_status take_record(csv *c, char *record, int64_t line, void *x, void *y) {
     char *at = record, *field;
     double scratch;

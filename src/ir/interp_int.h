@@ -92,8 +92,12 @@ bool region_is_binary(const ir_region *r, ir_opcode *out_code);
 /* A region that returns compare(arg0, arg1) by one direction; FLOAT or integer compare, not TOTALORDER. */
 bool region_is_compare(const ir_region *r, ir_cmp_dir *out_dir);
 
-/* --- interp.c ------------------------------------------------------------------------------------------------------------------ */
+/* --- interp_table.c ------------------------------------------------------------------------------------------------------------ */
 xt_status interp_dispatch(interp *c, const ir_op *op, const array *in, array *out);
+xt_status interp_temp(size_t count, size_t size, void *out_ptr); /* aligned, not zeroed, overflow-checked; base_free */
+xt_status interp_unsupported(const ir_op *op, const char *what);
+
+/* --- interp.c ------------------------------------------------------------------------------------------------------------------ */
 /* A block as a plan of steps over numbered values, run with arguments that are copied or moved in. See interp.c. */
 typedef struct block_plan block_plan;
 xt_status interp_block_plan(interp *c, const ir_block *b, block_plan **out);
@@ -101,8 +105,6 @@ void interp_block_plan_free(block_plan *p);
 /* Arguments are borrowed; results are new arrays. */
 xt_status interp_block_run(interp *c, block_plan *p, size_t n_in, const array *in, size_t n_out, array *out);
 xt_status interp_func(interp *c, const ir_func *f, size_t n_in, const array *in, size_t n_out, array *out);
-xt_status interp_temp(size_t count, size_t size, void *out_ptr); /* aligned, not zeroed, overflow-checked; base_free */
-xt_status interp_unsupported(const ir_op *op, const char *what);
 
 /* --- interp_copy.c: strided copies ------------------------------------------------------------------------------------------------ */
 /* dst[sum i_k*dst_stride[k]] = src[sum i_k*src_stride[k]] over the index space `dims`; strides in elements, any sign, src may be 0. */

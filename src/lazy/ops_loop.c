@@ -64,20 +64,20 @@ static ir_value *number(ir_builder *b, int64_t v) {
 }
 
 /* --- rows ---------------------------------------------------------------------------------------------------------------------------------- */
-/* The start indices [at, 0, ...]. */
-static bool row_start(ir_builder *b, ir_value *at, size_t rank, ir_value **start) {
-    for (size_t i = 1; i < rank; i++) start[i] = number(b, 0);
+/* Row `at` of a stack as the box [1, ...] that begins at [at, 0, ...]. */
+static bool row_box(ir_builder *b, ir_value *at, const ir_type *stack, ir_value **start, int64_t *dims) {
+    for (size_t i = 1; i < stack->rank; i++) start[i] = number(b, 0);
     start[0] = at;
-    return rank <= XT_MAX_RANK && !b->status;
+    memcpy(dims, stack->dims, stack->rank * sizeof *dims);
+    dims[0] = 1;
+    return !b->status;
 }
 
 static ir_value *row_of(ir_builder *b, ir_value *x, ir_value *at) {
     int64_t dims[XT_MAX_RANK];
     ir_value *start[XT_MAX_RANK];
     const ir_type *t = x->type;
-    if (!row_start(b, at, t->rank, start)) return NULL;
-    memcpy(dims, t->dims, t->rank * sizeof *dims);
-    dims[0] = 1;
+    if (!row_box(b, at, t, start, dims)) return NULL;
     return ir_reshape(b, ir_dynamic_slice(b, x, t->rank, start, dims), t->rank - 1, t->dims + 1);
 }
 
@@ -85,9 +85,7 @@ static ir_value *with_row(ir_builder *b, ir_value *stack, ir_value *x, ir_value 
     int64_t dims[XT_MAX_RANK];
     ir_value *start[XT_MAX_RANK];
     const ir_type *t = stack->type;
-    if (!row_start(b, at, t->rank, start)) return NULL;
-    memcpy(dims, t->dims, t->rank * sizeof *dims);
-    dims[0] = 1;
+    if (!row_box(b, at, t, start, dims)) return NULL;
     return ir_dynamic_update_slice(b, stack, ir_reshape(b, x, t->rank, dims), t->rank, start);
 }
 

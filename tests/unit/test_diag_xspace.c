@@ -59,19 +59,12 @@ static void planes(void **state) {
 }
 
 /* --- a foreign device's trace -------------------------------------------------------------------------------------------------------------------- */
-/* A stat by name id: a text, a reference to a name, or a number; the forms that XLA's profilers use. */
-static void stat_ref(str *to, uint32_t field, int id, int64_t ref) {
+/* A stat by name id: a reference to a name (STAT_REF) or a number (STAT_WHOLE); the forms that XLA's profilers use. */
+enum { STAT_WHOLE = 3, STAT_REF = 7 };
+static void stat(str *to, uint32_t field, int id, uint32_t form, int64_t v) {
     str s = STR_INIT;
     proto_int(&s, 1, id);
-    proto_int(&s, 7, ref);
-    proto_message(to, field, &s);
-    str_free(&s);
-}
-
-static void stat_whole(str *to, uint32_t field, int id, int64_t v) {
-    str s = STR_INIT;
-    proto_int(&s, 1, id);
-    proto_int(&s, 3, v);
+    proto_int(&s, form, v);
     proto_message(to, field, &s);
     str_free(&s);
 }
@@ -125,11 +118,11 @@ static void append_tpu(str *space) {
     static const char *const names[] = {"", "tf_op", "flops", "bytes_accessed", "hlo_category", "run_id", "jit(step)/n0:", "loop fusion"};
     for (int k = 1; k < (int)BASE_COUNT(names); k++) xplane_name(&plane, XPLANE_STAT_NAMES, k, names[k]);
     event_kind(&plane, 1, "main(1234)", NULL, NULL);
-    stat_ref(&stats, 5, 1, 6), stat_whole(&stats, 5, 2, 4000), stat_whole(&stats, 5, 3, 800), stat_ref(&stats, 5, 4, 7);
+    stat(&stats, 5, 1, STAT_REF, 6), stat(&stats, 5, 2, STAT_WHOLE, 4000), stat(&stats, 5, 3, STAT_WHOLE, 800), stat(&stats, 5, 4, STAT_REF, 7);
     event_kind(&plane, 2, "%fusion.3 = f32[8]{0} fusion(f32[8]{0} %p0), kind=kLoop", "fusion.3", &stats);
     event_kind(&plane, 3, "%while.1 = ...", "while.1", NULL);
     str_clear(&stats);
-    stat_whole(&stats, 4, 5, 901); /* a number of the client's, not of this trace */
+    stat(&stats, 4, 5, STAT_WHOLE, 901); /* a number of the client's, not of this trace */
     event(&events, 1, 9000, 3000, &stats), event(&events, 1, 1000, 5000, &stats);
     add_line(&plane, "XLA Modules", 0, &events);
     event(&events, 3, 1500, 4000, NULL), event(&events, 2, 2000, 1500, NULL), event(&events, 2, 9500, 1000, NULL);
