@@ -257,4 +257,25 @@ static inline void parity_case(const parity_file *f, const char *name, parity_fn
     xt_module_free(m);
 }
 
+/* A program that is one table of cases at the usual tolerance. */
+typedef struct parity_row {
+    const char *name;
+    parity_fn fn;
+} parity_row;
+static inline void parity_cases(const char *file, const parity_row *rows, size_t n) {
+    parity_file *f = parity_open(file);
+    for (size_t i = 0; i < n; i++) parity_case(f, rows[i].name, rows[i].fn, NULL, 0, 0);
+    parity_close_file(f);
+    assert_int_equal(xt_finish(), 0);
+}
+#define PARITY_MAIN(file, rows)                                                                                                                      \
+    static void cases(void **state) {                                                                                                                \
+        (void)state;                                                                                                                                 \
+        parity_cases(file, rows, BASE_COUNT(rows));                                                                                                  \
+    }                                                                                                                                                \
+    int main(void) {                                                                                                                                 \
+        const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};                                                                                 \
+        return cmocka_run_group_tests(tests, NULL, NULL);                                                                                            \
+    }
+
 #endif

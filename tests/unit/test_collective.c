@@ -6,7 +6,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -14,6 +13,8 @@
 #include <xtrain/xtrain.h>
 
 #include "base/base.h"
+
+#include "launched.h"
 
 enum { RANKS = 4, ROWS = 4, COLS = 8, N = ROWS * COLS, MOST = N * RANKS };
 #define CHECK(cond) \
@@ -330,22 +331,11 @@ static int alone(int rank, void *arg) {
     return xt_finish();
 }
 
-static void launched(int n, xt_rank_fn fn) {
-    char text[8];
-    snprintf(text, sizeof text, "%d", n);
-    setenv("CPU_NUM_DEVICES", text, 1);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(fn, NULL));
-    int status = 0;
-    waitpid(pid, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%d ranks ended with %d", n, status);
-}
-static void on_tensors(void **state) { (void)state; launched(RANKS, values_and_gradients); }
-static void every_dtype(void **state) { (void)state; launched(RANKS, all_dtypes); }
-static void host_calls(void **state) { (void)state; launched(RANKS, on_host); }
-static void refusals(void **state) { (void)state; launched(RANKS, mistakes); }
-static void one_rank(void **state) { (void)state; launched(1, alone); }
+static void on_tensors(void **state) { (void)state; assert_int_equal(launched(RANKS, values_and_gradients, NULL), 0); }
+static void every_dtype(void **state) { (void)state; assert_int_equal(launched(RANKS, all_dtypes, NULL), 0); }
+static void host_calls(void **state) { (void)state; assert_int_equal(launched(RANKS, on_host, NULL), 0); }
+static void refusals(void **state) { (void)state; assert_int_equal(launched(RANKS, mistakes, NULL), 0); }
+static void one_rank(void **state) { (void)state; assert_int_equal(launched(1, alone, NULL), 0); }
 
 int main(void) {
     setenv("XT_SUMMARY", "off", 1);

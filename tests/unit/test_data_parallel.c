@@ -7,13 +7,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
 #include "lazy/lazy.h"
 #include "models/models.h"
+
+#include "launched.h"
 
 enum { SAMPLES = 20, GLOBAL = 8, STEPS = 6, SEQ = 8, SUMS = 64 }; /* batches of 8, 8 and 4 samples, twice */
 #define CHECK(cond) \
@@ -106,16 +107,8 @@ static int train(int rank, void *arg) {
 }
 
 static int ranks(int n, xt_rank_fn fn) {
-    char count[8];
-    snprintf(count, sizeof count, "%d", n);
-    setenv("CPU_NUM_DEVICES", count, 1);
     memset(shared, 0, sizeof *shared);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(fn, NULL));
-    int status = 0;
-    waitpid(pid, &status, 0);
-    return WIFEXITED(status) ? WEXITSTATUS(status) : 1000 + status;
+    return launched(n, fn, NULL);
 }
 
 static void equal(bool of_text) {

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -17,6 +16,8 @@
 
 #include "base/base.h"
 #include "format/safetensors.h"
+
+#include "launched.h"
 
 enum { STEPS = 4, RANKS = 4 };
 typedef struct seen {
@@ -149,17 +150,9 @@ static job *shared(const job *what) {
     return j;
 }
 
-/* A launch in a process of its own: also for one rank, for a process with an open device starts none. */
-static void launched(const char *what, const char *name, int ranks, int (*function)(int rank, void *arg), void *arg) {
-    char n[8];
-    snprintf(n, sizeof n, "%d", ranks);
-    setenv("CPU_NUM_DEVICES", n, 1);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(function, arg));
-    int status = 0;
-    waitpid(pid, &status, 0);
-    if (!WIFEXITED(status) || WEXITSTATUS(status)) fail_msg("%s %s on %d ranks ended with %d", what, name, ranks, status);
+static void runs(const char *what, const char *name, int ranks, xt_rank_fn function, void *arg) {
+    int code = launched(ranks, function, arg);
+    if (code) fail_msg("%s %s on %d ranks ended with %d", what, name, ranks, code);
 }
 
 static void compare(const job *j, const job *one) {
@@ -173,7 +166,7 @@ static void compare(const job *j, const job *one) {
 
 static job *reference(bool gpt, bool adam) {
     job *one = shared(&(job){.name = gpt ? "gpt2" : "mnist", .ranks = 1, .gpt = gpt, .adam = adam, .data = 0, .tensor = 1});
-    launched("layout", one->name, one->ranks, train, one);
+    runs("layout", one->name, one->ranks, train, one);
     assert_true(one->at[0].loss[0] > 1 && one->at[0].loss[STEPS - 1] < one->at[0].loss[0]);
     return one;
 }
@@ -189,7 +182,7 @@ static void mnist(void **state) {
     };
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         job *j = shared(&jobs[i]);
-        launched("layout", j->name, j->ranks, train, j);
+        runs("layout", j->name, j->ranks, train, j);
         compare(j, one);
         if (!j->fsdp) assert_int_equal(j->at[0].parameters, one->at[0].parameters);
         else assert_true(j->at[0].parameters < one->at[0].parameters * 6 / 10);
@@ -211,7 +204,7 @@ static void gpt(void **state) {
     };
     for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
         job *j = shared(&jobs[i]);
-        launched("layout", j->name, j->ranks, train, j);
+        runs("layout", j->name, j->ranks, train, j);
         compare(j, one);
         const seen *s = &j->at[j->ranks - 1];
         printf("%s on %d ranks: parameters %lld of %lld bytes, optimizer %lld of %lld\n", j->name, j->ranks, (long long)s->parameters, (long long)one->at[0].parameters, (long long)s->optimizer,
@@ -255,8 +248,8 @@ static void saved_whole(void **state) {
     snprintf(many_file, sizeof many_file, "%s/many.safetensors", folder);
     job *one = shared(&(job){.name = "one", .ranks = 1, .gpt = true, .data = 0, .tensor = 1, .file = one_file});
     job *many = shared(&(job){.name = "many", .ranks = 4, .gpt = true, .data = 2, .tensor = 2, .fsdp = true, .tensor_parallel = true, .file = many_file});
-    launched("layout", one->name, one->ranks, train, one);
-    launched("layout", many->name, many->ranks, train, many);
+    runs("layout", one->name, one->ranks, train, one);
+    runs("layout", many->name, many->ranks, train, many);
     compare(many, one);
     same_files(one_file, many_file, 1e-5);
 }
@@ -300,7 +293,7 @@ static double fitted(fit_job what) {
     fit_job *j = mmap(NULL, sizeof *j, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(j != MAP_FAILED);
     *j = what;
-    launched("the fit", j->run, j->ranks, fit, j);
+    runs("the fit", j->run, j->ranks, fit, j);
     for (int r = 1; r < j->ranks; r++) assert_true(j->loss[r] == j->loss[0]);
     return j->loss[0];
 }
@@ -345,7 +338,7 @@ static strategy_job by_strategy(strategy_job what) {
     strategy_job *j = mmap(NULL, sizeof *j, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(j != MAP_FAILED);
     *j = what;
-    launched("strategy", j->strategy, j->ranks, fit_divided, j);
+    runs("strategy", j->strategy, j->ranks, fit_divided, j);
     return *j;
 }
 
@@ -401,13 +394,7 @@ static void one_rank_reads(void **state) {
     (void)state;
     heard = mmap(NULL, sizeof *heard, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
     assert_true(heard != MAP_FAILED);
-    setenv("CPU_NUM_DEVICES", "2", 1);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(reads_alone, NULL));
-    int status = 0;
-    waitpid(pid, &status, 0);
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 0);
+    assert_in_range(launched(2, reads_alone, NULL), 1, 255);
     int told = 0; /* the launcher ends the other when one has failed, perhaps before it could say so */
     for (int r = 0; r < 2; r++)
         told += strstr(heard->said[r], "rank 1 runs another program in step ") && strstr(heard->said[r], "first difference: rank 0 has ") &&

@@ -4,7 +4,6 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -12,6 +11,8 @@
 
 #include "lazy/lazy.h"
 #include "metrics/log.h"
+
+#include "launched.h"
 
 enum { BATCHES = 3, N = 40, C = 5, ALL = BATCHES * N };
 static float scores[ALL][C], probability[ALL], target[ALL];
@@ -177,14 +178,8 @@ static void merged(void **state) {
     (void)state;
     if (getenv("ASAN_BUILD")) skip(); /* LeakSanitizer's own tracer crashes at the end of this process once it has forked */
     if (getenv("XT_DEVICE") && strcmp(getenv("XT_DEVICE"), "CPU") != 0) skip(); /* two processes on one device */
-    setenv("CPU_NUM_DEVICES", "2", 1);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(of_rank, NULL));
-    int status = -1;
-    waitpid(pid, &status, 0);
+    assert_int_equal(launched(2, of_rank, NULL), 0);
     unsetenv("CPU_NUM_DEVICES");
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 static double binned(int k, int thresholds) { /* k < 0: the binary problem */

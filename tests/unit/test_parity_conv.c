@@ -23,10 +23,7 @@ CASE(transpose2d_all, xt_conv_transpose2d(m, "", *x, 6, 0, .kernels = {3, 2}, .s
 CASE(transpose2d_cut, xt_conv_transpose2d(m, "", *x, 2, 2, .padding = 2, .stride = 2))
 CASE(transpose3d, xt_conv_transpose3d(m, "", *x, 3, 2, .stride = 2, .bias = XT_OFF))
 
-static const struct {
-    const char *name;
-    parity_fn fn;
-} rows[] = {
+static const parity_row rows[] = {
 #define ROW(name)                                                                                                                                    \
     { #name, c_##name }
     ROW(conv1d),      ROW(conv2d),      ROW(conv2d_dims),     ROW(conv2d_depthwise), ROW(conv2d_unbatched),
@@ -34,15 +31,4 @@ static const struct {
     ROW(transpose1d), ROW(transpose2d), ROW(transpose2d_all), ROW(transpose2d_cut),  ROW(transpose3d),
 };
 
-static void cases(void **state) {
-    (void)state;
-    parity_file *f = parity_open("conv");
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) parity_case(f, rows[i].name, rows[i].fn, NULL, 0, 0);
-    parity_close_file(f);
-    assert_int_equal(xt_finish(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PARITY_MAIN("conv", rows)

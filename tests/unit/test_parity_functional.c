@@ -46,10 +46,7 @@ CASE(cub2_corners, xt_interpolate(*x, .mode = XT_CUBIC, .scale = 1.5, .align_cor
 CASE(shuffle, xt_pixel_shuffle(*x, 2))
 CASE(unshuffle, xt_pixel_unshuffle(*x, 2))
 
-static const struct {
-    const char *name;
-    parity_fn fn;
-} rows[] = {
+static const parity_row rows[] = {
 #define ROW(name)                                                                                                                                    \
     { #name, c_##name }
     ROW(max1),
@@ -92,15 +89,4 @@ static const struct {
     ROW(unshuffle),
 };
 
-static void cases(void **state) {
-    (void)state;
-    parity_file *f = parity_open("functional");
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) parity_case(f, rows[i].name, rows[i].fn, NULL, 0, 0);
-    parity_close_file(f);
-    assert_int_equal(xt_finish(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PARITY_MAIN("functional", rows)

@@ -1,9 +1,7 @@
 /* The metric types against torchmetrics: three batches logged as one validation, by one process and by two ranks that share them (one has two batches, the
  * other one), which must give the same numbers. Tolerance: sums are of f32, so 1e-5 relative, as everywhere in the parity tests. */
+#include "launched.h"
 #include "parity.h"
-
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include "metrics/log.h"
 
@@ -128,14 +126,8 @@ static void merged_over_ranks(void **state) {
     (void)state;
     if (getenv("ASAN_BUILD")) skip(); /* LeakSanitizer's own tracer crashes at the end of a process that has forked */
     if (getenv("XT_DEVICE") && strcmp(getenv("XT_DEVICE"), "CPU") != 0) skip(); /* two processes on one device */
-    setenv("CPU_NUM_DEVICES", "2", 1);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(of_rank, NULL));
-    int status = -1;
-    waitpid(pid, &status, 0);
+    assert_int_equal(launched(2, of_rank, NULL), 0);
     unsetenv("CPU_NUM_DEVICES");
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 int main(void) {

@@ -31,10 +31,7 @@ CASE(prelu, xt_prelu(m, "", *x, 1))
 CASE(prelu_channels, xt_prelu(m, "", *x, 4))
 CASE(dropout, xt_dropout(m, *x, 0.5))
 
-static const struct {
-    const char *name;
-    parity_fn fn;
-} rows[] = {
+static const parity_row rows[] = {
     {"bn2", c_bn},
     {"bn3", c_bn3},
     {"bn4", c_bn},
@@ -65,15 +62,4 @@ static const struct {
     {"dropout_eval", c_dropout},
 };
 
-static void cases(void **state) {
-    (void)state;
-    parity_file *f = parity_open("norm");
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) parity_case(f, rows[i].name, rows[i].fn, NULL, 0, 0);
-    parity_close_file(f);
-    assert_int_equal(xt_finish(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PARITY_MAIN("norm", rows)

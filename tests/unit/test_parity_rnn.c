@@ -52,10 +52,7 @@ static void c_gru_cell(xt_module *m, const xt_tensor *x, xt_tensor *y, void *use
     for (int t = 0; t < 2; t++) y[0] = xt_gru_cell(m, "", xt_squeeze(xt_slice(x[0], 0, t, t + 1), 0), 4, .h0 = y[0]).h;
 }
 
-static const struct {
-    const char *name;
-    parity_fn fn;
-} rows[] = {
+static const parity_row rows[] = {
     {"rnn", c_rnn},
     {"rnn_relu", c_rnn_relu},
     {"lstm", c_lstm},
@@ -83,15 +80,4 @@ static const struct {
     {"gru_long", c_gru_long},
 };
 
-static void cases(void **state) {
-    (void)state;
-    parity_file *f = parity_open("rnn");
-    for (size_t i = 0; i < BASE_COUNT(rows); i++) parity_case(f, rows[i].name, rows[i].fn, NULL, 0, 0);
-    parity_close_file(f);
-    assert_int_equal(xt_finish(), 0);
-}
-
-int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(cases)};
-    return cmocka_run_group_tests(tests, NULL, NULL);
-}
+PARITY_MAIN("rnn", rows)

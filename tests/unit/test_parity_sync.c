@@ -1,7 +1,5 @@
 /* Batch norm over two ranks with .sync, each with half of PyTorch's batch: outputs, input gradients and running statistics are those of the whole batch. */
-#include <sys/wait.h>
-#include <unistd.h>
-
+#include "launched.h"
 #include "parity.h"
 
 enum { N = 6, C = 4, HALF = N / 2 * C };
@@ -42,14 +40,8 @@ static int of_rank(int rank, void *arg) {
 
 static void two_halves(void **state) {
     (void)state;
-    setenv("CPU_NUM_DEVICES", "2", 1);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) _exit(xt_launch(of_rank, NULL));
-    int status = -1;
-    waitpid(pid, &status, 0);
+    assert_int_equal(launched(2, of_rank, NULL), 0);
     unsetenv("CPU_NUM_DEVICES");
-    assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 0);
 }
 
 int main(void) {
