@@ -89,7 +89,8 @@ static int distance(const char *a, size_t na, const char *b) {
 
 const char *cli_nearest(const char *word, size_t len, const char *const *names, int n) {
     const char *best = NULL;
-    int least = len < 4 ? 2 : 4; /* what is further off is another word */
+    size_t letters = len - (len > 2 && word[0] == '-' && word[1] == '-' ? 2 : 0);
+    int least = letters < 3 ? 2 : letters < 5 ? 3 : 4; /* what is further off is another word */
     for (int i = 0; i < n; i++) {
         int d = names[i] ? distance(word, len, names[i]) : 99;
         if (d >= least) continue;
@@ -147,7 +148,9 @@ int cli_parse(int argc, char **argv, const char *usage, const cli_option *option
             for (int k = 0; k < n && known < 64; k++)
                 if (options[k].name[0] == '-') names[known++] = options[k].name;
             near = cli_nearest(arg, eq ? (size_t)(eq - arg) : strlen(arg), names, known);
-            return near ? usage_error(argv[0], "there is no option %s; did you mean %s?", arg, near) : usage_error(argv[0], "there is no option %s%s", arg, "");
+            char name[96];
+            snprintf(name, sizeof name, "%.*s", (int)(eq ? (size_t)(eq - arg) : strlen(arg)), arg);
+            return near ? usage_error(argv[0], "there is no option %s; did you mean %s?", name, near) : usage_error(argv[0], "there is no option %s%s", name, "");
         }
         const char *value = eq ? eq + 1 : NULL;
         if (o->kind != CLI_FLAG && !value) {

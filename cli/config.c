@@ -88,6 +88,7 @@ static bool sectioned(cli_config *c, cli_args *plain, int argc, char **argv, int
         bool dot = arg[2 + n] == '.', named = s >= 3 && (!arg[2 + n] || arg[2 + n] == '=');
         if (!dot && !named) continue;
         char name[256];
+        if (strcmp(arg, "--trainer.help") == 0) return push(&c->trainer, "--help") || (*code = cli_fail("fit", "out of memory"));
         const char *equals = strchr(arg, '='), *value = equals ? equals + 1 : *i + 1 < argc ? argv[++*i] : NULL;
         if (dot) snprintf(name, sizeof name, "%.*s", (int)((equals ? (size_t)(equals - arg) : strlen(arg)) - 3 - n), arg + 3 + n);
         else snprintf(name, sizeof name, "name");
@@ -100,17 +101,27 @@ static bool sectioned(cli_config *c, cli_args *plain, int argc, char **argv, int
     return false;
 }
 
+/* --config FILE or --config=FILE at argv[*i]. */
+static bool names_file(int argc, char **argv, int *i, const char **out_path) {
+    bool next = strcmp(argv[*i], "--config") == 0;
+    if (!next && strncmp(argv[*i], "--config=", 9) != 0) return false;
+    *out_path = !next ? argv[*i] + 9 : *i + 1 < argc ? argv[++*i] : NULL;
+    return true;
+}
+
 int cli_config_expand(int argc, char **argv, cli_config *out) {
     int code = 0;
     *out = (cli_config){.plain = {NULL, 0}};
     cli_args files = {NULL, 0}, rest = {NULL, 0};
     bool room = push(&out->trainer, "xtrain fit");
     for (int i = 1; i < argc && room && !code; i++) {
-        bool last = strcmp(argv[i], "--config") == 0;
-        if (last || strncmp(argv[i], "--config=", 9) == 0) {
-            const char *path = last ? (i + 1 < argc ? argv[++i] : NULL) : argv[i] + 9;
-            code = path ? take_file(out, &files, path) : cli_fail("fit", "--config needs a file") + 1;
-        } else if (strcmp(argv[i], "--print-config") == 0)
+        const char *path;
+        if (names_file(argc, argv, &i, &path)) code = path ? take_file(out, &files, path) : cli_fail("fit", "--config needs a file") + 1;
+    }
+    for (int i = 1; i < argc && room && !code; i++) {
+        const char *path;
+        if (names_file(argc, argv, &i, &path)) continue;
+        if (strcmp(argv[i], "--print-config") == 0)
             room = push(&out->trainer, argv[i]);
         else if (!sectioned(out, &rest, argc, argv, &i, &code))
             room = push(&rest, argv[i]);

@@ -66,21 +66,47 @@ static void after_validation(xt_module *net, int64_t epoch, void *user) {
     words = NULL;
 }
 
-/* The rate rises for `warmup` steps and falls along a cosine to a tenth. Rates are data of the step, so nothing is compiled for it. The default warm-up has a
- * step even in a run too short for one, at the whole rate: a schedule has the same parts whatever its length, so that such a run too is resumed with more epochs. */
+/* The rate rises for `warmup` steps, the first at a hundredth, and falls along a cosine to a tenth; one step of warm-up has the whole rate. Rates are data of the
+ * step, so nothing is compiled for it. The default warm-up has a step even in a run too short for one: a schedule has the same parts whatever its length, so that
+ * such a run too is resumed with more epochs. */
 static void schedule(xt_optimizer *o) {
     const char *kind = opt->schedule ? opt->schedule : chosen->cosine ? "cosine" : "constant";
     bool brief = opt->warmup < 0 && chosen->cosine && all_steps < 20;
     int64_t warmup = opt->warmup >= 0 ? opt->warmup : brief ? 1 : chosen->cosine ? (all_steps / 20 < 200 ? all_steps / 20 : 200) : 0;
     int64_t rest = all_steps > warmup ? all_steps - warmup : 1;
     xt_scheduler *then = strcmp(kind, "cosine") == 0 ? xt_cosine_schedule(o, .t_max = rest, .eta_min = 0.1 * xt_optimizer_lr(o), .interval = XT_EACH_STEP) : NULL;
-    if (warmup > 0) xt_warmup_schedule(o, warmup, then, .start_factor = brief ? 1 : 0, .interval = XT_EACH_STEP);
+    if (warmup > 0) xt_warmup_schedule(o, warmup, then, .start_factor = warmup == 1 ? 1 : 0, .interval = XT_EACH_STEP);
 }
 
 static xt_trainer *of; /* the process's one trainer */
 
+/* What was asked for on the command line, as arguments of the trainer's: they win over XT_TRAINER_*, which wins over what the program says. */
+static void give_arguments(xt_trainer *t, const fit_options *o, const char *val_every) {
+    const struct {
+        const char *name;
+        bool given;
+        double number;
+        const char *text;
+    } all[] = {{"max_epochs", o->epochs > 0, (double)o->epochs, NULL}, {"max_steps", o->steps > 0, (double)o->steps, NULL}, {"accumulate_grad_batches", o->accumulate > 0, (double)o->accumulate, NULL},
+               {"log_every_n_steps", o->log_every > 0, (double)o->log_every, NULL}, {"limit_train_batches", o->limit > 0, (double)o->limit, NULL}, {"limit_val_batches", o->val_limit > 0, (double)o->val_limit, NULL},
+               {"gradient_clip_val", o->clip >= 0, o->clip, NULL}, {"val_every", val_every, 0, val_every}, {"precision", o->precision, 0, o->precision}, {"strategy", o->strategy, 0, o->strategy},
+               {"resume", o->resume, 0, o->resume}};
+    static char text[sizeof all / sizeof *all][4200];
+    char *argv[sizeof all / sizeof *all + 1] = {"xtrain fit"};
+    int n = 1;
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        if (!all[i].given) continue;
+        if (all[i].text) snprintf(text[i], sizeof text[i], "--%s=%s", all[i].name, all[i].text);
+        else snprintf(text[i], sizeof text[i], "--%s=%.17g", all[i].name, all[i].number);
+        argv[n++] = text[i];
+    }
+    xt_trainer_args(t, n, argv);
+}
+
 static xt_optimizer *configure(xt_module *net, void *user) {
     (void)user;
+    int64_t planned = xt_trainer_planned_steps(of);
+    if (planned > 0) all_steps = planned;
     xt_optimizer *o = chosen->optimizer(net, opt->lr);
     if (o && !xt_trainer_text(of, "scheduler.name", NULL)) schedule(o); /* --scheduler NAME takes its place */
     return o;
@@ -149,6 +175,7 @@ static int train(int rank, void *arg) {
                                    .limit_val_batches = o->val_limit, .val_every = val_batches(o->val_every) ? NULL : o->val_every, .val_every_n_batches = val_batches(o->val_every), .precision = o->precision, .strategy = o->strategy, .run_name = chosen->name,
                                    .resume = o->resume, .ckpt = stage == STAGE_FIT ? NULL : o->ckpt, .gradient_clip_val = o->clip >= 0 ? o->clip : chosen->clip);
     of = t;
+    give_arguments(t, o, val_batches(o->val_every) ? NULL : o->val_every);
     xt_trainer_args(t, config.trainer.argc, config.trainer.argv);
     note_settings(t, o);
     if (o->ckpt && stage == STAGE_FIT) xt_trainer_add(t, xt_model_checkpoint(.dirpath = o->ckpt));
@@ -195,7 +222,12 @@ static const char usage[] =
     "  xtrain fit gpt2-mini --data shakespeare.txt --ckpt out  a text as bytes; then: xtrain generate gpt2-mini --ckpt out --prompt 'To be'\n"
     "  xtrain fit gpt2 --data FILE --tokenizer DIR             GPT-2's tokens, from the vocab.json and merges.txt in DIR\n"
     "  xtrain fit ./mine.so --model.lr 0.1                     a model of your own (xtrain/train.h, xt_model)\n"
-    "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all comes to, config.json beside the logs has it\n";
+    "  xtrain fit --config run.json --trainer.max_epochs 5     options from a file; --print-config prints what it all comes to, config.json beside the logs has it\n\n"
+    "An option has up to two names. Those listed below are this command's own words (--lr, --batch, --epochs, --data). Configuration files and --print-config use the\n"
+    "names of the library, in sections: --trainer.NAME is any option of the Trainer (--trainer.max_epochs is --epochs, --trainer.accumulate_grad_batches is --accumulate;\n"
+    "xtrain fit MODEL --trainer.help lists them), --model.NAME and --data.NAME are settings of the model and its data (--model.lr is --lr, --data.batch is --batch), and\n"
+    "--optimizer NAME, --optimizer.lr X, --scheduler NAME take the place of the model's own. Either name may be given; of two the later one counts. A model of\n"
+    "your own (./mine.so) has the second kind only: it asks for its settings itself.\n";
 static const char pass_usage[] =
     "usage: xtrain validate|test|predict MODEL --ckpt PATH [options]\n\n"
     "One pass over the held-out data with the weights of a checkpoint: a table of the loss and the metrics, or (predict) the network's outputs, a row a sample,\n"
@@ -250,7 +282,7 @@ static int fit_model(int argc, char **argv) {
         {"--batch", CLI_COUNT, &o.batch, "N", "samples a step and device (default: the model's)"},
         {"--lr", CLI_DOUBLE, &o.lr, "X", "learning rate (default: the model's)"},
         {"--schedule", CLI_STRING, &o.schedule, "KIND", "cosine (down to a tenth at the last step) or constant (default: the model's; mnist constant)"},
-        {"--warmup", CLI_INT, &o.warmup, "N", "steps in which the rate rises (a twentieth, at most 200; mnist 0)"},
+        {"--warmup", CLI_INT, &o.warmup, "N", "steps in which the rate rises, from a hundredth; 1 and 0: the whole rate at once (a twentieth, at most 200; mnist 0)"},
         {"--clip", CLI_DOUBLE, &o.clip, "X", "largest norm of the gradients, 0 = any (text 1, else 0)"},
         {"--device", CLI_STRING, &o.device, "D", "CPU, TPU, CUDA or the path of a PJRT plugin"},
         {"--devices", CLI_COUNT, &o.devices, "N", "ranks to train on (default 1)"},

@@ -37,7 +37,7 @@ typedef struct xt_metric {
 #define xt_accuracy(out, labels) xt_accuracy_at(XT_HERE, out, labels) /* [N,C], int [N]: correct / N */
 XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels);
 /* More of the kind; all merge over batches and ranks by adding numerators and denominators. A batch without the class counts for nothing. */
-#define xt_topk_accuracy(out, labels, k) xt_topk_accuracy_at(XT_HERE, out, labels, k) /* the label is among the k largest */
+#define xt_topk_accuracy(out, labels, k) xt_topk_accuracy_at(XT_HERE, out, labels, k) /* the label is among the k largest; of equal ones the lower index is first, as for xt_accuracy */
 #define xt_mse(out, target) xt_mse_at(XT_HERE, out, target)                           /* mean squared difference over all elements */
 #define xt_mae(out, target) xt_mae_at(XT_HERE, out, target)
 #define xt_precision(out, labels, cls) xt_precision_at(XT_HERE, out, labels, cls)     /* of class cls, by argmax */
@@ -73,7 +73,7 @@ typedef struct xt_auroc_opts {
 XT_API xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_auroc_opts o);
 /* The exact area, for scores kept on the host: O(n log n), ties count half. NaN when there is only one kind of label, or no memory. */
 XT_API double xt_auroc_exact(const float *scores, const int64_t *labels, size_t n);
-#define xt_r2(out, target) xt_r2_at(XT_HERE, out, target)                             /* 1 - residual / total sum of squares, over all elements */
+#define xt_r2(out, target) xt_r2_at(XT_HERE, out, target) /* 1 - residual / total sum of squares; of [N,D] the mean over the D outputs (a constant one: 1 when met exactly, else 0) */
 XT_API xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target);
 /* exp of the mean cross entropy; options as xt_cross_entropy (ignore_index, axis). */
 #define xt_perplexity(logits, ...) XT_PERPLEXITY_(logits, __VA_ARGS__, )

@@ -278,7 +278,8 @@ typedef struct xt_model_checkpoint_opts {
     xt_switch save_last;   /* default on: last.ckpt, beside the best ones */
     const char *dirpath;   /* NULL = the run's checkpoints/ */
     const char *filename;  /* NULL = "{epoch}-{step}" -> epoch=0-step=468.ckpt; {val/acc:.3f} -> val/acc=0.981 with '/' as '_' */
-    int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation, or each epoch when there is none */
+    int64_t every_n_epochs, every_n_steps; /* 0,0 = after each validation, or each epoch when there is none. A save due in a step that a validation follows waits
+                                            * for it, and one within an accumulation window for its end */
     xt_switch background;  /* default on: the states are copied to the host, and written while training goes on; a failure to write ends the fit at the next
                             * save. xt_fit returns when all files are complete */
     xt_switch last_only;   /* default off; on: nothing but last.ckpt is kept (save_top_k 0 elsewhere) */

@@ -23,7 +23,8 @@ static void advise_workers(str *t, double wall) {
     if (workers < 1 || wait < LEAST_WAIT_S || wait < LARGE_SHARE * wall) return;
     double wanted = rest > 0 ? (double)workers * wall / rest : (double)workers * 2;
     int64_t n = wanted < 64 ? (int64_t)wanted + 1 : 64;
-    str_printf(t, "  loader      waited for during %.0f %% of the run: try .workers = %lld (%lld now)", 100 * wait / wall, (long long)n, (long long)workers);
+    str_printf(t, "  loader      waited for during %.0f %% of the run: try %lld workers instead of %lld (the loader's .workers; xtrain fit --workers %lld)", 100 * wait / wall, (long long)n,
+               (long long)workers, (long long)n);
     if (n > cores) str_printf(t, "; there are %lld cores, so only reading that waits (disk, network) gains from so many", (long long)cores);
     str_putc(t, '\n');
 }

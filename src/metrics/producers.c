@@ -23,7 +23,7 @@ xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
     return m;
 }
 
-/* A label is among the k best when fewer than k classes have a larger score. */
+/* A label is among the k best when fewer than k classes are before it: those with a larger score and, as argmax has it, those of a lower index with the same. */
 xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k) {
     xt_no_grad_begin();
     xt_metric m = {.denominator = count_of(src, (double)xt_numel(labels))};
@@ -34,8 +34,9 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
         xt_tensor scores = xt_cast_at(src, out, XT_F32), one_hot = xt_one_hot_at(src, labels, xt_dim(out, -1), XT_F32);
         xt_tensor own =
             xt_unsqueeze_at(src, xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)), -1), -1);
-        xt_tensor better = xt_sum_axis_at(src, xt_cast_at(src, xt_gt_at(src, scores, own), XT_F32), -1);
-        m.numerator = total(src, xt_lt_at(src, better, count_of(src, k)));
+        xt_tensor lower = xt_lt_at(src, xt_arange_at(src, xt_dim(out, -1), XT_I64), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_I64), -1));
+        xt_tensor before = xt_logical_or_at(src, xt_gt_at(src, scores, own), xt_logical_and_at(src, xt_eq_at(src, scores, own), lower));
+        m.numerator = total(src, xt_lt_at(src, xt_sum_axis_at(src, xt_cast_at(src, before, XT_F32), -1), count_of(src, k)));
     }
     xt_no_grad_end_at(NULL);
     return m;
@@ -93,12 +94,16 @@ xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t c
 }
 
 /* --- functions of sums ------------------------------------------------------------------------------------------------------------------------ */
-/* n, sum of the target, of its square, of the squared error. */
+/* n; of each output the sum of the target, of its square, and of the squared error. A constant target (as far as f32 sums tell) is explained wholly or not at all. */
 static double finish_r2(const double *s, int64_t n, double arg) {
-    (void)n;
     (void)arg;
-    double total = s[2] - s[1] * s[1] / s[0];
-    return total > 0 ? 1 - s[3] / total : NAN;
+    int64_t outputs = (n - 1) / 3;
+    double sum = 0;
+    for (int64_t i = 0; i < outputs; i++) {
+        double y = s[1 + i], squares = s[1 + outputs + i], residual = s[1 + 2 * outputs + i], all = squares - y * y / s[0];
+        sum += !(s[0] > 0) ? NAN : all > 3e-7 * squares ? 1 - residual / all : isnan(all) ? NAN : residual == 0;
+    }
+    return sum / (double)outputs;
 }
 
 static xt_tensor row(const xt_src *src, xt_tensor t) {
@@ -107,9 +112,10 @@ static xt_tensor row(const xt_src *src, xt_tensor t) {
 
 xt_metric xt_r2_at(const xt_src *src, xt_tensor out, xt_tensor target) {
     xt_no_grad_begin();
+    int64_t outputs = xt_rank_of(target) == 2 ? xt_dim(target, 1) : 1;
     xt_tensor y = xt_cast_at(src, target, XT_F32), d = xt_sub__at(src, xt_cast_at(src, out, XT_F32), y);
-    xt_tensor parts[] = {row(src, count_of(src, (double)xt_numel(target))), row(src, xt_sum_at(src, y)),
-                         row(src, xt_sum_at(src, xt_square_at(src, y))), row(src, xt_sum_at(src, xt_square_at(src, d)))};
+    xt_tensor each[] = {y, xt_square_at(src, y), xt_square_at(src, d)}, parts[4] = {row(src, count_of(src, outputs ? (double)(xt_numel(target) / outputs) : 0))};
+    for (int i = 0; i < 3; i++) parts[i + 1] = outputs > 1 ? xt_sum_axis_at(src, each[i], 0) : row(src, xt_sum_at(src, each[i]));
     xt_metric m = {.sums = xt_concat_at(src, 4, parts, 0), .finish = finish_r2};
     if (xt_numel(out) != xt_numel(target) && !lazy_is_error(m.sums))
         m.sums = lazy_error(src, XT_INVALID_ARGUMENT, "xt_r2: out has %lld elements and the target %lld; they must agree", (long long)xt_numel(out),

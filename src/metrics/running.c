@@ -1,12 +1,70 @@
 /* A running mean on the device: a ring of the last values and, behind them, how many there have been. One state, written by the step's own program. */
 #include <xtrain/metrics.h>
 
-#include "lazy/lazy.h"
+#include "metrics/running.h"
 
 struct xt_running {
     xt_tensor ring; /* [window + 1] of f32 */
     int64_t window;
 };
+
+/* --- for checkpoints ------------------------------------------------------------------------------------------------------------------------------ */
+static xt_running **alive; /* in the order they were made */
+static size_t n_alive, cap_alive;
+typedef struct waiting {
+    size_t index;
+    int64_t n;
+    float *ring;
+} waiting;
+static waiting *waits; /* of a checkpoint, for those that are not made yet */
+static size_t n_waits, cap_waits;
+
+size_t running_count(void) {
+    return n_alive;
+}
+xt_tensor running_ring(size_t i) {
+    return alive[i]->ring;
+}
+
+void running_forget_waiting(void) {
+    for (size_t i = 0; i < n_waits; i++) base_free(waits[i].ring);
+    base_free(waits);
+    waits = NULL;
+    n_waits = cap_waits = 0;
+}
+
+xt_status running_restore(size_t i, const float *ring, int64_t n) {
+    size_t bytes = (size_t)n * sizeof *ring;
+    if (i < n_alive) return alive[i]->window + 1 == n ? lazy_state_write(alive[i]->ring, ring, bytes) : NULL;
+    waiting w = {i, n, base_malloc(bytes)};
+    if (!w.ring || !VEC_PUSH(waits, n_waits, cap_waits, w)) {
+        base_free(w.ring);
+        return status_oom(bytes, "a running mean");
+    }
+    memcpy(w.ring, ring, bytes);
+    return NULL;
+}
+
+static bool enlist(xt_running *r) {
+    if (!VEC_PUSH(alive, n_alive, cap_alive, r)) return false;
+    for (size_t i = 0; i < n_waits; i++)
+        if (waits[i].index == n_alive - 1 && waits[i].n == r->window + 1) xt_status_free(lazy_state_write(r->ring, waits[i].ring, (size_t)waits[i].n * sizeof(float)));
+    return true;
+}
+
+static void strike(const xt_running *r) {
+    for (size_t i = 0; i < n_alive; i++) {
+        if (alive[i] != r) continue;
+        memmove(&alive[i], &alive[i + 1], (--n_alive - i) * sizeof *alive);
+        break;
+    }
+    if (n_alive) return;
+    base_free(alive);
+    alive = NULL;
+    cap_alive = 0;
+}
+
+/* --- the mean ------------------------------------------------------------------------------------------------------------------------------------- */
 
 static void free_running(void *r) {
     xt_running_free(r);
@@ -27,12 +85,16 @@ xt_running *xt_running_new_at(const xt_src *src, int64_t window) {
     int64_t n = window + 1;
     r->window = window;
     r->ring = lazy_state_new(src, LAZY_LOG, "running mean", XT_F32, 1, &n, NULL);
-    return r;
+    if (enlist(r)) return r;
+    xt_running_free(r);
+    lazy_fail(status_oom(sizeof r, "a running mean"));
+    return NULL;
 }
 
 void xt_running_free(xt_running *r) {
     if (!r) return;
     lazy_disown(r);
+    strike(r);
     if (lazy_type(r->ring)) xt_drop_at(XT_HERE, r->ring);
     base_free(r);
     live_add(LIVE_metric, -1);

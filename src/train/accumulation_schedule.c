@@ -19,6 +19,20 @@ static void epoch_start(xt_trainer *t, void *user) {
         if (t->epoch >= s->epochs[i]) t->accumulate = s->factors[i];
 }
 
+int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k) {
+    int64_t next = INT64_MAX;
+    for (size_t c = 0; c < t->n_callbacks; c++) {
+        const schedule *s = callback_is(t->callbacks[c], &accumulation_schedule_desc) ? t->callbacks[c]->user : NULL;
+        for (int i = 0; s && i < s->n; i++) {
+            if (epoch >= s->epochs[i])
+                *k = s->factors[i];
+            else if (s->epochs[i] < next)
+                next = s->epochs[i];
+        }
+    }
+    return next;
+}
+
 static xt_status fit_start(xt_trainer *t, void *user) {
     (void)user;
     return t->task->manual_optimization ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_accumulation_schedule: the task optimizes by itself (.manual_optimization)") : NULL;

@@ -1,5 +1,6 @@
 /* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a second one "optimizer1:NAME"),
- * callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as "xtrain:ranks:NAME" (checkpoint_ranks.c), and the rest as metadata: versions, position,
+ * callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as "xtrain:ranks:NAME" (checkpoint_ranks.c), running means as "xtrain:running:N"
+ * (checkpoint_running.c), and the rest as metadata: versions, position,
  * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_writer.c writes it. A later
  * reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
 #include "train/checkpoint.h"
@@ -120,8 +121,8 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     checkpoint_facts(t, facts);
     for (int i = 0; i < FACT_COUNT; i++) XT_TRY(add_meta(w, facts[i].key, facts[i].value));
     char text[256];
-    snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch, (long long)t->position.batches,
-             (long long)t->position.samples);
+    snprintf(text, sizeof text, "%lld %lld %lld %lld", (long long)t->position.epoch, (long long)t->position.batch,
+             (long long)(t->position.batches - t->in_window.batches), (long long)(t->position.samples - t->in_window.samples));
     XT_TRY(add_meta(w, "position", text)); /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
     XT_TRY(add_meta(w, "epoch", text));
@@ -221,6 +222,7 @@ xt_status snapshot_take(xt_trainer *t, const char *path, snapshot **out) {
     if (!e) e = take_tensors(t, s);
     if (!e) e = take_log(t, s);
     if (!e) e = checkpoint_ranks_take(&t->own_buffers, t->net, s);
+    if (!e) e = checkpoint_running_take(&t->running, s);
     if (e) {
         snapshot_free(s);
         return status_context(e, "saving %s", path);
@@ -305,6 +307,7 @@ static xt_status gather_log(checkpoint_log *l) {
 static xt_status gather_all(xt_trainer *t) {
     XT_TRY(lazy_gather_states());
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
+    XT_TRY(checkpoint_running_gather(&t->running));
     forget_log(&t->log_sums);
     if (t->position.batch == 0) return NULL;
     XT_TRY(log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows));
@@ -320,6 +323,7 @@ xt_status checkpoint_gather(xt_trainer *t) {
 void checkpoint_release(xt_trainer *t) {
     lazy_forget_states();
     checkpoint_ranks_forget(&t->own_buffers);
+    checkpoint_running_forget(&t->running);
     forget_log(&t->log_sums);
 }
 

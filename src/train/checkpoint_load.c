@@ -394,6 +394,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     }
     if (!s) s = restore_tensors(t, f, path);
     if (!s && t->opt) s = checkpoint_ranks_restore(t->net, f, path);
+    if (!s && t->opt) s = checkpoint_running_restore(f, path);
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
     if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);

@@ -69,6 +69,7 @@ bool train_validate(xt_trainer *t, const xt_src *src) {
     bool ok = train_evaluate_all(t, src, PASS_VALIDATE, 0);
     t->validating = false;
     t->validated = true;
+    t->validated_step = t->global_step;
     t->validated_ns = clock_ns();
     if (ok) hooks_end(t, PASS_VALIDATE);
     log_set_place(was, LOG_TRAIN);

@@ -57,6 +57,12 @@ int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*ma
             good = batch;
         else
             bad = batch;
+    if (!s && good && !bad && good < o.most && o.power_only != XT_ON) { /* between the last power of two and the most that is asked for */
+        if (fits(&f, o.most, good, &s))
+            good = o.most;
+        else
+            bad = o.most;
+    }
     bool halved = false;
     while (!s && good && bad && o.power_only != XT_ON && bad - good > 1) {
         int64_t middle = good + (bad - good) / 2;

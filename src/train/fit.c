@@ -1,9 +1,12 @@
 /* The fit loop. Boundaries come from xt_next alone (and one explicit one where an epoch is cut short or a validation interrupts it), so a micro-batch's
  * program is the same whatever is logged. With accumulation there are up to three: a window's first micro-batch (fresh gradients), a middle one, and
  * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short last window needs no program. */
+#include <math.h>
+
 #include "data/data.h"
 #include "diag/diag.h"
 #include "lazy/mesh.h"
+#include "metrics/running.h"
 #include "nn/nn.h"
 #include "train/train_int.h"
 
@@ -17,6 +20,8 @@ typedef struct loop {
     bool row_seen; /* in this epoch */
     int64_t row_mark; /* micro-batches at the last row, in periods */
     bool settings_checked;
+    bool validates; /* the micro-batch being settled has a validation after it */
+    bool asks;      /* that was within a window: whether to stop is asked at its end */
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
 
@@ -147,6 +152,11 @@ static void emit_row(loop *l) {
     l->row_seen = true;
 }
 
+/* Whether the epoch is one whose end has a validation. */
+static bool ends_with_validation(const xt_trainer *t) {
+    return t->val && t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0 && (t->epoch + 1) % t->val_interval.n == 0;
+}
+
 static void settle(loop *l, bool ok) {
     xt_trainer *t = l->t;
     l->settled = l->recorded;
@@ -158,44 +168,59 @@ static void settle(loop *l, bool ok) {
     t->at.samples += l->samples;
     t->position.samples += l->samples;
     t->position.batches++;
+    t->in_window.samples += l->samples;
+    t->in_window.batches++;
     if (!l->stepped) return;
     t->global_step++;
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
+    t->in_window = (train_position){0};
+    t->validation_next = l->validates || ((t->epoch_batches >= l->batches || !steps_left(t)) && ends_with_validation(t));
     if (row_due(l)) emit_row(l);
     schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
     TRAIN_CALL(t, step_end, t);
 }
 
 /* --- an epoch -------------------------------------------------------------------------------------------------------------------------------------- */
+/* Every so many whole micro-batches, as Lightning has it; but where rounding would make more shares than an epoch has (0.25 of 10), they end at the micro-batch
+ * that fills them. */
+static bool share_ends(double share, int64_t done, int64_t batches) {
+    int64_t whole = (int64_t)(share * (double)batches);
+    double most = floor(1 / share + 0.1), part = fmin(share, 1 / most) * (double)batches;
+    if (whole > 0 && (double)(batches / whole) <= most) return done % whole == 0;
+    return floor((double)done / part + 1e-9) > floor((double)(done - 1) / part + 1e-9);
+}
+
 /* Whether a validation comes after the micro-batch just recorded, number `done` of the epoch. */
 static bool validation_due(loop *l, int64_t done) {
     const xt_trainer *t = l->t;
     const train_interval *every = &t->val_interval;
     if (!t->val) return false;
     if (t->o.val_every_n_batches) return done % t->o.val_every_n_batches == 0;
-    int64_t part = (int64_t)(every->share * (double)l->batches);
     switch (every->unit) {
     case INTERVAL_EPOCHS: return false; /* finish_epoch's */
     case INTERVAL_BATCHES: return (t->position.batches + 1) % every->n == 0;
     case INTERVAL_STEPS: return l->stepped && (t->global_step + 1) % every->n == 0;
-    case INTERVAL_SHARE: return done % (part > 0 ? part : 1) == 0;
+    case INTERVAL_SHARE: return share_ends(every->share, done, l->batches);
     case INTERVAL_TIME: return l->stepped && train_ranks_agree(clock_ns() - t->validated_ns >= every->n);
     }
     return false;
 }
 
-static bool interrupt(loop *l) {
-    settle(l, lazy_boundary(LAZY_STEP_END, l->src));
-    log_forget_step(LOG_TRAIN);
-    if (xt_error() || !train_validate(l->t, l->src)) return false;
-    stopping_check(l->t);
-    return !xt_error();
-}
-
 /* A fit stops where an optimizer step has ended: its checkpoint loses no micro-batch. */
 static bool between_steps(const loop *l) {
     return l->settled && l->stepped;
+}
+
+static bool interrupt(loop *l) {
+    l->validates = true;
+    settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    l->validates = false;
+    log_forget_step(LOG_TRAIN);
+    if (xt_error() || !train_validate(l->t, l->src)) return false;
+    l->asks = !between_steps(l);
+    if (!l->asks) stopping_check(l->t);
+    return !xt_error();
 }
 
 static bool run_batches(loop *l) {
@@ -210,7 +235,10 @@ static bool run_batches(loop *l) {
         settle(l, !xt_error());
         l->loader_ready = !more && !xt_error();
         if (!more) break;
-        if (between_steps(l) && stopping_polls(t) && stopping_check(t)) break; /* the batch fetched in vain is dropped */
+        if (between_steps(l) && (l->asks || stopping_polls(t))) {
+            l->asks = false;
+            if (stopping_check(t)) break; /* the batch fetched in vain is dropped */
+        }
         window w = window_of(b.index, l->batches, t->accumulate);
         b.epoch = t->epoch;
         lazy_position_of_thread()->epoch = t->epoch;
@@ -243,9 +271,10 @@ static bool finish_epoch(loop *l) {
     /* An epoch shorter than the period, and one that the fit ends in, have their last step's row: a short run shows its loss. */
     if (!l->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
     log_emit(LOG_TRAIN, true, t->global_step);
+    bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
-    bool due = t->val && by_epochs && (t->epoch + 1) % t->val_interval.n == 0 && (t->whole_epoch || !steps_left(t) || t->stopping);
-    if (due && !t->stop_signal && !train_validate(t, l->src)) return false;
+    bool last = t->val && t->stopping && (!by_epochs || ends_with_validation(t)) && t->validated_step != t->global_step; /* what a fit that was asked to stop has come to */
+    if ((due || last) && !t->stop_signal && !train_validate(t, l->src)) return false;
     if (t->whole_epoch) {
         t->position.epoch = t->epoch + 1;
         t->position.batch = 0;
@@ -379,6 +408,20 @@ static void tell_exception(xt_trainer *t) {
     lazy_fail(error);
 }
 
+/* A fit that was refused, or had nothing left to do, leaves no folder of its own. */
+static void forget_empty_run(xt_trainer *t) {
+    bool fresh = t->run_dir_fresh;
+    t->run_dir_fresh = false;
+    if (!fresh || t->at.micro_batches || !t->run_dir) return;
+    for (size_t i = 0; i < t->n_sinks; i++) log_remove_sink(&t->sinks[i]);
+    t->n_sinks = 0;
+    history_free(t->history);
+    t->history = NULL;
+    if (run_dir_unmake(t->run_dir) && !t->quiet) log_msg(XT_SEV_INFO, "nothing was trained: %s is not kept", t->run_dir);
+    base_free(t->run_dir);
+    t->run_dir = NULL;
+}
+
 static void end_fit(xt_trainer *t, bool ok) {
     int64_t from = clock_ns();
     ok = lazy_drain() && ok;
@@ -394,6 +437,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
     if (t->stop_signal && ok && !xt_error() && world_get()->size > 1) xt_barrier(0); /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
+    forget_empty_run(t);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
         xt_status s = path ? history_draw(t->history, path) : NULL;
@@ -408,6 +452,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     log_set_mute(false);
     nn_sync_batch_norms(false);
     lazy_check_nan(false);
+    running_forget_waiting();
     log_set_stage(LOG_TRAIN);
     lazy_set_draw_step(-1);
 }
@@ -461,7 +506,11 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     }
     loop l = {.t = t, .src = src, .batches = t->train_limit};
     t->loss_begins = t->fitting = true;
-    t->own_loss = t->validated = false;
+    t->own_loss = t->validated = t->validation_next = false;
+    t->validated_step = -1;
+    t->position.batches -= t->in_window.batches; /* of a window that was cut short, and begins anew */
+    t->position.samples -= t->in_window.samples;
+    t->in_window = (train_position){0};
     for (int stage = 0; stage < LOG_STAGE_COUNT; stage++) log_names_anew((log_stage)stage);
     stopping_begin(t);
     log_set_manual(true);

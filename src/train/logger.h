@@ -26,6 +26,8 @@ xt_status loggers_open(const char *list, const char *dir, logger_settings settin
 
 const char *logger_stage_name(log_stage s); /* "train", "validate", "test" */
 
+#define LOGGER_CSV_HEAD "step,epoch,batch,samples,wall,stage,level,name,value\n"
+
 /* A file that only grows: every append is one write() of whole records, so a killed process leaves whole records, at worst one cut off at the end. */
 xt_status logger_open_append(const char *path, int *out_fd);
 xt_status logger_append(int fd, const str *text, const char *path);

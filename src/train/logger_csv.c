@@ -24,7 +24,7 @@ static xt_status open_csv(void *state, const char *dir) {
     xt_status s = logger_open_append(c->path, &c->fd);
     if (!s && lseek(c->fd, 0, SEEK_END) == 0) {
         str head = STR_INIT;
-        str_append(&head, "step,epoch,batch,samples,wall,stage,level,name,value\n");
+        str_append(&head, LOGGER_CSV_HEAD);
         s = logger_append(c->fd, &head, c->path);
         str_free(&head);
     }

@@ -1,5 +1,6 @@
-/* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. The new file is written before an older one is deleted; only files
- * this callback wrote are ever deleted, and not the one that the fit was resumed from. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows it
+/* Keeps the best checkpoints by a logged value, or the newest ones, and last.ckpt. A save waits for the validation that follows its step, so that the file is
+ * judged by its own value and a resumed run neither repeats nor misses that validation, and for the end of the accumulation window, whose gradients no file
+ * holds. The new file is written before an older one is deleted; only files this callback wrote are ever deleted, and not the one that the fit was resumed from. The list of kept files travels in the checkpoints themselves, and so does the best of all: a resumed run knows it
  * until it is beaten, though the file is another run's. */
 #include <cjson/cJSON.h>
 #include <math.h>
@@ -14,6 +15,7 @@ typedef struct kept {
     char *path;
     double score; /* smaller is better; +inf for NaN */
 } kept;
+enum { LEAVING = 64 };
 typedef struct saver {
     xt_model_checkpoint_opts o;
     char *dir;
@@ -22,6 +24,9 @@ typedef struct saver {
     kept prior; /* the best of the run that was resumed, in a folder that is not ours; .path NULL = none */
     int64_t saved_step; /* of the newest save; -1 */
     bool due; /* the epoch's validation is over: save when the epoch is */
+    bool after_validation, after_window; /* a save is due, and waits for the validation that comes now; for the window's end */
+    char *leaving[LEAVING]; /* the last files given up: the writer may have them yet to remove */
+    size_t n_leaving;
     int64_t every_ns, saved_ns; /* 0 = not by time; when the newest save was */
 } saver;
 
@@ -29,6 +34,7 @@ static void free_saver(void *user) {
     saver *m = user;
     for (size_t i = 0; i < m->n; i++) base_free(m->files[i].path);
     base_free(m->files);
+    for (size_t i = 0; i < m->n_leaving; i++) base_free(m->leaving[i]);
     base_free(m->prior.path);
     base_free(m->dir);
     base_free(m);
@@ -39,7 +45,26 @@ static double value_of(void *user, const char *key) {
     return train_metric_of(key);
 }
 
-/* dir/NAME.ckpt, or -v1, -v2 when the name is taken by a file that is not ours to replace. */
+/* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its file was given up: so names do not depend
+ * on how far the writer is, and no file is removed that was written anew. */
+static bool taken(saver *m, const char *path) {
+    for (size_t i = 0; i < m->n; i++)
+        if (strcmp(m->files[i].path, path) == 0) return true;
+    for (size_t i = 0; i < m->n_leaving; i++)
+        if (strcmp(m->leaving[i], path) == 0) return false;
+    return file_exists(path);
+}
+
+/* The writer has two files before it at most, so what left before the last few is gone. */
+static bool leave(saver *m, const char *path) {
+    if (m->n_leaving == LEAVING) {
+        base_free(m->leaving[0]);
+        memmove(m->leaving, m->leaving + 1, --m->n_leaving * sizeof *m->leaving);
+    }
+    return (m->leaving[m->n_leaving] = base_strdup(path)) && ++m->n_leaving;
+}
+
+/* dir/NAME.ckpt, or -v1, -v2 when the name is taken. */
 static xt_status free_path(xt_trainer *t, saver *m, char **out) {
     str name = STR_INIT;
     xt_status s = checkpoint_name(m->o.filename && *m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, NULL,
@@ -52,7 +77,7 @@ static xt_status free_path(xt_trainer *t, saver *m, char **out) {
         str_append(&path, ".ckpt");
         if (path.failed)
             s = status_oom(path.len, "a checkpoint's name");
-        else if (!file_exists(str_cstr(&path)) && !(*out = base_strdup(str_cstr(&path))))
+        else if (!taken(m, str_cstr(&path)) && !(*out = base_strdup(str_cstr(&path))))
             s = status_oom(path.len, "a checkpoint's name");
         str_free(&path);
     }
@@ -76,7 +101,7 @@ static bool same_file(const char *a, const char *b) {
 static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, size_t *cap) {
     if (t->resumed_from && same_file(t->resumed_from, m->files[i].path))
         base_free(m->files[i].path);
-    else if (!VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path))
+    else if (!leave(m, m->files[i].path) || !VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path))
         return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
@@ -167,15 +192,18 @@ static xt_status save(xt_trainer *t, saver *m) {
 }
 
 static void save_or_fail(xt_trainer *t, saver *m) {
+    m->due = m->after_validation = m->after_window = false;
     xt_status s = save(t, m);
     checkpoint_release(t);
     if (s) lazy_fail(s);
+    m->saved_ns = clock_ns();
 }
 
 static xt_status fit_start(xt_trainer *t, void *user) {
     saver *m = user;
     m->saved_step = -1;
     m->saved_ns = clock_ns();
+    m->due = m->after_validation = m->after_window = false;
     if (world_get()->rank != 0 || m->dir) return NULL;
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     return m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints");
@@ -185,9 +213,11 @@ static void step_end(xt_trainer *t, void *user) {
     saver *m = user;
     bool by_step = m->o.every_n_steps && t->global_step % m->o.every_n_steps == 0;
     bool by_time = m->every_ns && train_ranks_agree(clock_ns() - m->saved_ns >= m->every_ns);
-    if (!by_step && !by_time) return;
-    save_or_fail(t, m);
-    m->saved_ns = clock_ns();
+    if (!by_step && !by_time && !m->after_window) return;
+    if (t->validation_next)
+        m->after_validation = true;
+    else
+        save_or_fail(t, m);
 }
 
 static bool by_validation(const saver *m) {
@@ -196,22 +226,28 @@ static bool by_validation(const saver *m) {
 
 static void validation_end(xt_trainer *t, void *user) {
     saver *m = user;
-    if (!by_validation(m)) return;
-    if (t->o.val_every_n_batches || t->val_interval.unit != INTERVAL_EPOCHS)
-        save_or_fail(t, m);
-    else
+    if (!by_validation(m) && !m->after_validation) return;
+    bool within = t->o.val_every_n_batches || t->val_interval.unit != INTERVAL_EPOCHS;
+    if (!within)
         m->due = true; /* saved at the epoch's end, so that resuming does not validate again */
+    else if (!t->step_recorded)
+        m->after_window = true;
+    else
+        save_or_fail(t, m);
 }
 
 static void epoch_end(xt_trainer *t, void *user) {
     saver *m = user;
-    bool now = m->due || (by_validation(m) && !t->val) || (m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0);
-    m->due = false;
-    if (now) save_or_fail(t, m);
+    if (m->due || (by_validation(m) && !t->val) || (m->o.every_n_epochs && (t->epoch + 1) % m->o.every_n_epochs == 0)) save_or_fail(t, m);
 }
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     saver *m = user;
+    if (t->at.micro_batches == 0 && !m->o.dirpath) { /* the run's folder may go: the next fit has another */
+        if (m->dir) rmdir(m->dir);
+        base_free(m->dir);
+        m->dir = NULL;
+    }
     if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
     xt_status s = checkpoint_gather(t);
     char *last = path_join(m->dir ? m->dir : ".", "last.ckpt");

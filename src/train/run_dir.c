@@ -4,8 +4,10 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "train/checkpoint.h"
+#include "train/logger.h"
 #include "train/train_int.h"
 
 static int64_t version_of(const char *entry) {
@@ -42,6 +44,38 @@ xt_status run_dir_make(const char *runs, const char *name, char **out) {
     }
     base_free(run);
     return s;
+}
+
+/* Whether one of the library's files holds nothing but what it begins with. */
+static bool is_bare(const char *dir, const char *entry) {
+    if (strcmp(entry, "config.json") == 0 || strncmp(entry, "events.out.tfevents.", 20) == 0) return true; /* of rows the others tell as well */
+    struct stat st;
+    char *path = path_join(dir, entry);
+    bool bare = false;
+    if (path && stat(path, &st) == 0) {
+        if (strcmp(entry, "checkpoints") == 0) bare = S_ISDIR(st.st_mode) && st.st_nlink <= 2;
+        if (strcmp(entry, "metrics.jsonl") == 0) bare = st.st_size == 0;
+        if (strcmp(entry, "metrics.csv") == 0) bare = st.st_size <= (off_t)strlen(LOGGER_CSV_HEAD);
+    }
+    base_free(path);
+    return bare;
+}
+
+static bool each_entry(const char *dir, bool removes) {
+    DIR *d = opendir(dir);
+    bool all = d != NULL;
+    for (struct dirent *e; d && all && (e = readdir(d));) {
+        if (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0) continue;
+        char *path = removes ? path_join(dir, e->d_name) : NULL;
+        all = removes ? path && remove(path) == 0 : is_bare(dir, e->d_name);
+        base_free(path);
+    }
+    if (d) closedir(d);
+    return all;
+}
+
+bool run_dir_unmake(const char *dir) {
+    return each_entry(dir, false) && each_entry(dir, true) && rmdir(dir) == 0;
 }
 
 typedef struct newest {

@@ -21,8 +21,8 @@ xt_status scratch_fit(const xt_src *src, const xt_task *task, xt_loader *loader,
     int64_t epoch = xt_loader_epoch(loader);
     lazy_position position = *lazy_position_of_thread();
     xt_task trial = bare(task);
-    xt_trainer *t = xt_trainer_opt(src, (xt_trainer_opts){.struct_size = sizeof(xt_trainer_opts), .max_epochs = -1, .max_steps = steps, .logger = XT_OFF, .checkpointing = XT_OFF,
-                                                          .progress_bar = XT_OFF, .model_summary = XT_OFF, .signals = ""});
+    xt_trainer *t = trainer_new(src, (xt_trainer_opts){.struct_size = sizeof(xt_trainer_opts), .max_epochs = -1, .max_steps = steps, .logger = XT_OFF, .checkpointing = XT_OFF,
+                                                       .progress_bar = XT_OFF, .model_summary = XT_OFF, .signals = ""}, false); /* XT_TRAINER_MAX_STEPS is of the real fit */
     if (!t) {
         callback_free(callback);
         return pending(NULL);

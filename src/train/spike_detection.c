@@ -1,6 +1,8 @@
 /* Spikes of the loss, judged on the device. Three states go with the step's program: the last good losses [window], how many good ones and how many
  * spikes there were [2], and the micro-batches of the last spikes [ring]. The count of spikes travels with the row of logs, so watching costs no read;
- * only when it has grown is the ring read. A spike does not enter the mean. */
+ * only when it has grown is the ring read. A spike does not enter the mean. The states are in checkpoints (rank 0's), so that a resumed run judges as the
+ * unbroken one does. */
+#include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
 
@@ -13,6 +15,7 @@ typedef struct detector {
     xt_tensor losses, counts, ring;
     int64_t seen; /* spikes reported */
     str batches;  /* "12, 345", for the file */
+    bool anew;    /* the checkpoint's losses are of another window */
 } detector;
 
 static void free_detector(void *user) {
@@ -142,7 +145,55 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (world_get()->size > 1) write_all_ranks(t, d);
 }
 
-static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "spike_detection", .batch_end = batch_end, .step_end = step_end, .fit_end = fit_end, .free_user = free_detector};
+/* --- checkpoints ---------------------------------------------------------------------------------------------------------------------------------- */
+static size_t save_state(char *buf, size_t n, void *user) {
+    const detector *d = user;
+    return (size_t)snprintf(buf, n, "{\"reported\": %lld, \"batches\": \"%s\"}", (long long)d->seen, d->batches.len ? str_cstr(&d->batches) : "");
+}
+
+static xt_status load_state(const char *json, void *user) {
+    detector *d = user;
+    cJSON *o = cJSON_Parse(json);
+    const cJSON *reported = cJSON_GetObjectItemCaseSensitive(o, "reported");
+    const char *batches = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "batches"));
+    if (cJSON_IsNumber(reported)) d->seen = (int64_t)reported->valuedouble;
+    str_clear(&d->batches);
+    if (batches && world_get()->rank == 0) str_append(&d->batches, batches); /* its own spikes */
+    cJSON_Delete(o);
+    return NULL;
+}
+
+static const char *const state_names[] = {"losses", "counts", "ring"}; /* in the order of files: whether the losses fit is known before the counts are taken */
+
+static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
+    const detector *d = user;
+    const xt_tensor states[] = {d->losses, d->counts, d->ring};
+    if (i >= (int)BASE_COUNT(states)) return (xt_tensor){0};
+    snprintf(name, n, "%s", state_names[i]);
+    return states[i];
+}
+
+/* With another window the mean begins anew; what was counted stays. */
+static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, void *user) {
+    detector *d = user;
+    make_states(d);
+    const xt_tensor states[] = {d->losses, d->counts, d->ring};
+    const ir_type *given = ir_tensor(dtype, (size_t)rank, dims);
+    for (size_t i = 0; i < BASE_COUNT(states); i++) {
+        const ir_type *type = lazy_type(states[i]);
+        if (strcmp(name, state_names[i]) != 0 || !type) continue;
+        if (i == 0) d->anew = type != given;
+        if (type != given) return i == 0 ? NULL : status_new(XT_DATA_LOSS, NULL, "spike detection's %s have another shape in the checkpoint", name);
+        float counts[2];
+        if (i == 1) memcpy(counts, data, sizeof counts);
+        if (i == 1 && d->anew) counts[0] = 0;
+        return lazy_state_write(states[i], i == 1 ? counts : data, ir_type_bytes(type));
+    }
+    return NULL;
+}
+
+static const callback_tensors tensors = {tensor_at, restore};
+static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "spike_detection", .batch_end = batch_end, .step_end = step_end, .fit_end = fit_end, .save_state = save_state, .load_state = load_state, .free_user = free_detector};
 
 static const option_row rows[] = {
     {"window", "losses of the running mean", OPTION_INT, offsetof(xt_spike_detection_opts, window), 10, 2, 1e6, NULL},
@@ -162,5 +213,7 @@ xt_callback *xt_spike_detection_opt(const xt_src *src, xt_spike_detection_opts o
         return NULL;
     }
     d->o = o;
-    return callback_make(&desc, d);
+    xt_callback *c = callback_make(&desc, d);
+    if (c) c->tensors = &tensors;
+    return c;
 }

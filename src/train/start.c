@@ -115,7 +115,10 @@ static xt_status open_loggers(xt_trainer *t) {
 static xt_status open_run(xt_trainer *t) {
     bool logs = t->o.logger != XT_OFF;
     if (world_get()->rank != 0 || t->n_sinks || rehearsal_skips()) return NULL;
-    if (!t->run_dir && (logs || keeps_checkpoints(t))) XT_TRY(run_dir_make(train_runs_dir(t), train_run_name(t), &t->run_dir));
+    if (!t->run_dir && (logs || keeps_checkpoints(t))) {
+        XT_TRY(run_dir_make(train_runs_dir(t), train_run_name(t), &t->run_dir));
+        t->run_dir_fresh = true;
+    }
     if (t->run_dir) XT_TRY(config_save(t, t->run_dir));
     if (!logs) return NULL;
     XT_TRY(open_loggers(t));

@@ -59,6 +59,14 @@ typedef struct checkpoint_ranks {
     checkpoint_own *all;
     size_t n, cap;
 } checkpoint_ranks;
+typedef struct checkpoint_ring { /* a running mean: all ranks', a row each */
+    float *rows;
+    int64_t ranks, n;
+} checkpoint_ring;
+typedef struct checkpoint_running {
+    checkpoint_ring *all;
+    size_t n, cap;
+} checkpoint_running;
 
 struct xt_trainer {
     bool has_mesh; /* made for .strategy */
@@ -88,9 +96,12 @@ struct xt_trainer {
     bool scales;            /* this fit scales its loss */
     period every;
     train_position position;
+    train_position in_window; /* micro-batches and samples since the last optimizer step: not in a checkpoint */
     int64_t epoch, global_step, epochs_done, epoch_batches;
     bool fitting;
     bool stop, stopping, validating; /* stop: a wish; stopping: agreed on (stopping.c) */
+    bool validation_next; /* in step_end: a validation comes before the next micro-batch */
+    int64_t validated_step; /* the newest validation's; -1 */
     bool whole_epoch; /* the current epoch's batches are done */
     int stop_signal; /* that ended the fit; 0 = none */
     train_interval val_interval;
@@ -104,9 +115,11 @@ struct xt_trainer {
     bool validated; /* this fit has had a validation */
     xt_tensor loss_state; /* [2] first and last loss, written by the steps' programs, read once at the end */
     bool loss_begins, own_loss; /* own_loss: the trainer logs "loss", not the task */
+    bool run_dir_fresh; /* made for this fit */
     char *run_dir, *saved_last; /* saved_last: the newest last.ckpt of this trainer; NULL = none */
     checkpoint_log log_sums;
     checkpoint_ranks own_buffers;
+    checkpoint_running running;
     struct checkpoint_writer *writer; /* of the background; made at its first file */
     log_sink sinks[16];
     struct own_logger loggers[TRAIN_MAX_LOGGERS]; /* of the program */
@@ -127,6 +140,7 @@ struct xt_trainer {
 /* trainer.c */
 extern const option_row train_option_rows[];
 extern const size_t train_option_count;
+xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment); /* XT_TRAINER_* counts */
 xt_status train_settle(xt_trainer *t); /* environment and defaults into t->o; checks */
 double train_metric_of(const char *name); /* as xt_trainer_metric, without waiting */
 
@@ -162,6 +176,7 @@ xt_status train_explain_name(xt_status s, const char *name); /* of an option tha
         for (size_t i_ = 0; i_ < (t)->n_callbacks; i_++)                                                                                             \
             if ((t)->callbacks[i_]->own == (is_own) && (t)->callbacks[i_]->d.hook && !callback_rests(t, (t)->callbacks[i_])) (t)->callbacks[i_]->d.hook(__VA_ARGS__, (t)->callbacks[i_]->user); \
     } while (0)
+int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k); /* accumulation_schedule.c: the window's size in this epoch, if a callback says one; gives the epoch at which it may change */
 bool callback_rests(const xt_trainer *t, const xt_callback *c);
 void callback_free(xt_callback *c);
 xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode); /* sets .watches; NULL stays NULL */
@@ -244,6 +259,7 @@ void result_end(xt_trainer *t);
 
 /* run_dir.c */
 xt_status run_dir_make(const char *runs, const char *name, char **out); /* runs/NAME/version_N, N the next free; base_free */
+bool run_dir_unmake(const char *dir); /* removes what a run that trained nothing has begun; false, and nothing is removed, when there is more in it */
 /* The newest last.ckpt (or on_exception.ckpt) of the run, or of the folder `also` (NULL: none). */
 xt_status run_dir_last(const char *runs, const char *name, const char *also, char **out_checkpoint);
 const char *model_checkpoint_folder(const xt_trainer *t); /* the first one's own dirpath; NULL */

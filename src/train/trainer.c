@@ -106,7 +106,7 @@ xt_status train_strategy(xt_trainer *t, const xt_src *src) {
     return t->has_mesh ? NULL : status_clone(xt_error());
 }
 
-xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
+xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment) {
     xt_trainer *t = base_calloc(1, sizeof *t);
     if (!t || !lazy_own(t, free_trainer)) {
         base_free(t);
@@ -121,10 +121,14 @@ xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
     xt_trainer_opts probe = t->given;
     xt_status s = options_check(train_option_rows, train_option_count, &probe, "xt_trainer_new");
     keep_problem(t, status_at(s, src));
-    keep_problem(t, take_environment(t));
+    if (environment) keep_problem(t, take_environment(t));
     keep_problem(t, status_at(train_strategy(t, src), src));
     if (t->given.seed) xt_seed(t->given.seed); /* already here: a loader made next takes its order from it */
     return t;
+}
+
+xt_trainer *xt_trainer_opt(const xt_src *src, xt_trainer_opts o) {
+    return trainer_new(src, o, true);
 }
 
 void xt_trainer_free(xt_trainer *t) {
@@ -335,9 +339,14 @@ int64_t xt_trainer_global_step(const xt_trainer *t) {
 }
 int64_t xt_trainer_planned_steps(const xt_trainer *t) {
     if (!t || !t->train) return 0;
-    int64_t k = t->o.accumulate_grad_batches, most = t->o.max_steps ? t->o.max_steps : -1;
-    int64_t epoch = (t->train_limit + k - 1) / k, all = t->o.max_epochs > 0 && epoch <= INT64_MAX / t->o.max_epochs ? epoch * t->o.max_epochs : -1;
-    return all < 0 ? most : most < 0 || all < most ? all : most;
+    int64_t most = t->o.max_steps ? t->o.max_steps : -1, k = t->o.accumulate_grad_batches, all = 0, from = 0;
+    for (int64_t next; t->o.max_epochs > 0 && from < t->o.max_epochs; from = next) { /* stretches of epochs with windows of one size */
+        next = accumulation_change(t, from, &k);
+        int64_t epoch = (t->train_limit + k - 1) / k, n = (next < t->o.max_epochs ? next : t->o.max_epochs) - from;
+        if (n > (INT64_MAX - all) / (epoch ? epoch : 1)) return most;
+        all += n * epoch;
+    }
+    return t->o.max_epochs <= 0 ? most : most < 0 || all < most ? all : most;
 }
 const char *xt_trainer_run_dir(const xt_trainer *t) {
     return t ? t->run_dir : NULL;

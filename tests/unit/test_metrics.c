@@ -254,6 +254,44 @@ static void fits(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* Scores of few values, so that nearly all samples have equal ones; three outputs, of which one has a constant target that is missed, and one a constant that is met. */
+static float coarse[ALL][C], outs[ALL][4], targets[ALL][4];
+static void log_ties(int b) {
+    xt_tensor out = xt_from_array(coarse + b * N, XT_F32, N, C);
+    xt_log_metric("top1", xt_topk_accuracy(out, labels_of(b), 1));
+    xt_log_metric("top3", xt_topk_accuracy(out, labels_of(b), 3));
+    xt_log_metric("acc", xt_accuracy(out, labels_of(b)));
+    xt_log_metric("r2/outputs", xt_r2(xt_from_array(outs + b * N, XT_F32, N, 4), xt_from_array(targets + b * N, XT_F32, N, 4)));
+}
+static void ties_and_outputs(void **state) {
+    (void)state;
+    fill();
+    double first = 0, third = 0, mean = 0;
+    for (int i = 0; i < ALL; i++) {
+        int before = 0;
+        for (int k = 0; k < C; k++) coarse[i][k] = floorf(2 * scores[i][k]);
+        for (int k = 0; k < C; k++) before += coarse[i][k] > coarse[i][label[i]] || (coarse[i][k] == coarse[i][label[i]] && k < label[i]);
+        first += before < 1;
+        third += before < 3;
+        for (int k = 0; k < 4; k++) outs[i][k] = (targets[i][k] = k < 2 ? scores[i][k] * 3 : 7) + (k == 3 ? 0 : 0.1f * scores[i][4]);
+    }
+    run(log_ties);
+    for (int k = 0; k < 2; k++) {
+        double sum = 0, squares = 0, error = 0;
+        for (int i = 0; i < ALL; i++) {
+            sum += targets[i][k];
+            squares += (double)targets[i][k] * targets[i][k];
+            error += pow((double)outs[i][k] - targets[i][k], 2);
+        }
+        mean += (1 - error / (squares - sum * sum / ALL)) / 4;
+    }
+    assert_float_equal(log_latest("top1"), first / ALL, 1e-6);
+    assert_float_equal(log_latest("top1"), log_latest("acc"), 1e-9);
+    assert_float_equal(log_latest("top3"), third / ALL, 1e-6);
+    assert_float_equal(log_latest("r2/outputs"), mean + 0.25, 1e-4); /* 0 for the missed constant, 1 for the other */
+    assert_int_equal(xt_finish(), 0);
+}
+
 static void running(void **state) {
     (void)state;
     xt_running *r = xt_running_new(4);
@@ -301,6 +339,6 @@ static void refusals(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(merged), cmocka_unit_test(classes), cmocka_unit_test(curves),
-                                       cmocka_unit_test(fits),   cmocka_unit_test(running), cmocka_unit_test(refusals)};
+                                       cmocka_unit_test(fits), cmocka_unit_test(ties_and_outputs), cmocka_unit_test(running), cmocka_unit_test(refusals)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -135,6 +135,8 @@ static void validation_at_its_interval(void **state) {
                 {"0.01epochs", 1, 4, 1, 4, {1, 2, 3, 4}},
                 {"0.25epochs", 2, 64, 1, 8, {16, 32, 48, 64, 80, 96, 112, 128}},
                 {"0.34epochs", 1, 64, 1, 3, {21, 42, 63}},
+                {"0.25epochs", 1, 10, 1, 4, {3, 5, 8, 10}}, /* four, also of ten */
+                {"0.1epochs", 1, 7, 1, 7, {1, 2, 3, 4, 5, 6, 7}},
                 {"100h", 1, 4, 1, 0, {0}}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         assert_int_equal(fit(TRAINER(.max_epochs = rows[i].epochs, .val_every = rows[i].every, .accumulate_grad_batches = rows[i].accumulate), rows[i].batches, 1), 0);
