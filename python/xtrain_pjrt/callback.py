@@ -11,6 +11,7 @@ from jax._src import callback as jax_callback
 from jax._src import core, dtypes, ffi
 from jax._src.interpreters import mlir
 from jax._src.sharding_impls import SdyArray, SdyArrayList
+from jax.interpreters import mlir as public_mlir
 
 TARGET = "xtrain_host_callback"
 
@@ -107,4 +108,4 @@ def install(platform):
         ours = tuple(ctx.module_context.platforms) == (platform,)
         return (_emit if ours else original)(ctx, *args, **kwargs)
 
-    jax_callback.emit_python_callback = emit_python_callback
+    jax_callback.emit_python_callback = public_mlir.emit_python_callback = emit_python_callback

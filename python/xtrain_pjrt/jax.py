@@ -12,6 +12,19 @@ PRIORITY = 50  # above JAX's own CPU (0), below accelerators (200 and more)
 # Rules JAX has for its CPU alone. Linear algebra becomes LAPACK's custom calls, which the plugin knows by the same names. What is left out has a default
 # rule that suits the plugin better (threefry unrolled, convolutions and windows without XLA's workarounds).
 MODULES = ["jax._src.lax.linalg", "jax._src.debugging", "jax._src.checkify", "jax._src.callback"]
+LATER = {"spsolve"}  # primitives of modules that programs import after this one (jax.experimental.sparse.linalg)
+
+
+class _Rules(dict):
+    """The platform's rules, and those of JAX's CPU for LATER."""
+
+    def __missing__(self, primitive):
+        if primitive.name in LATER:
+            return mlir._platform_specific_lowerings["cpu"][primitive]
+        raise KeyError(primitive)
+
+    def __contains__(self, primitive):
+        return super().__contains__(primitive) or primitive.name in LATER and primitive in mlir._platform_specific_lowerings["cpu"]
 
 
 def _copy_rules():
@@ -22,9 +35,22 @@ def _copy_rules():
         except ImportError:
             pass
     primitives = {id(v) for m in known for v in vars(m).values()}
+    rules = _Rules(mlir._platform_specific_lowerings[PLATFORM])
     for primitive, entry in list(mlir._platform_specific_lowerings["cpu"].items()):
         if id(primitive) in primitives:
-            mlir._platform_specific_lowerings[PLATFORM].setdefault(primitive, entry)
+            rules.setdefault(primitive, entry)
+    mlir._platform_specific_lowerings[PLATFORM] = rules
+
+
+def _inline_custom_partitioning():
+    """custom_partitioning's function becomes a part of the program, which the plugin's partitioner divides by its own rules: the same results. The
+    user's `partition` would be called by XLA's partitioner only."""
+    from jax._src import core, custom_partitioning
+
+    def rule(ctx, *values, call, **_):
+        return mlir.lower_fun(core.jaxpr_as_fun(call), multiple_results=True)(ctx, *values)
+
+    mlir.register_lowering(custom_partitioning.custom_partitioning_p, rule, platform=PLATFORM)
 
 
 def _configure():
@@ -62,5 +88,6 @@ def initialize():
     if PLATFORM not in mlir._platforms_with_donation:
         mlir._platforms_with_donation.append(PLATFORM)
     _copy_rules()
+    _inline_custom_partitioning()
     _share_by_dlpack()
     callback.install(PLATFORM)

@@ -32,6 +32,10 @@ check("qr", close(q @ r, a) and close(q.T @ q, np.eye(5)))
 check("lu", close(jnp.linalg.solve(s, a), np.linalg.solve(s, a), 1e-4))
 check("cholesky", close(jnp.linalg.cholesky(s), np.linalg.cholesky(s)))
 
+from jax.experimental.sparse.linalg import spsolve  # imported when the backend is there already: its rule is found later
+sparse = np.array([4, 1, 1, 3], np.float32), np.array([0, 1, 0, 1], np.int32), np.array([0, 2, 4], np.int32)
+check("spsolve", close(jax.jit(spsolve)(*sparse, np.array([1, 2], np.float32)), np.linalg.solve([[4, 1], [1, 3]], [1, 2])))
+
 check("pure_callback", close(jax.jit(lambda x: jax.pure_callback(np.sin, jax.ShapeDtypeStruct(x.shape, x.dtype), x) * 2)(a), 2 * np.sin(a)))
 seen = []
 jax.jit(lambda x: jax.debug.callback(lambda y: seen.append(float(y)), x[0, 0]))(a)

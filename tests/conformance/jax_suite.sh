@@ -2,7 +2,7 @@
 # JAX's own tests on the plugin. usage: tests/conformance/jax_suite.sh CHECKOUT [FILE[:FILTER] ...]
 # CHECKOUT: JAX's sources at the version installed for $PYTHON (default python3; JAX 0.10.2 is what the lists are for). FILE: lax_test, ...; FILTER: as absl's --test_targets, a regular expression.
 # $PLUGIN: another plugin to run them on (XLA's, for comparison); else the wheel of $BUILD is unpacked and used. NUM_DEVICES=N: devices of the plugin.
-# Prints per file: passed, failed, skipped, seconds. Lists: jax_never.txt, jax_not_yet.txt, a line per test: FILE CLASS.TEST REASON (a * matches anything).
+# Prints per file: passed, failed, skipped, seconds, seconds of processor time. Lists: jax_never.txt, jax_not_yet.txt, a line per test: FILE CLASS.TEST REASON (a * matches anything).
 # $LIMIT: seconds for each file; what was not reached by then counts as nothing.
 # Exit 1: a test failed that is on no list; a listed test passed, or no test of a listed pattern (*) failed in a file that ran whole (a stale entry).
 set -u
@@ -28,16 +28,17 @@ listed() { # FILE TEST
     done <"$tmp/listed"
     return 1
 }
+cpu() { awk -v hz="$(getconf CLK_TCK)" '{ print ($16 + $17) / hz }' /proc/$$/stat; } # seconds of all children that ended
 bad=0
 for item; do
     file=${item%%:*} filter=
     [ "$item" = "$file" ] || filter=${item#*:}
-    start=$(date +%s)
+    start=$(date +%s) cpu=$(cpu)
     (cd "$checkout" && timeout "${LIMIT:-3000}" "$python" "tests/$file.py" ${filter:+--test_targets="$filter"} >"$tmp/out" 2>&1)
     rc=$?
     sed -nE 's/^\[ +(OK|FAILED|SKIPPED) +\] ([A-Za-z0-9_]+\.[^ ]+).*/\1 \2/p' "$tmp/out" | sort -u >"$tmp/results"
     count() { grep -c "^$1 " "$tmp/results"; }
-    echo "$file: $(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped, $(($(date +%s) - start)) s"
+    echo "$file: $(count OK) passed, $(count FAILED) failed, $(count SKIPPED) skipped, $(($(date +%s) - start)) s, processor $(awk -v a="$cpu" -v b="$(cpu)" 'BEGIN { printf "%.1f", b - a }') s"
     [ -n "${LOG:-}" ] && cp "$tmp/out" "$LOG/$file.log"
     whole=
     [ -n "$filter" ] || [ $rc -gt 1 ] || [ ! -s "$tmp/results" ] || whole=yes
