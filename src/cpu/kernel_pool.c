@@ -121,10 +121,20 @@ static xt_status reduce_window_run(const cpu_call *c) {
 }
 static const cpu_kernel reduce_window_kernel = {"reduce-window", reduce_window_run, NULL, true};
 
+/* Padding reads as the initial value, which a sum or a product folds in once more for each place there; the loops here leave padding out. */
+static bool padding_counts(const ir_op *op, fold_op fold) {
+    const ir_literal *init = op->in[1]->def && op->in[1]->def->code == OP_constant ? ir_get_literal(op->in[1]->def) : NULL;
+    size_t np;
+    const int64_t *pad = ir_get_ints(op, IR_A_padding, &np);
+    bool padded = false;
+    for (size_t i = 0; pad && i < np; i++) padded = padded || pad[i] > 0;
+    return padded && (fold == FOLD_SUM || fold == FOLD_PROD) && !(init && *(const float *)init->data == cpu_fold_neutral(fold));
+}
+
 CPU_LOWER(reduce_window) {
     window w = {0};
     if (op->n_in != 2 || op->out[0].type->dtype != XT_F32 || !window_read(op, op->in[0]->type, op->out[0].type, &w) ||
-        !cpu_fold_of(&op->regions[0], &w.fold))
+        !cpu_fold_of(&op->regions[0], &w.fold) || padding_counts(op, w.fold))
         return NULL;
     XT_TRY(cpu_lower_lanes_window(b, op, &w, out_done));
     if (*out_done) return NULL;

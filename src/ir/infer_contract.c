@@ -1,5 +1,5 @@
 /* Rules of contractions: dot products and convolutions. A caller may state a result of another element type than the operands' (a wider
- * accumulator kept, as bf16 x bf16 -> f32), of the same sort of number. */
+ * accumulator kept, as bf16 x bf16 -> f32), of the same sort of number; JAX's convolutions also of integers with a float result. */
 #include "ir/infer.h"
 
 #include <stdlib.h>
@@ -27,7 +27,8 @@ static xt_status result_dtype(const ir_op *op, int c, xt_dtype *out) {
         return infer_fail(op, c, "element types differ: lhs is %s, rhs is %s; convert one of them", ir_dtype_mlir(x), ir_dtype_mlir(y));
     *out = stated && stated->kind == IR_TENSOR ? stated->dtype : x;
     bool alike = *out == x || (ir_dtype_is_float(*out) && ir_dtype_is_float(x)) || (ir_dtype_is_int(*out) && ir_dtype_is_int(x)) ||
-                 (ir_dtype_is_complex(*out) && ir_dtype_is_complex(x));
+                 (ir_dtype_is_complex(*out) && ir_dtype_is_complex(x)) ||
+                 (op->code == OP_convolution && ir_dtype_is_float(*out) && ir_dtype_is_int(x)); /* operands converted by pass_lower_chlo */
     if (!alike) return infer_fail(op, c, "a result of %s cannot come from operands of %s", ir_dtype_mlir(*out), ir_dtype_mlir(x));
     return NULL;
 }

@@ -257,11 +257,12 @@ static xt_status replace_named(ir_module *m, ir_op *op, ir_op **out_next) {
     return NULL;
 }
 
-/* A product of two element types, one of them the result's: the other operand is converted. */
+/* A product of two element types, one of them the result's, and a convolution of integers with a float result: operands are converted to the result's. */
 static xt_status unmix(ir_module *m, ir_op *op) {
     xt_dtype t = op->out[0].type->dtype;
     xt_dtype x = op->in[0]->type->dtype, y = op->in[1]->type->dtype;
-    if (x == y || (x != t && y != t) || (ir_dtype_is_float(x) && ir_dtype_is_float(y) && xt_dtype_size(x) + xt_dtype_size(y) == 2))
+    bool counts = op->code == OP_convolution && ir_dtype_is_int(x) && ir_dtype_is_float(t);
+    if (!counts && (x == y || (x != t && y != t) || (ir_dtype_is_float(x) && ir_dtype_is_float(y) && xt_dtype_size(x) + xt_dtype_size(y) == 2)))
         return NULL; /* two 8-bit floats multiply as they are */
     ir_builder b = ir_before(m, op);
     b.src = op->src;
@@ -277,7 +278,7 @@ static xt_status unmix(ir_module *m, ir_op *op) {
 static xt_status lower_block(ir_module *m, ir_block *block) {
     for (ir_op *op = block ? block->first : NULL, *next; op; op = next) {
         next = op->next;
-        if (op->code == OP_dot_general) XT_TRY(unmix(m, op));
+        if (op->code == OP_dot_general || op->code == OP_convolution) XT_TRY(unmix(m, op));
         if (op->code == OP_custom_call) XT_TRY(replace_named(m, op, &next));
         for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(lower_block(m, op->regions[r].block));
         if (is_chlo(op)) XT_TRY(replace(m, op));

@@ -18,6 +18,7 @@ typedef struct row {
 #define WINDOW(T, region, attrs, in, out) "%w = \"stablehlo.reduce_window\"(%a, %i) ({\n" region "}) {" attrs "} : (tensor<" in ">, tensor<" T ">) -> tensor<" out ">\n"
 #define ALL_ATTRS "window_dimensions = array<i64: 2, 3>, window_strides = array<i64: 2, 1>, base_dilations = array<i64: 2, 3>, window_dilations = array<i64: 1, 2>, " \
     "padding = dense<[[1, 0], [2, 3]]> : tensor<2x2xi64>"
+#define PAD22 "window_dimensions = array<i64: 2, 2>, padding = dense<[[0, 1], [1, 0]]> : tensor<2x2xi64>"
 #define SELECT(T, sel, com, attrs) "%s = \"stablehlo.select_and_scatter\"(%a, %u, %i) ({\n" sel "}, {\n" com "}) {" attrs "} : (tensor<9x11x" T ">, tensor<4x6x" T ">, tensor<" T ">) -> tensor<9x11x" T ">\n"
 #define PICKS(dir, T) "^bb0(%x_: tensor<" T ">, %y_: tensor<" T ">):\n%r_ = stablehlo.compare " dir ", %x_, %y_ : (tensor<" T ">, tensor<" T ">) -> tensor<i1>\nstablehlo.return %r_ : tensor<i1>\n"
 #define POOL33 "window_dimensions = array<i64: 3, 3>, window_strides = array<i64: 2, 2>, padding = dense<[[0, 0], [1, 1]]> : tensor<2x2xi64>"
@@ -47,6 +48,13 @@ static const row rows[] = {
        WINDOW("f64", ONE("add", "f64"), "window_dimensions = array<i64: 10, 10>", "40x41xf64", "31x32xf64")
        "%w2 = \"stablehlo.reduce_window\"(%h, %j) ({\n" ONE("add", "f16") "}) {window_dimensions = array<i64: 10, 10>} : (tensor<40x41xf16>, tensor<f16>) -> tensor<31x32xf16>\n"
        "return %w, %w2 : tensor<31x32xf64>, tensor<31x32xf16>\n"), 1e-6, false},
+    {"sums over padding that holds a 1 (spec: as often as it lies under the window), constant and handed in",
+     F("%a: tensor<9x64xf32>, %o: tensor<f32>", "tensor<9x64xf32>, tensor<9x64xf32>",
+       "%i = stablehlo.constant dense<1.0> : tensor<f32>\n" WINDOW("f32", ONE("add", "f32"), PAD22, "9x64xf32", "9x64xf32")
+       "%v = \"stablehlo.reduce_window\"(%a, %o) ({\n" ONE("add", "f32") "}) {" PAD22 "} : (tensor<9x64xf32>, tensor<f32>) -> tensor<9x64xf32>\nreturn %w, %v : tensor<9x64xf32>, tensor<9x64xf32>\n"), 1e-5, false},
+    {"a convolution of bytes with a result of floats, as JAX states it",
+     F("%x: tensor<2x9x8x3xi8>, %k: tensor<3x3x3x4xi8>", "tensor<2x7x6x4xf32>",
+       CONV("tensor<2x9x8x3xi8>", "tensor<3x3x3x4xi8>", "tensor<2x7x6x4xf32>", "stride = [1, 1]") "return %c : tensor<2x7x6x4xf32>\n"), 1e-6, false},
     {"windows of two operands: the largest and where it was",
      F("%a: tensor<30x20xf32>, %b: tensor<30x20xi32>, %i: tensor<f32>, %j: tensor<i32>", "tensor<28x18xf32>, tensor<28x18xi32>",
        "%w:2 = \"stablehlo.reduce_window\"(%a, %b, %i, %j) ({\n^bb0(%x_: tensor<f32>, %n_: tensor<i32>, %y_: tensor<f32>, %o_: tensor<i32>):\n%g_ = stablehlo.compare GE, %x_, %y_ : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"

@@ -75,6 +75,8 @@ static void control(void **state) {
          "custom_call @nobody"},
         {"a sharding annotation",
          "%x = stablehlo.constant dense<1> : " I32 "\n%y = stablehlo.custom_call @Sharding(%x) : (" I32 ") -> " I32 WANT(I32, "1")},
+        {"JAX's sink, which gives nothing",
+         "%y = stablehlo.constant dense<1> : " I32 "\nstablehlo.custom_call @dce_sink(%y) {has_side_effect = true} : (" I32 ") -> ()" WANT(I32, "1")},
         {"endless recursion",
          "module {\nfunc.func private @f(%a: " I32 ") -> " I32 " {\n%b = func.call @f(%a) : (" I32 ") -> " I32 "\nreturn %b : " I32 "\n}\n"
          "func.func @main() {\n%a = stablehlo.constant dense<4> : " I32 "\n%y = func.call @f(%a) : (" I32 ") -> " I32 "\nreturn\n}\n}",
