@@ -5,6 +5,8 @@
  * Dimension numbers become strides, so no operand is transposed; oneDNN is asked for its own layouts when it has no fast code for the given
  * ones, and reorders run inside the thunk. */
 #include "cpu/conv.h"
+#include "cpu/conv_finite.h"
+#include "cpu/conv_plain.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/kernel_copy.h"
 #include "cpu/kernel_taps.h"
@@ -24,6 +26,7 @@ typedef struct conv_state {
     cpu_move flip_move;
     size_t flip_at;
     bool winograd;
+    conv_plain *plain; /* what to do when Winograd's result is not finite; NULL: it is not Winograd's */
     size_t zeros; /* bytes of a result that is only partly written */
 } conv_state;
 
@@ -31,12 +34,20 @@ static void conv_free(void *state) {
     conv_state *s = state;
     dnnl_prim_free(&s->prim);
     for (int i = 0; i < 3; i++) dnnl_prim_free(&s->reorder[i]);
+    conv_plain_free(s->plain);
     base_free(s);
 }
 
 static void clear(void *p, int64_t begin, int64_t end, int thread) {
     (void)thread;
     memset((char *)p + begin, 0, (size_t)(end - begin));
+}
+
+/* Of a result by Winograd's algorithm, before it is brought into another layout; images lie as nChw16c. */
+static bool is_finite(const conv_state *s, const cpu_team *team, const void *result) {
+    const dnnl_memory_desc_t *md = &s->prim.md[s->output];
+    const dnnl_dim_t *d = md->dims;
+    return conv_image_is_finite(team, result, d[0], d[1] / 16, d[2], d[3]);
 }
 
 static xt_status conv_run(const cpu_call *c) {
@@ -57,8 +68,9 @@ static xt_status conv_run(const cpu_call *c) {
     }
     XT_TRY(dnnl_prim_run(&s->prim, c->device, used, scratch + s->prim_scratch_at));
     int o = s->output;
-    if (!s->reorder[o].primitive) return NULL;
-    return dnnl_prim_run(&s->reorder[o], c->device, (void *[]){used[o], user[o]}, scratch + s->reorder_scratch_at);
+    if (s->plain && o != WEI && !is_finite(s, &c->device->team, used[o])) return conv_plain_run(s->plain, c);
+    if (s->reorder[o].primitive) XT_TRY(dnnl_prim_run(&s->reorder[o], c->device, (void *[]){used[o], user[o]}, scratch + s->reorder_scratch_at));
+    return s->plain && o == WEI ? conv_plain_unless_finite(s->plain, c) : NULL;
 }
 static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free, .onednn = true};
 static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free, .onednn = true};
@@ -337,9 +349,9 @@ static xt_status try_layout(const conv_desc *d, conv_layout layout, double flops
     return s;
 }
 
-static xt_status choose(const conv_desc *d, double flops, int threads, candidate *out) {
+static xt_status choose(const conv_desc *d, conv_layout last, double flops, int threads, candidate *out) {
     *out = (candidate){0};
-    for (int layout = LAYOUT_GIVEN; layout <= LAYOUT_WINOGRAD; layout++) {
+    for (int layout = LAYOUT_GIVEN; layout <= (int)last; layout++) {
         candidate c;
         xt_status s = try_layout(d, (conv_layout)layout, flops, threads, &c);
         if (s || !c.ok || (out->ok && out->seconds <= c.seconds)) {
@@ -380,6 +392,76 @@ static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int thr
     s->prim_scratch_at = *scratch;
     *scratch += s->prim.scratch_bytes;
     return NULL;
+}
+
+/* --- without Winograd ---------------------------------------------------------------------------------------------------------------- */
+struct conv_plain {
+    conv_desc desc;
+    conv_state begun; /* what comes before the primitive, as in the state that it stands in for */
+    size_t scratch; /* of that */
+    double flops;
+    int threads;
+    pthread_mutex_t lock;
+    conv_state *state; /* NULL: not wanted so far */
+    size_t all_scratch;
+};
+
+static xt_status plain_new(const conv_desc *d, const conv_state *begun, size_t scratch, double flops, int threads, conv_plain **out) {
+    conv_plain *p = *out = base_calloc(1, sizeof *p);
+    if (!p) return status_oom(sizeof *p, "a plan");
+    p->desc = *d;
+    p->begun = *begun;
+    p->scratch = scratch;
+    p->flops = flops;
+    p->threads = threads;
+    pthread_mutex_init(&p->lock, NULL);
+    return NULL;
+}
+
+static xt_status plain_make(conv_plain *p) {
+    candidate best;
+    conv_state *s = base_malloc(sizeof *s);
+    bool ok = false;
+    if (!s) return status_oom(sizeof *s, "a direct convolution");
+    *s = p->begun;
+    p->all_scratch = p->scratch;
+    xt_status st = choose(&p->desc, LAYOUT_CHANNELS_LAST, p->flops, p->threads, &best);
+    if (!st && best.ok) st = finish(s, &p->desc, &best, p->threads, &p->all_scratch, &ok);
+    if (!st && !ok) st = status_new(XT_INTERNAL, NULL, "oneDNN has no direct convolution for what it computes by Winograd's algorithm");
+    if (st)
+        conv_free(s);
+    else
+        p->state = s;
+    return st;
+}
+
+xt_status conv_plain_run(conv_plain *p, const cpu_call *c) {
+    cpu_thunk thunk = *c->thunk;
+    cpu_call again = *c;
+    pthread_mutex_lock(&p->lock);
+    xt_status s = p->state ? NULL : plain_make(p);
+    pthread_mutex_unlock(&p->lock);
+    if (s) return s;
+    again.scratch = base_aligned(CPU_ALIGN, p->all_scratch + 1);
+    if (!again.scratch) return status_oom(p->all_scratch, "a direct convolution");
+    thunk.state = p->state;
+    again.thunk = &thunk;
+    s = conv_run(&again);
+    base_free(again.scratch);
+    return s;
+}
+
+xt_status conv_plain_unless_finite(conv_plain *p, const cpu_call *c) {
+    const dnnl_memory_desc_t *w = &p->desc.md[WEI];
+    bool finite = conv_kernel_is_finite(c->out[0], w->data_type == dnnl_bf16, w->dims, w->format_desc.blocking.strides);
+    return finite ? NULL : conv_plain_run(p, c);
+}
+
+void conv_plain_free(conv_plain *p) {
+    if (!p) return;
+    if (p->state) conv_free(p->state);
+    pthread_mutex_destroy(&p->lock);
+    base_free(p);
 }
 
 /* Turns the kernel around into a dense copy: rhs then has the copy's strides. */
@@ -466,10 +548,12 @@ CPU_LOWER(convolution) {
     bool out_blocked = ok && lie_blocked(&d.md[d.output], d.output, layout_feature(b, &op->out[0]));
     wino_problem problem;
     bool both = ok && (d.form == CONV_WEIGHTS ? in_blocked == 3 : in_blocked == 1 && out_blocked);
+    double flops = cpu_op_flops(op);
     if (both && !s->flip && d.md[SRC].data_type == dnnl_bf16 && winograd_is_meant(&d) && wino_of(&d, &problem)) {
+        xt_status made = plain_new(&d, s, scratch, flops, threads, &problem.plain);
         conv_free(s);
-        *out_done = true;
-        return cpu_build_wino(b, &problem, op, in);
+        *out_done = !made;
+        return made ? made : cpu_build_wino(b, &problem, op, in);
     }
     taps_problem taps;
     if (both && !s->flip && !s->zeros && taps_of(&d, &taps)) {
@@ -477,16 +561,19 @@ CPU_LOWER(convolution) {
         *out_done = true;
         return cpu_build_taps(b, &taps, op, in);
     }
-    xt_status st = ok ? choose(&d, cpu_op_flops(op), threads, &best) : NULL;
+    xt_status st = ok ? choose(&d, LAYOUT_WINOGRAD, flops, threads, &best) : NULL;
     ok = ok && !st && best.ok;
+    const conv_state begun = *s;
+    size_t before = scratch;
     if (ok) st = finish(s, &d, &best, threads, &scratch, &ok);
+    if (ok && !st && s->winograd) st = plain_new(&d, &begun, before, flops, threads, &s->plain);
     if (st || !ok) {
         conv_free(s);
         return st;
     }
     *out_done = true;
     cpu_thunk_desc t = {
-        .kernel = kernels[s->winograd ? 3 + d.form : d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+        .kernel = kernels[s->winograd ? 3 + d.form : d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = flops};
     t.in_blocked = in_blocked;
     t.out_blocked = out_blocked;
     return cpu_build_thunk(b, &t);

@@ -15,7 +15,14 @@ typedef struct wino_state {
     int64_t out_step, in_step; /* of the kernel in memory */
     bool turned;
     size_t at[3]; /* parts of scratch */
+    conv_plain *plain;
 } wino_state;
+
+static void wino_free(void *state) {
+    wino_state *s = state;
+    conv_plain_free(s->plain);
+    base_free(s);
+}
 
 static int64_t divide_up(int64_t a, int64_t b) {
     return (a + b - 1) / b;
@@ -49,6 +56,7 @@ typedef struct wino_call {
     uint16_t *out, *u, *v;
     float *m;
     int64_t begin; /* kernel gradient: first tile of the run */
+    _Atomic bool spoilt; /* forward: Inf or NaN came out */
 } wino_call;
 
 /* --- forward ----------------------------------------------------------------------------------------------------------------------------- */
@@ -66,7 +74,7 @@ static void kernels(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 
 static void forward(void *ctx, int64_t begin, int64_t end, int thread) {
-    const wino_call *c = ctx;
+    wino_call *c = ctx;
     const wino_state *s = c->s;
     int64_t v_point = v_step(s), m_point = m_step(s, false);
     uint16_t *v = c->v + thread * WINO_POINTS * v_point;
@@ -78,7 +86,7 @@ static void forward(void *ctx, int64_t begin, int64_t end, int thread) {
             for (int64_t p = 0; p < WINO_POINTS; p++)
                 c->ops->product(v + p * v_point, s->in.c, 2, c->u + (o / WINO_COLUMNS * WINO_POINTS + p) * k_step(s), 2 * WINO_COLUMNS, m + p * m_point,
                                 WINO_COLUMNS, to - from, s->in.c / 2, false);
-            c->ops->output(&s->tiles, &s->out, m, m_point, from, to, o, c->out);
+            if (c->ops->output(&s->tiles, &s->out, m, m_point, from, to, o, c->out)) c->spoilt = true;
         }
     }
 }
@@ -96,7 +104,7 @@ static xt_status forward_run(const cpu_call *call) {
                    .m = (float *)(void *)(scratch + s->at[2])};
     team_for(&call->device->team, s->out.c / WINO_COLUMNS * (s->in.c / 16), 4, kernels, &c);
     team_for(&call->device->team, divide_up(s->total, s->run), 1, forward, &c);
-    return NULL;
+    return c.spoilt ? conv_plain_run(s->plain, call) : NULL;
 }
 
 /* --- gradient of the kernel ---------------------------------------------------------------------------------------------------------------- */
@@ -154,12 +162,12 @@ static xt_status weights_run(const cpu_call *call) {
         team_for(team, WINO_POINTS * (s->out.c / WINO_COLUMNS), 1, products, &c);
     }
     team_for(team, s->out.c / WINO_COLUMNS * s->in.c, 16, kernel_gradients, &c);
-    return NULL;
+    return conv_plain_unless_finite(s->plain, call);
 }
 
-static const cpu_kernel forward_kernel = {"winograd-conv", forward_run, NULL, false};
-static const cpu_kernel data_kernel = {"winograd-conv-data", forward_run, NULL, false};
-static const cpu_kernel weights_kernel = {"winograd-conv-weights", weights_run, NULL, false};
+static const cpu_kernel forward_kernel = {"winograd-conv", forward_run, wino_free, .onednn = true};
+static const cpu_kernel data_kernel = {"winograd-conv-data", forward_run, wino_free, .onednn = true};
+static const cpu_kernel weights_kernel = {"winograd-conv-weights", weights_run, wino_free, .onednn = true};
 
 static size_t part(size_t *scratch, int64_t elements, size_t elem) {
     size_t at = *scratch;
@@ -173,7 +181,11 @@ bool cpu_wino_fits(const wino_problem *p) {
 
 xt_status cpu_build_wino(cpu_builder *b, const wino_problem *p, const ir_op *op, const ir_value *const in[2]) {
     wino_state *s = base_calloc(1, sizeof *s);
-    if (!s) return status_oom(sizeof *s, "a plan");
+    if (!s) {
+        conv_plain_free(p->plain);
+        return status_oom(sizeof *s, "a plan");
+    }
+    s->plain = p->plain;
     int64_t threads = cpu_build_threads(b), c_in = p->in.c, c_out = p->out.c;
     size_t scratch = 0;
     bool weights = p->form == WINO_WEIGHTS;

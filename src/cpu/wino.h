@@ -26,8 +26,9 @@ typedef struct wino_ops {
     void (*input)(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, bool paired, int64_t point_step, uint16_t *out);
     /* A dY A' of 2x2 pixels a tile, paired. */
     void (*gradient)(const wino_tiles *t, const wino_image *i, const uint16_t *src, int64_t from, int64_t to, int64_t point_step, uint16_t *out);
-    /* A' m A of [point][tile][64] into 64 features of the image, the first of which is `feature`. */
-    void (*output)(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst);
+    /* A' m A of [point][tile][64] into 64 features of the image, the first of which is `feature`. True: Inf or NaN was there, by the first 16 features and the first tile of all (conv_finite.h
+     * says why these tell of all). */
+    bool (*output)(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst);
     /* G g G' for 64 features out and 16 in: [point][8 pairs of features in][64][2]; g at w + out * out_step + in * in_step + tap (or 8 - tap). */
     void (*kernel)(const uint16_t *w, int64_t out_step, int64_t in_step, bool turned, int64_t point_step, uint16_t *out);
     /* G' m G for one feature in and 64 out: m[point][64]; as above. */

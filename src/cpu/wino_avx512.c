@@ -181,8 +181,14 @@ static void spread(const float *sums, int64_t out_step, uint16_t *out) {
     for (int64_t lane = 0; lane < LANES; lane++) out[lane * out_step] = half[lane];
 }
 
-static void output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst) {
+/* Lanes that are Inf or NaN. */
+ALWAYS __mmask16 spoilt(__m512 v) {
+    return _mm512_fpclass_ps_mask(v, 0x99);
+}
+
+static bool output(const wino_tiles *t, const wino_image *i, const float *m, int64_t point_step, int64_t from, int64_t to, int64_t feature, uint16_t *dst) {
     place at = place_of(t, i, from);
+    __mmask16 bad = 0;
     for (int64_t tile = from; tile < to; tile++, next_place(t, i, &at)) {
         for (int64_t block = 0; block < WINO_COLUMNS / LANES; block++) {
             const float *z = m + (tile - from) * WINO_COLUMNS + block * LANES;
@@ -197,11 +203,14 @@ static void output(const wino_tiles *t, const wino_image *i, const float *m, int
             for (int r = 0; r < 2; r++) {
                 if (at.y + r >= i->h) break;
                 uint16_t *o = plane + ((at.y + r) * i->w + at.x) * LANES;
-                store(o, _mm512_add_ps(_mm512_add_ps(s[r][0], s[r][1]), s[r][2]));
-                if (at.x + 1 < i->w) store(o + LANES, _mm512_sub_ps(_mm512_sub_ps(s[r][1], s[r][2]), s[r][3]));
+                __m512 left = _mm512_add_ps(_mm512_add_ps(s[r][0], s[r][1]), s[r][2]), right = _mm512_sub_ps(_mm512_sub_ps(s[r][1], s[r][2]), s[r][3]);
+                if (tile == 0 || feature + block == 0) bad |= spoilt(left) | spoilt(right);
+                store(o, left);
+                if (at.x + 1 < i->w) store(o + LANES, right);
             }
         }
     }
+    return bad != 0;
 }
 
 ALWAYS void kernel_points(const __m512 g[9], __m512 u[4][4]) {

@@ -328,12 +328,103 @@ static void bits_do_not_depend_on_threads(void **state) {
     }
 }
 
+/* --- Inf, NaN and overflow in convolutions by Winograd's algorithm ------------------------------------------------------------------------------ */
+typedef struct opened {
+    cpu_exec *e;
+    cpu_device *d;
+    heap h;
+} opened;
+
+static void open_text(opened *o, const char *text) {
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &o->e), "compile");
+    expect_ok(cpu_device_new(2, NULL, &o->d), "device");
+}
+static void close_text(opened *o) {
+    assert_int_equal(o->h.live, 0);
+    cpu_device_free(o->d);
+    cpu_exec_free(o->e);
+}
+static void run_opened(opened *o, const array in[2], array *out) {
+    cpu_alloc a = {&o->h, heap_alloc, heap_free};
+    int from[1];
+    expect_ok(cpu_run(o->e, o->d, &a, in, NULL, out, from), "run");
+}
+static void drop(opened *o, array *a) { heap_free(&o->h, a->data, ir_type_bytes(a->type)); }
+
+/* As the direct convolution: NaN and Inf at the same places, numbers where it has numbers. False: the same bits everywhere. */
+static bool same_kinds(const char *name, const array *want, const array *got, double tol) {
+    double most = 0;
+    for (int64_t i = 0; i < want->type->count; i++)
+        if (isfinite(array_get(want, i))) most = fmax(most, fabs(array_get(want, i)));
+    for (int64_t i = 0; i < want->type->count; i++) {
+        double w = array_get(want, i), g = array_get(got, i);
+        bool same = isnan(w) ? isnan(g) : isinf(w) ? w == g : fabs(w - g) <= tol * (1 + most);
+        if (!same) fail_msg("%s: element %lld: direct %.9g, Winograd %.9g", name, (long long)i, w, g);
+    }
+    return memcmp(want->data, got->data, ir_type_bytes(want->type)) != 0;
+}
+
+/* An Inf makes nothing of results that do not read it, wherever in a tile it stands and in whichever operand. */
+static void winograd_keeps_to_what_is_read(void **state) {
+    (void)state;
+    static const struct {
+        const char *name, *dtype;
+        double tol;
+    } rows[] = {{"forward", "f32", 1e-5}, {"forward, no padding", "f32", 1e-5}, {"data", "f32", 1e-5}, {"weights", "f32", 1e-5},
+                {"wide forward", "bf16", 2e-2}, {"wide forward, uneven", "bf16", 2e-2}, {"wide data", "bf16", 2e-2}, {"wide weights", "bf16", 2e-2}};
+    static const double bad[] = {INFINITY, -INFINITY, NAN, 3e38};
+    if (simd_level() < 2) skip();
+    for (size_t r = 0; r < BASE_COUNT(rows); r++) {
+        if (rows[r].dtype[0] == 'b' && !wino_get()) continue;
+        char text[2048], name[128];
+        opened wino = {0}, direct = {0};
+        array in[2] = {0}, want, got;
+        for (size_t i = 0; i < BASE_COUNT(convs); i++)
+            if (strcmp(convs[i].name, rows[r].name) == 0) in_type(convs[i].text, rows[r].dtype, text, sizeof text);
+        with("blocked", "always");
+        open_text(&wino, text);
+        with("blocked", "off");
+        open_text(&direct, text);
+        for (size_t i = 0; i < 2; i++) {
+            expect_ok(array_new(cpu_exec_input_type(wino.e, i), &in[i]), text);
+            fill_random(&in[i], 100 + i);
+        }
+        run_opened(&direct, in, &want);
+        run_opened(&wino, in, &got);
+        if (!same_kinds(rows[r].name, &want, &got, rows[r].tol)) fail_msg("%s: finite numbers went the direct way", rows[r].name);
+        drop(&direct, &want);
+        drop(&wino, &got);
+        for (size_t side = 0; side < 2; side++) {
+            const ir_type *t = in[side].type;
+            int64_t places = t->dims[2] * t->dims[3], last = t->count / places - 1;
+            for (int64_t k = 0; k < places; k++) {
+                double value = bad[k % (int64_t)BASE_COUNT(bad)];
+                int64_t at = (k % 3 == 2 ? last : k % 3) * places + k;
+                double was = array_get(&in[side], at);
+                array_set(&in[side], at, value);
+                run_opened(&direct, in, &want);
+                run_opened(&wino, in, &got);
+                snprintf(name, sizeof name, "%s %s, %g in element %lld of operand %zu", rows[r].name, rows[r].dtype, value, (long long)at, side);
+                same_kinds(name, &want, &got, 0);
+                drop(&direct, &want);
+                drop(&wino, &got);
+                array_set(&in[side], at, was);
+            }
+        }
+        array_free(&in[0]);
+        array_free(&in[1]);
+        close_text(&wino);
+        close_text(&direct);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(convolutions_agree, back), cmocka_unit_test_teardown(winograd_is_switched, back),
         cmocka_unit_test_teardown(norms_agree, back),        cmocka_unit_test_teardown(norms_are_fused, back),
         cmocka_unit_test_teardown(pools_agree, back),        cmocka_unit_test_teardown(loops_and_edges_agree, back),
         cmocka_unit_test_teardown(bits_do_not_depend_on_threads, back),
+        cmocka_unit_test_teardown(winograd_keeps_to_what_is_read, back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
