@@ -32,6 +32,7 @@ typedef struct tile_state {
     part *in, *out;
     uint32_t n_in, n_out, n_bounded;
     int64_t tiles, pieces; /* of a batch element */
+    int64_t mask_cols; /* of a given mask */
     size_t bounds_at, arena_at, places_at, thread_bytes, sums_bytes, sums_at;
 } tile_state;
 
@@ -94,6 +95,7 @@ static float most_of(xt_dtype t, const void *x, int64_t n) {
 typedef struct worker { /* a thread's memory, by what lies there */
     char *mem, *sums;
     float *bounds;
+    bool bounded; /* those of operands without rows are there, of this unit */
     void **in, **out, **places;
 } worker;
 typedef struct tile_at {
@@ -106,6 +108,49 @@ static int form_of(const tile_state *s, int64_t tile) {
     for (uint32_t k = 0; k < s->call->n_cuts; k++)
         if (tile >= s->call->cuts[k].first && tile < s->call->cuts[k].last) return CUT + (int)k;
     return s->call->total_rows - tile * s->call->rows < s->call->rows ? REST : WHOLE;
+}
+
+/* All of n elements hide what they stand before. */
+static bool all_hide(xt_dtype t, const tile_range *hides, const void *x, int64_t n, int64_t step) {
+    const uint8_t *b = x;
+    const uint16_t *h = x;
+    const float *f = x;
+    float lo = (float)hides->lo, hi = (float)hides->hi;
+    bool seen = false;
+    if (t == XT_BOOL)
+        for (int64_t i = 0; i < n; i++) seen |= (b[i * step] != 0) != (lo > 0);
+    else if (t == XT_F32)
+        for (int64_t i = 0; i < n; i++) seen |= !(f[i * step] >= lo && f[i * step] <= hi);
+    else
+        for (int64_t i = 0; i < n; i++) {
+            uint32_t bits = (uint32_t)h[i * step] << 16;
+            float v;
+            memcpy(&v, &bits, sizeof v);
+            seen |= !(v >= lo && v <= hi);
+        }
+    return !seen;
+}
+
+/* The program with the fewest columns for which the given mask hides all others in this tile. Looks at what it hides and little more. */
+static int form_by_mask(const tile_run *r, const tile_at *t) {
+    const tile_state *s = r->s;
+    const tile_call *call = s->call;
+    const part *p = &s->in[call->mask_in];
+    int64_t row = 0, col = 0, end = call->n_cuts ? s->mask_cols : 0;
+    int form = WHOLE;
+    for (uint32_t d = 0; d < p->whole->rank; d++) {
+        if (p->place->tags.at[d] == TILE_ROW) row = p->strides[d];
+        if (p->place->tags.at[d] == TILE_COL) col = p->strides[d];
+    }
+    const char *at = (const char *)r->call->in[call->mask_in] + (size_t)place_of(s, p, t->batch, t->row) * p->elem;
+    for (uint32_t k = call->n_cuts; k-- > 0; end = call->cuts[k].cols) {
+        bool hidden = true;
+        for (int64_t i = 0; i < (row ? call->rows : 1) && hidden; i++)
+            hidden = all_hide(p->whole->dtype, &call->mask.hides, at + (size_t)(i * row + call->cuts[k].cols * col) * p->elem, end - call->cuts[k].cols, col);
+        if (!hidden) break;
+        form = CUT + (int)k;
+    }
+    return form;
 }
 
 /* Brings operand i's tile there. */
@@ -123,12 +168,13 @@ static void bring_bounds(const tile_run *r, worker *w, const tile_at *t) {
     for (uint32_t i = 0, k = 0; i < s->n_in; i++) {
         const part *p = &s->in[i];
         if (!p->place->bounded) continue;
-        if (t->first || p->row_step) {
+        if (!w->bounded || p->row_step) {
             bring(r, w, t, i, WHOLE, true);
             w->bounds[k] = most_of(p->whole->dtype, w->in[i], tile_type(p->whole, &p->place->tags, s->call->rows, 0)->count);
         }
         k++;
     }
+    w->bounded = true;
 }
 
 /* By one program; *out_ok: it says that its results are those of the whole. */
@@ -169,9 +215,12 @@ static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form
     }
 }
 
-static _Atomic int64_t redone;
+static _Atomic int64_t redone, shortened;
 int64_t tile_redone(void) {
     return redone;
+}
+int64_t tile_shortened(void) {
+    return shortened;
 }
 
 /* One tile; *form: of the one before it. */
@@ -179,8 +228,11 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const til
     int was = *form;
     bool ok = true;
     *form = form_of(r->s, t->tile);
+    if (*form == WHOLE && r->s->call->mask.value) *form = form_by_mask(r, t);
+    bool again = was != *form || (*form >= CUT && !w->bounded);
     if (*form >= CUT) bring_bounds(r, w, t);
-    XT_TRY(run_form(r, d, w, t, *form, was != *form, &ok));
+    XT_TRY(run_form(r, d, w, t, *form, again, &ok));
+    shortened += *form >= CUT;
     if (!ok) {
         redone++;
         *form = WHOLE;
@@ -208,6 +260,7 @@ static void run_units(void *ctx, int64_t begin, int64_t end, int thread) {
         int form = -1;
         xt_status st = NULL;
         w.sums = sums_of(r, u);
+        w.bounded = false;
         for (int64_t t = from; t < to && !st; t++) st = run_tile(r, &d, &w, &(tile_at){batch, t, (int32_t)(t * s->call->rows), t == from}, &form);
         if (!st) continue;
         pthread_mutex_lock(&r->lock);
@@ -355,6 +408,8 @@ CPU_LOWER(tile) {
     if (s->pieces > s->tiles) s->pieces = s->tiles;
     for (uint32_t i = 0; i < op->n_in; i++) s->n_bounded += t->in[i].bounded;
     for (uint32_t i = 0; i < op->n_in; i++) make_part(t, &t->in[i], op->in[i]->type, false, &s->in[i]);
+    for (uint32_t d = 0; t->mask.value && d < op->in[t->mask_in]->type->rank; d++)
+        if (t->mask.tags.at[d] == TILE_COL) s->mask_cols = op->in[t->mask_in]->type->dims[d];
     for (uint32_t i = 0; i < op->n_out; i++) {
         make_part(t, &t->out[i], op->out[i].type, true, &s->out[i]);
         int64_t places = 1;

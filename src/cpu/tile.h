@@ -8,7 +8,8 @@
  * computed again from its narrow operands; maxima and sums of rows are kept. This is the scheme of Dao et al. 2022 (FlashAttention), with whole rows in place
  * of running maxima, and for any chain of this kind rather than for one formula.
  *
- * Where a mask made of positions hides the last columns of a tile, as a causal one does (tile_mask.c), the tile is computed without them: a function of fewer columns, which also
+ * Where a mask made of positions hides the last columns of a tile, as a causal one does (tile_mask.c), or a mask that is an argument does in some quarters of the columns (looked at tile by tile
+ * when the program runs), the tile is computed without them: a function of fewer columns, which also
  * bounds what the hidden ones would have given (tile_hidden.c). When that may be anything but nothing (a row that sees nothing, a mask of moderate numbers, NaN or Inf in an
  * operand) the tile is computed again, whole. So results are those of whole tiles but for the order of sums.
  *
@@ -42,12 +43,18 @@ const ir_type *tile_type(const ir_type *t, const tile_tags *g, int64_t rows, int
 bool tile_has_flat(const ir_type *t, const tile_tags *g);
 
 /* What a value made of positions and constants only is between rows [row, row_end) and columns [col, col_end); false: it is made of something else, or may be NaN. */
-typedef struct tile_block {
-    int64_t row, row_end, col, col_end;
-} tile_block;
 typedef struct tile_range { /* of booleans: 0 and 1 */
     double lo, hi;
 } tile_range;
+typedef struct tile_mask { /* a mask that the program is given, and what it is where it hides: taken for granted here, looked at when the program runs */
+    const ir_value *value; /* NULL: none */
+    tile_tags tags;
+    tile_range hides;
+} tile_mask;
+typedef struct tile_block {
+    int64_t row, row_end, col, col_end;
+    tile_mask mask;
+} tile_block;
 bool tile_range_of(const ir_value *v, const tile_tags *g, const tile_block *in, tile_range *out);
 
 typedef struct tile_place { /* an operand or result of the call */
@@ -55,7 +62,7 @@ typedef struct tile_place { /* an operand or result of the call */
     bool summed; /* result: over the tiles of a batch element, in f32 (f64 for f64) */
     bool bounded; /* operand: functions of fewer columns want its largest absolute value */
 } tile_place;
-typedef struct tile_cut { /* full tiles [first, last) that need only their first `cols` columns */
+typedef struct tile_cut { /* full tiles [first, last) that need only their first `cols` columns; with a given mask: those where it hides all others */
     int64_t first, last, cols;
     const ir_func *body; /* as that of tile_call, with the bounds as further arguments, and 1.0 as a further result where the rest gives nothing; NULL: cannot be told */
 } tile_cut;
@@ -64,8 +71,10 @@ typedef struct tile_call {
     const ir_func *body, *rest; /* a tile of `rows` rows; of the last T % rows ones, NULL when there are none. Arguments: the operands' tiles, first row, batch number */
     int64_t batch, total_rows, rows;
     tile_place *in, *out;
-    tile_cut cuts[TILE_CUTS];
+    tile_cut cuts[TILE_CUTS]; /* with a given mask: from few columns to many */
     uint32_t n_cuts;
+    tile_mask mask; /* given: operand `mask_in` */
+    uint32_t mask_in;
     struct tile_call *next;
 } tile_call;
 
@@ -96,6 +105,7 @@ typedef struct tile_chain {
     int64_t tile_rows;
     tile_cut cuts[TILE_CUTS];
     uint32_t n_cuts;
+    tile_mask mask;
     uint32_t most_level;
     bool failed;
     uint32_t *stack; /* values to look at: those before, those after */
@@ -112,7 +122,9 @@ static inline tile_kind tile_kind_of(const tile_chain *c, const ir_value *v) {
 int64_t tile_rows(const tile_chain *c);
 /* Cuts the groups of a chain out. */
 xt_status tile_build(tile_chain *c);
-void tile_find_cuts(tile_chain *c); /* tile_mask.c: which tiles need less than all columns */
+void tile_find_cuts(tile_chain *c); /* tile_mask.c: which tiles need less than all columns, or which given mask will say that */
+/* Of an op in the chain: the tags of its operand i, whatever that is. */
+void tile_chain_operand(const tile_chain *c, const ir_op *op, uint32_t i, tile_tags *out);
 
 /* --- between tile_build.c and tile_hidden.c */
 typedef struct tile_group { /* what is computed between entering the chain and leaving it */
@@ -139,7 +151,8 @@ ir_value *tile_operand(tile_group *g, const ir_op *op, uint32_t i);
 struct tile_given *tile_given_of(const tile_group *g, const ir_op *op, uint32_t i);
 /* After op was made: what its hidden columns have to be for it to be right, to g->ok. */
 void tile_demand(tile_group *g, const ir_op *op);
-int64_t tile_redone(void); /* tiles of this process that were computed again, whole (kernel_tile.c) */
+int64_t tile_shortened(void); /* tiles of this process that were computed without their last columns (kernel_tile.c) */
+int64_t tile_redone(void); /* of these, how many were computed again, whole */
 /* The stage. */
 xt_status cpu_tile(cpu_exec *e);
 

@@ -13,7 +13,10 @@ static bool is_const(const ir_value *v) {
 
 /* What operand i of an op in the chain is for a tile. */
 void tile_operand_tags(const tile_group *g, const ir_op *op, uint32_t i, tile_tags *out) {
-    const tile_chain *c = g->c;
+    tile_chain_operand(g->c, op, i, out);
+}
+
+void tile_chain_operand(const tile_chain *c, const ir_op *op, uint32_t i, tile_tags *out) {
     const tile_value *made = tile_info(c, &op->out[0]);
     const tile_value *v = tile_info(c, op->in[i]);
     *out = (tile_tags){0};
@@ -209,9 +212,12 @@ static bool can_cut(const tile_group *g) {
 
 static xt_status make_cuts(tile_group *g, tile_call *t) {
     const tile_chain *c = g->c;
+    const struct tile_given *mask = c->mask.value ? find_given(g, c->mask.value, &c->mask.tags) : NULL;
+    if (c->mask.value && !mask) return NULL;
+    if (mask) t->mask = c->mask, t->mask_in = (uint32_t)(mask - g->given);
     for (uint32_t k = 0; k < c->n_cuts && can_cut(g); k++) {
         tile_cut cut = c->cuts[k];
-        g->hidden = (tile_block){cut.first * t->rows, cut.last * t->rows, cut.cols, c->cols};
+        g->hidden = (tile_block){cut.first * t->rows, mask ? c->rows : cut.last * t->rows, cut.cols, c->cols, c->mask};
         XT_TRY(make_function(g, t->rows, cut.cols, &cut.body));
         if (g->unknown) return NULL;
         t->cuts[t->n_cuts++] = cut;

@@ -1,4 +1,5 @@
-/* Which tiles of a chain (tile.h) need less than all columns: where a mask made of positions (iotas, comparisons, constants) hides the last columns of all rows of a tile. How
+/* Which tiles of a chain (tile.h) need less than all columns: where a mask made of positions (iotas, comparisons, constants) hides the last columns of all rows of a tile; or, where there is
+ * none, which operand may hide some when the program runs. How
  * values that are made of positions only lie between bounds over a block of rows and columns is interval arithmetic; a mask is told by what it decides there, not by its form, so
  * that iotas of two dims, of one dim and broadcast, with offsets, and masks that are added are all the same. */
 #include <math.h>
@@ -143,6 +144,10 @@ static bool range_of_op(walk *w, const ir_op *op, const tile_tags *g, tile_range
 
 static bool range_of(walk *w, const ir_value *v, const tile_tags *g, tile_range *out) {
     const ir_op *op = v->def;
+    if (v == w->in->mask.value && tile_tags_equal(v->type, g, &w->in->mask.tags)) {
+        *out = w->in->mask.hides;
+        return true;
+    }
     bool tensor = v->type->kind == IR_TENSOR;
     if (op && op->n_out == 1 && tensor && --w->steps >= 0 && range_of_op(w, op, g, out) && fits(v->type->dtype, out)) return true;
     *out = (tile_range){0, 1};
@@ -183,6 +188,47 @@ static bool any_decides(const tile_chain *c, const tile_block *in, bool softmax)
     return false;
 }
 
+/* --- masks that are given ------------------------------------------------------------------------------------------------------------------------ */
+/* Each of its elements in a tile has a row or none, and a column. */
+static bool lies_as_mask(const ir_type *t, const tile_tags *g) {
+    if (t->kind != IR_TENSOR || t->rank > TILE_RANK || (t->dtype != XT_BOOL && t->dtype != XT_F32 && t->dtype != XT_BF16)) return false;
+    for (uint32_t d = 0; d < t->rank; d++)
+        if (tile_flat(g->at[d]) || (g->at[d] == TILE_ALL && t->dims[d] > 1)) return false;
+    return tile_tags_have(t, g, TILE_COL);
+}
+
+/* What the mask may be where it hides: false or true, an added number that leaves nothing, 0 or 1. */
+static bool hides_by(tile_chain *c, const ir_value *v, const tile_tags *tags, bool softmax) {
+    static const tile_range of_bool[] = {{0, 0}, {1, 1}}, of_number[] = {{-INFINITY, -1e4}, {0, 0}, {1, 1}};
+    bool is_bool = v->type->dtype == XT_BOOL;
+    const tile_range *r = is_bool ? of_bool : of_number;
+    size_t n = is_bool ? BASE_COUNT(of_bool) : BASE_COUNT(of_number);
+    for (size_t i = 0; i < n; i++) {
+        tile_block all = {.row_end = c->rows, .col_end = c->cols, .mask = {v, *tags, r[i]}};
+        if (!any_decides(c, &all, softmax)) continue;
+        c->mask = all.mask;
+        return true;
+    }
+    return false;
+}
+
+static void find_given_mask(tile_chain *c, bool softmax) {
+    for (const ir_op *op = c->body->first; op; op = op->next) {
+        if (op->n_out != 1 || tile_kind_of(c, &op->out[0]) != TILE_FULL) continue;
+        for (uint32_t i = 0; i < op->n_in; i++) {
+            tile_tags t;
+            if (op->code == OP_dot_general || tile_kind_of(c, op->in[i]) == TILE_FULL || tile_kind_of(c, op->in[i]) == TILE_ROWS) continue;
+            tile_chain_operand(c, op, i, &t);
+            if (lies_as_mask(op->in[i]->type, &t) && hides_by(c, op->in[i], &t, softmax)) return;
+        }
+    }
+}
+
+static void cut_by_given_mask(tile_chain *c) {
+    enum { PARTS = 4 };
+    for (int64_t k = 1; k < PARTS; k++) c->cuts[c->n_cuts++] = (tile_cut){.cols = c->cols * k / PARTS / COLUMN_STEP * COLUMN_STEP};
+}
+
 void tile_find_cuts(tile_chain *c) {
     int64_t full = c->rows / c->tile_rows, n = full < TILE_CUTS ? full : TILE_CUTS;
     bool softmax = false;
@@ -205,4 +251,7 @@ void tile_find_cuts(tile_chain *c) {
         cut.cols = low * COLUMN_STEP;
         if (cut.cols * 10 <= c->cols * 9) c->cuts[c->n_cuts++] = cut;
     }
+    if (c->n_cuts || !full) return;
+    find_given_mask(c, softmax);
+    if (c->mask.value) cut_by_given_mask(c);
 }

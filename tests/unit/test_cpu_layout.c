@@ -397,7 +397,10 @@ static void winograd_keeps_to_what_is_read(void **state) {
         for (size_t side = 0; side < 2; side++) {
             const ir_type *t = in[side].type;
             int64_t places = t->dims[2] * t->dims[3], last = t->count / places - 1;
+            bool of_weights = strstr(rows[r].name, "weights") && side == 1;
             for (int64_t k = 0; k < places; k++) {
+                int64_t y = k / t->dims[3], x = k % t->dims[3];
+                if (of_weights && (y == 0 || x == 0 || y + 1 == t->dims[2] || x + 1 == t->dims[3])) continue; /* meets padding: whether 0 times Inf counts there differs between direct kernels */
                 double value = bad[k % (int64_t)BASE_COUNT(bad)];
                 int64_t at = (k % 3 == 2 ? last : k % 3) * places + k;
                 double was = array_get(&in[side], at);
@@ -405,7 +408,7 @@ static void winograd_keeps_to_what_is_read(void **state) {
                 run_opened(&direct, in, &want);
                 run_opened(&wino, in, &got);
                 snprintf(name, sizeof name, "%s %s, %g in element %lld of operand %zu", rows[r].name, rows[r].dtype, value, (long long)at, side);
-                same_kinds(name, &want, &got, 0);
+                same_kinds(name, &want, &got, rows[r].dtype[0] == 'b' ? rows[r].tol : 0);
                 drop(&direct, &want);
                 drop(&wino, &got);
                 array_set(&in[side], at, was);
