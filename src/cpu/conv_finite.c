@@ -9,6 +9,8 @@ typedef struct look {
     _Atomic bool found;
 } look;
 
+static int64_t rows_of(const look *l) { return (l->h + SIDE - 1) / SIDE + 1; }
+
 /* All bits of the exponent are set in one of the 16. */
 static bool is_spoilt(const float *pixel) {
     uint32_t bits[LANES], bad = 0;
@@ -17,16 +19,17 @@ static bool is_spoilt(const float *pixel) {
     return bad;
 }
 
-static bool is_edge(int64_t at) { return at % SIDE == 0 || at % SIDE == SIDE - 1; }
-
+/* Rows of tiles of all images, and after each image's its last row. */
 static void look_at(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     look *l = ctx;
     bool found = false;
+    int64_t rows = rows_of(l);
     for (int64_t t = begin; t < end; t++) {
-        const float *row = l->image + (t / l->h * l->blocks * l->h + t % l->h) * l->w * LANES;
-        for (int64_t x = 0; x < l->w && is_edge(t % l->h); x++)
-            if (is_edge(x)) found |= is_spoilt(row + x * LANES);
+        int64_t y = t % rows * SIDE < l->h ? t % rows * SIDE : l->h - 1;
+        const float *row = l->image + (t / rows * l->blocks * l->h + y) * l->w * LANES;
+        for (int64_t x = 0; x < l->w; x += SIDE) found |= is_spoilt(row + x * LANES);
+        found |= is_spoilt(row + (l->w - 1) * LANES);
     }
     if (found) l->found = true;
 }
@@ -35,7 +38,7 @@ bool conv_image_is_finite(const cpu_team *team, const float *image, int64_t n, i
     look l = {.image = image, .blocks = blocks, .h = h, .w = w};
     for (int64_t b = 0; b < blocks; b++)
         if (is_spoilt(image + b * h * w * LANES)) return false;
-    team_for(team, n * h, 64, look_at, &l);
+    team_for(team, n * rows_of(&l), 16, look_at, &l);
     return !l.found;
 }
 
