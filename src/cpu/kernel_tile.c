@@ -33,6 +33,8 @@ typedef struct tile_state {
     uint32_t n_in, n_out, n_bounded;
     int64_t tiles, pieces; /* of a batch element */
     int64_t mask_cols; /* of a given mask */
+    int32_t *mask_of; /* per batch element: the first that reads the same part of that mask */
+    size_t forms_at; /* per batch element and tile, a byte: the program that the mask asks for, for the first of each part */
     size_t bounds_at, arena_at, places_at, thread_bytes, sums_bytes, sums_at;
 } tile_state;
 
@@ -41,6 +43,7 @@ static void tile_free(void *state) {
     for (int i = 0; i < FORMS; i++) cpu_exec_free(s->subs[i]);
     base_free(s->in);
     base_free(s->out);
+    base_free(s->mask_of);
     base_free(s);
 }
 
@@ -136,7 +139,7 @@ static int form_by_mask(const tile_run *r, const tile_at *t) {
     const tile_state *s = r->s;
     const tile_call *call = s->call;
     const part *p = &s->in[call->mask_in];
-    int64_t row = 0, col = 0, end = call->n_cuts ? s->mask_cols : 0;
+    int64_t row = 0, col = 0, end = s->mask_cols;
     int form = WHOLE;
     for (uint32_t d = 0; d < p->whole->rank; d++) {
         if (p->place->tags.at[d] == TILE_ROW) row = p->strides[d];
@@ -151,6 +154,20 @@ static int form_by_mask(const tile_run *r, const tile_at *t) {
         form = CUT + (int)k;
     }
     return form;
+}
+
+static uint8_t *mask_forms(const tile_run *r) {
+    return (uint8_t *)r->call->scratch + r->s->forms_at;
+}
+
+static void look_at_mask(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const tile_run *r = ctx;
+    const tile_state *s = r->s;
+    for (int64_t u = begin; u < end; u++) {
+        tile_at t = {.batch = u / s->tiles, .tile = u % s->tiles, .row = (int32_t)(u % s->tiles * s->call->rows)};
+        if (s->mask_of[t.batch] == t.batch && form_of(s, t.tile) == WHOLE) mask_forms(r)[u] = (uint8_t)form_by_mask(r, &t);
+    }
 }
 
 /* Brings operand i's tile there. */
@@ -228,7 +245,7 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const til
     int was = *form;
     bool ok = true;
     *form = form_of(r->s, t->tile);
-    if (*form == WHOLE && r->s->call->mask.value) *form = form_by_mask(r, t);
+    if (*form == WHOLE && r->s->mask_of) *form = mask_forms(r)[r->s->mask_of[t->batch] * r->s->tiles + t->tile];
     bool again = was != *form || (*form >= CUT && !w->bounded);
     if (*form >= CUT) bring_bounds(r, w, t);
     XT_TRY(run_form(r, d, w, t, *form, again, &ok));
@@ -302,6 +319,7 @@ static xt_status tile_kernel_run(const cpu_call *c) {
     tile_run r = {.call = c, .s = s};
     XT_TRY(dnnl_device_open(c->device));
     pthread_mutex_init(&r.lock, NULL);
+    if (s->mask_of) team_for(&c->device->team, s->call->batch * s->tiles, 1, look_at_mask, &r);
     team_for(&c->device->team, s->call->batch * s->pieces, 1, run_units, &r);
     if (!r.status && s->sums_bytes) team_for(&c->device->team, s->call->batch, 1, join_sums, &r);
     pthread_mutex_destroy(&r.lock);
@@ -379,7 +397,30 @@ static size_t lay_out(tile_state *s, int threads) {
     }
     s->thread_bytes = mem;
     s->sums_at = mem * (size_t)threads;
-    return s->sums_at + s->sums_bytes * (size_t)(s->call->batch * s->pieces);
+    s->forms_at = s->sums_at + s->sums_bytes * (size_t)(s->call->batch * s->pieces);
+    return s->forms_at + (s->mask_of ? (size_t)(s->call->batch * s->tiles) : 0);
+}
+
+/* Heads mostly share a mask: neighbours are asked first. */
+static xt_status share_mask(tile_state *s) {
+    const part *p = &s->in[s->call->mask_in];
+    int64_t n = s->call->batch, *places = base_malloc((size_t)n * 2 * sizeof *places), *firsts = places + n;
+    s->mask_of = base_malloc((size_t)n * sizeof *s->mask_of);
+    if (!places || !s->mask_of) {
+        base_free(places);
+        return status_oom((size_t)n * sizeof *places, "a plan");
+    }
+    for (int64_t b = 0, n_firsts = 0; b < n; b++) {
+        places[b] = place_of(s, p, b, 0);
+        int64_t k = n_firsts;
+        while (k > 0 && places[firsts[k - 1]] != places[b]) k--;
+        if (!k) firsts[n_firsts++] = b;
+        s->mask_of[b] = (int32_t)(k ? firsts[k - 1] : b);
+    }
+    for (uint32_t d = 0; d < p->whole->rank; d++)
+        if (p->place->tags.at[d] == TILE_COL) s->mask_cols = p->whole->dims[d];
+    base_free(places);
+    return NULL;
 }
 
 static double sum_flops(const ir_block *b, double *out_transcendentals) {
@@ -408,8 +449,10 @@ CPU_LOWER(tile) {
     if (s->pieces > s->tiles) s->pieces = s->tiles;
     for (uint32_t i = 0; i < op->n_in; i++) s->n_bounded += t->in[i].bounded;
     for (uint32_t i = 0; i < op->n_in; i++) make_part(t, &t->in[i], op->in[i]->type, false, &s->in[i]);
-    for (uint32_t d = 0; t->mask.value && d < op->in[t->mask_in]->type->rank; d++)
-        if (t->mask.tags.at[d] == TILE_COL) s->mask_cols = op->in[t->mask_in]->type->dims[d];
+    if (t->mask.value && t->n_cuts && (st = share_mask(s))) {
+        tile_free(s);
+        return st;
+    }
     for (uint32_t i = 0; i < op->n_out; i++) {
         make_part(t, &t->out[i], op->out[i].type, true, &s->out[i]);
         int64_t places = 1;

@@ -8,7 +8,7 @@
  * computed again from its narrow operands; maxima and sums of rows are kept. This is the scheme of Dao et al. 2022 (FlashAttention), with whole rows in place
  * of running maxima, and for any chain of this kind rather than for one formula.
  *
- * Where a mask made of positions hides the last columns of a tile, as a causal one does (tile_mask.c), or a mask that is an argument does in some quarters of the columns (looked at tile by tile
+ * Where a mask made of positions hides the last columns of a tile, as a causal one does (tile_mask.c), or a mask that is an argument does in some eighths of the columns (looked at tile by tile
  * when the program runs), the tile is computed without them: a function of fewer columns, which also
  * bounds what the hidden ones would have given (tile_hidden.c). When that may be anything but nothing (a row that sees nothing, a mask of moderate numbers, NaN or Inf in an
  * operand) the tile is computed again, whole. So results are those of whole tiles but for the order of sums.

@@ -225,7 +225,7 @@ static void find_given_mask(tile_chain *c, bool softmax) {
 }
 
 static void cut_by_given_mask(tile_chain *c) {
-    enum { PARTS = 4 };
+    enum { PARTS = TILE_CUTS };
     for (int64_t k = 1; k < PARTS; k++) c->cuts[c->n_cuts++] = (tile_cut){.cols = c->cols * k / PARTS / COLUMN_STEP * COLUMN_STEP};
 }
 
