@@ -38,11 +38,6 @@ static void conv_free(void *state) {
     base_free(s);
 }
 
-static void clear(void *p, int64_t begin, int64_t end, int thread) {
-    (void)thread;
-    memset((char *)p + begin, 0, (size_t)(end - begin));
-}
-
 /* Of a result by Winograd's algorithm, before it is brought into another layout; images lie as nChw16c. */
 static bool is_finite(const conv_state *s, const cpu_team *team, const void *result) {
     const dnnl_memory_desc_t *md = &s->prim.md[s->output];
@@ -56,7 +51,7 @@ static xt_status conv_run(const cpu_call *c) {
     void *user[3], *used[3];
     for (int i = 0; i < 2; i++) user[s->input[i]] = c->in[i];
     user[s->output] = c->out[0];
-    if (s->zeros) team_for(&c->device->team, (int64_t)s->zeros, 1 << 18, clear, c->out[0]);
+    cpu_clear_run(&c->device->team, c->out[0], s->zeros);
     if (s->flip) {
         cpu_move_run(&c->device->team, &s->flip_move, scratch + s->flip_at, c->in[1]);
         user[s->input[1]] = scratch + s->flip_at;
@@ -241,6 +236,7 @@ static bool taps_of(const conv_desc *d, taps_problem *p) {
                         .size = {w->dims[2], w->dims[3]},
                         .stride = {d->strides[0], d->strides[1]},
                         .low = {d->pad_l[0], d->pad_l[1]},
+                        .w_at = w->offset0,
                         .w_step = {step[0], step[1], step[2], step[3]}};
     return cpu_taps_fits(p);
 }
@@ -556,7 +552,8 @@ CPU_LOWER(convolution) {
         return made ? made : cpu_build_wino(b, &problem, op, in);
     }
     taps_problem taps;
-    if (both && !s->flip && !s->zeros && taps_of(&d, &taps)) {
+    if (both && !s->flip && taps_of(&d, &taps)) {
+        taps.zeros = s->zeros;
         conv_free(s);
         *out_done = true;
         return cpu_build_taps(b, &taps, op, in);

@@ -141,6 +141,14 @@ void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes
     team_for(team, (int64_t)bytes, 1 << 18, copy_chunk, &r);
 }
 
+static void clear_chunk(void *dst, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    memset((char *)dst + begin, 0, (size_t)(end - begin));
+}
+void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes) {
+    team_for(team, (int64_t)bytes, 1 << 18, clear_chunk, dst);
+}
+
 typedef struct convert_run {
     xt_dtype from, to;
     const char *src;

@@ -6,6 +6,7 @@
  * Tasks own their sums, so results do not depend on the number of threads. */
 #include "cpu/kernel_taps.h"
 
+#include "cpu/kernel_copy.h"
 #include "cpu/wino.h"
 
 enum { ROWS = 64 /* features in of a task */, PIXELS_A_TASK = 32, SKEW = 160 /* elements: taps do not lie powers of two apart */ };
@@ -62,15 +63,15 @@ static void products(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
-/* Features in [begin, end) of 64 features out each. */
+/* Features in [begin, end) of 64 features out each; 16 of these at a time, whose kernels lie far apart and all fall into a few sets of the first-level cache. */
 static void finish(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const taps_call *c = ctx;
     const taps_state *s = c->s;
     const taps_problem *p = &s->p;
     int64_t columns = p->out[0] / WINO_COLUMNS;
-    for (int64_t t = begin; t < end; t++)
-        for (int64_t f = 0; f < WINO_COLUMNS; f += 16)
+    for (int64_t f = 0; f < WINO_COLUMNS; f += 16)
+        for (int64_t t = begin; t < end; t++)
             for (int64_t tap = 0; tap < s->taps; tap++)
                 c->ops->spread(c->sums + (tap * columns * p->in[0] + t) * WINO_COLUMNS + f, p->w_step[0],
                                c->out + (t / p->in[0] * WINO_COLUMNS + f) * p->w_step[0] + t % p->in[0] * p->w_step[1] + tap / p->size[1] * p->w_step[2] +
@@ -86,10 +87,11 @@ static xt_status taps_run(const cpu_call *call) {
                    .ops = wino_get(),
                    .image = call->in[0],
                    .from_above = call->in[1],
-                   .out = call->out[0],
+                   .out = (uint16_t *)call->out[0] + s->p.w_at,
                    .read = (uint16_t *)(void *)(scratch + s->at[0]),
                    .above = (uint16_t *)(void *)(scratch + s->at[1]),
                    .sums = (float *)(void *)(scratch + s->at[2])};
+    cpu_clear_run(team, call->out[0], s->p.zeros);
     for (c.begin = 0; c.begin < s->total; c.begin += s->run) {
         team_for(team, (s->taps + 1) * divide_up(s->run, PIXELS_A_TASK), 1, lay_out, &c);
         team_for(team, s->taps * columns * divide_up(s->p.in[0], ROWS), 1, products, &c);

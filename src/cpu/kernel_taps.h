@@ -7,7 +7,8 @@
 typedef struct taps_problem {
     int64_t n, in[3], out[3]; /* images; features, rows and columns of what is read and of what comes from above */
     int64_t size[2], stride[2], low[2]; /* the window; positions before the image */
-    int64_t w_step[4]; /* of the kernel in memory: out's feature, in's feature, row, column */
+    int64_t w_at, w_step[4]; /* of the kernel in memory: its first tap; out's feature, in's feature, row, column */
+    size_t zeros; /* bytes of a kernel of which these taps are a part, the others' gradient is zero; 0: these are all */
 } taps_problem;
 
 bool cpu_taps_fits(const taps_problem *p); /* on this processor, with these features */

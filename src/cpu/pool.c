@@ -24,7 +24,7 @@
 
 enum {
     LOOK_NS = 200000, /* how long a helper looks out for the next region */
-    LOOK_CROWDED_NS = 10000, /* on shared cores */
+    LOOK_CROWDED_NS = 50000, /* on shared cores: about what it takes to wake a sleeper */
     MEET_NS = 50000, /* how long a thread looks out for the others of its region */
     GAP_NS = 100000, /* looking takes far less than this from one look to the next, unless the core was taken away */
     CROWDED_NS = 50000000, /* for so long after such a gap the cores count as shared */

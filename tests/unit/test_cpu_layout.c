@@ -86,8 +86,22 @@ static const struct {
     CONV("wide weights of strides", "3x80x9x8", "3x64x5x4", "64x80x3x3", WEIGHTS, "pad = [[1, 1], [1, 0]], rhs_dilate = [2, 2]"),
     CONV("wide weights of strides, 1x1", "2x64x7x7", "2x128x4x4", "128x64x1x1", WEIGHTS, "rhs_dilate = [2, 2]"),
     CONV("wide weights, one tap", "3x64x5x5", "3x64x5x5", "64x64x1x1", WEIGHTS, "stride = [1, 1]"),
+    CONV("wide weights, most taps in padding", "3x64x1x1", "3x128x1x1", "128x64x3x3", WEIGHTS, "pad = [[1, 1], [1, 1]]"),
+    CONV("wide weights of strides, some taps in padding", "3x80x2x1", "3x64x1x1", "64x80x3x3", WEIGHTS, "pad = [[1, 0], [1, 1]], rhs_dilate = [2, 2]"),
     CONV("weights, few features", "2x3x12x12", "2x32x8x8", "32x3x5x5", WEIGHTS, "stride = [1, 1]"),
 };
+
+/* Where most taps only meet padding the rest are summed in the same way as whole kernels. */
+static void cropped_kernels_are_summed(void **state) {
+    (void)state;
+    char text[2048];
+    for (size_t i = 0; i < BASE_COUNT(convs); i++) {
+        if (!wino_get() || strncmp(convs[i].name, "wide weights", 12) || !strstr(convs[i].name, "in padding")) continue;
+        in_type(convs[i].text, "bf16", text, sizeof text);
+        with("blocked", "on");
+        assert_true(has_kernel(text, "taps-conv-weights"));
+    }
+}
 
 static void convolutions_agree(void **state) {
     (void)state;
@@ -308,7 +322,7 @@ static size_t run_on(const char *text, int threads, array out[DIFF_MAX]) {
 
 static void bits_do_not_depend_on_threads(void **state) {
     (void)state;
-    static const char *const named[] = {"wide forward", "wide data", "wide weights"};
+    static const char *const named[] = {"wide forward", "wide data", "wide weights", "wide weights, most taps in padding"};
     char text[8192];
     with("blocked", "always");
     for (size_t k = 0; k <= BASE_COUNT(named); k++) {
@@ -424,6 +438,7 @@ static void winograd_keeps_to_what_is_read(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(convolutions_agree, back), cmocka_unit_test_teardown(winograd_is_switched, back),
+        cmocka_unit_test_teardown(cropped_kernels_are_summed, back),
         cmocka_unit_test_teardown(norms_agree, back),        cmocka_unit_test_teardown(norms_are_fused, back),
         cmocka_unit_test_teardown(pools_agree, back),        cmocka_unit_test_teardown(loops_and_edges_agree, back),
         cmocka_unit_test_teardown(bits_do_not_depend_on_threads, back),
