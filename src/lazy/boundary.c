@@ -92,8 +92,14 @@ static xt_status collect(lazy_ctx *c, boundary *b) {
         lazy_asker asker = {s->is_state || s->role == LAZY_GRADIENT ? NULL : "xt_keep", s->kept ? s->kept : s->src, s->kept ? s->src : 0};
         ok = add(b, s->value, alias, s->layout, asker, index, SIZE_MAX);
     }
-    for (size_t k = 0; k < c->n_requests && ok; k++)
-        if (c->requests[k].value) ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
+    for (size_t k = 0; k < c->n_requests && ok; k++) {
+        if (!c->requests[k].value || (c->request_order && lazy_request_is_option(&c->requests[k]))) continue;
+        ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
+    }
+    for (size_t i = 0; i < c->n_request_order && ok; i++) {
+        size_t k = c->request_order[i];
+        ok = add(b, c->requests[k].value, -1, NULL, c->requests[k].asked, UINT32_MAX, k);
+    }
     base_free(taken);
     return ok ? NULL : status_oom(c->n_persistent * sizeof(void *), "the results of a step");
 }
@@ -151,15 +157,50 @@ static void fail_requests(lazy_ctx *c) {
     c->n_requests = 0;
 }
 
+static void forget_results(boundary *b) {
+    base_free(b->slots);
+    base_free(b->requests);
+    lazy_roots_free(&b->roots);
+    *b = (boundary){0};
+}
+
+static xt_status collect_results(lazy_ctx *c, boundary *b) {
+    xt_status s = collect(c, b);
+    b->roots.also = c->askers; /* borrowed */
+    b->roots.n_also = c->n_askers;
+    return s;
+}
+
+static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt_src *src, device_buffer ***out) {
+    *out = base_calloc(b->roots.n, sizeof **out);
+    return *out ? lazy_run(c, &b->roots, cause, false, src, *out) : status_oom(b->roots.n * sizeof **out, "the results of a step");
+}
+
+/* A step whose program is unknown may run another one that has more (option.c). */
+static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src, device_buffer ***out) {
+    lazy_form *form;
+    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &form));
+    if (form) {
+        forget_results(b);
+        XT_TRY(collect_results(c, b));
+    }
+    b->roots.form = form;
+    b->roots.out_unknown = NULL;
+    base_free(*out);
+    return start_step(c, b, cause, src, out);
+}
+
 static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     boundary b = {0};
     device_buffer **out = NULL;
-    xt_status s = collect(c, &b);
-    b.roots.also = c->askers; /* borrowed */
-    b.roots.n_also = c->n_askers;
+    xt_status s = collect_results(c, &b);
     if (!s && b.roots.n) {
-        out = base_calloc(b.roots.n, sizeof *out);
-        s = out ? lazy_run(c, &b.roots, cause, false, src, out) : status_oom(b.roots.n * sizeof *out, "the results of a step");
+        bool unknown = false;
+        hash128 key;
+        b.roots.out_unknown = &unknown;
+        b.roots.out_key = &key;
+        s = start_step(c, &b, cause, src, &out);
+        if (!s && unknown) s = start_unknown(c, &b, key, cause, src, &out);
         if (!s && c->nan && (s = lazy_look_for_nan(c, &b.roots, out, src)))
             for (size_t i = 0; i < b.roots.n; i++) device_buffer_release(out[i]);
         if (!s && c->tape) lazy_tape_finish(c, &b.roots, b.slots, b.requests);
@@ -167,9 +208,7 @@ static xt_status run_step(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
     }
     if (!s) s = start_requests(c);
     base_free(out);
-    base_free(b.slots);
-    base_free(b.requests);
-    lazy_roots_free(&b.roots);
+    forget_results(&b);
     return s;
 }
 

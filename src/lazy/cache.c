@@ -362,6 +362,13 @@ static void use(lazy_program *p) {
     p->uses++;
 }
 
+static bool is_known(hash128 key) {
+    pthread_mutex_lock(&programs.lock);
+    bool known = programs.by_key && map_get(programs.by_key, &key, sizeof key);
+    pthread_mutex_unlock(&programs.lock);
+    return known;
+}
+
 lazy_program *lazy_program_find(hash128 key) {
     pthread_mutex_lock(&programs.lock);
     lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
@@ -398,12 +405,23 @@ static xt_status admit(lazy_ctx *c, hash128 key, const lazy_event *ev) {
     return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
 }
 
+/* The key of r; its nodes only where they are wanted, for a form is known without them. */
+static xt_status key_of(lazy_ctx *c, const lazy_roots *r, hash128 *key, lazy_node **nodes, size_t *n) {
+    if (r->form && is_known(r->form->key)) {
+        *key = r->form->key;
+        return NULL;
+    }
+    XT_TRY(lazy_key(c, r, key, nodes, n));
+    if (r->form) *key = r->form->key;
+    return NULL;
+}
+
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out) {
     lazy_node *nodes = NULL;
     size_t n = 0;
     hash128 key;
     int64_t began = lazy_take_now(c), hashed;
-    XT_TRY(lazy_key(c, r, &key, &nodes, &n));
+    XT_TRY(key_of(c, r, &key, &nodes, &n));
     hashed = clock_ns();
     ev->hash_ns = hashed - began;
     counter_add(COUNTER_hash_ns, ev->hash_ns);
@@ -415,6 +433,14 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
     ev->outputs = r->n;
     pthread_mutex_lock(&programs.lock);
     lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+    if (!p && r->out_unknown) {
+        pthread_mutex_unlock(&programs.lock);
+        base_free(nodes);
+        *r->out_unknown = true;
+        *r->out_key = key;
+        *out = NULL;
+        return NULL;
+    }
     if (!p) {
         lazy_describe_nodes(c, nodes, n);
         ev->device_before = counter_get(COUNTER_device_bytes);
@@ -459,6 +485,7 @@ xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, laz
         ev->inputs = p->n_inputs;
         ev->stats = p->stats;
     }
+    if (!s && r->form) s = lazy_form_bind(c, r->form, p, ev->source != LAZY_FROM_MEMORY);
     pthread_mutex_unlock(&programs.lock);
     *out = p;
     return s;

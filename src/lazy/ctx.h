@@ -76,7 +76,7 @@ typedef struct lazy_pack {
         float f[LAZY_PACK];
         uint32_t u[LAZY_PACK];
     } now, sent;
-    int n;
+    int n, before_options; /* words taken; and by then */
     ir_value *leaf;
     lazy_buf *buf; /* holds `sent` */
 } lazy_pack;
@@ -153,6 +153,10 @@ typedef struct lazy_ctx {
     size_t n_requests, cap_requests;
     lazy_asker *askers; /* noted for this step */
     size_t n_askers, cap_askers;
+    struct lazy_book *book;          /* option.c */
+    const size_t *request_order;     /* of requests that are options, in this step; NULL: as they were asked for */
+    size_t n_request_order;
+    const uint32_t *places;          /* of the program's inputs among the arguments of this trace; NULL: as the program says */
 
     bool nan, eager;          /* words of XT_DEBUG, as of the begin of the step */
     bool looking;             /* XT_DEBUG=nan or eager is at work: what it records and runs is not looked at */
@@ -212,7 +216,7 @@ int64_t lazy_take_now(lazy_ctx *c);                             /* now_ns, used 
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
 void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_drop_trace(lazy_ctx *c);
-enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4 };                      /* bits of ir_value.user: wants a gradient; xt_grad_of is after it */
+enum { LAZY_V_GRAD = 1, LAZY_V_ASKED = 2, LAZY_V_REACHED = 4, LAZY_V_BASE = 8 };     /* bits of ir_value.user: wants a gradient; xt_grad_of is after it; see lazy_key_tree */
 enum { LAZY_OP_SETTLED = 1, LAZY_OP_NO_GRAD = 2 };               /* ir_op.user: flags are known; recorded where no gradient was wanted */
 bool lazy_v_no_grad(const ir_value *v);                          /* lazy_no_grad_value was called for it */
 void lazy_settle(lazy_ctx *c);                                    /* the flags of everything recorded so far */
@@ -294,7 +298,28 @@ typedef struct lazy_roots {
     const lazy_asker *also; /* who else wants something of this step: lazy_note_asker */
     size_t n_also;
     const struct lazy_layout **layouts; /* of the outputs; NULL: all whole */
+    bool *out_unknown;      /* not NULL: a program that is not in memory is not made, but told here, */
+    hash128 *out_key;       /* with its key */
+    struct lazy_form *form; /* option.c: the program is known by this instead of by its ops; else NULL */
 } lazy_roots;
+
+/* --- values that only some steps give out or log (option.c, option_tail.c) ------------------------------------------------------------------------- */
+typedef struct lazy_form { /* a program that has some options, each of which a step may switch off */
+    hash128 key;
+    uint64_t *inputs; /* what each is to the base; of the program `key` */
+    size_t n_inputs;
+    uint32_t *places; /* room for a step's */
+    bool *has;        /* by item of its family */
+    size_t n_has;
+} lazy_form;
+bool lazy_request_is_option(const lazy_request *q);
+/* The program of natural key `key` with these roots is not in memory. *out_form: the form that the step has been recorded again for, to be collected again;
+ * NULL: it needs a program of its own. */
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form);
+xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made); /* sets c->places */
+void lazy_options_step_ended(lazy_ctx *c);
+void lazy_book_free(lazy_ctx *c);
+static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) { return c->places ? c->places[k] : p->inputs[k]; }
 
 /* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results for the roots. */
 xt_status lazy_meeting_describe(const lazy_ctx *c, const ir_func *f, ir_value *const *leaves, const lazy_roots *r, lazy_program *p);
@@ -303,6 +328,11 @@ void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compilin
 
 /* Marks what the roots reach, hashes it, and lists its nodes. `out_nodes` is base_malloc'ed. */
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
+/* For steps that differ in what they are asked for: marks what `roots` reach with hashes of how it is made, the same whatever else was recorded and in which
+ * order. Arguments count by the order in which a walk meets them: out_numbers[i], from 1; 0 = not met; the first n_base roots meet *out_in_base of them, and
+ * all they reach has LAZY_V_BASE until lazy_key_tree_done. */
+xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers, uint32_t *out_in_base);
+void lazy_key_tree_done(const lazy_ctx *c);
 /* Finds or makes the program; fills the parts of `ev` it knows. Retained for the caller. */
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out);
 void lazy_program_release(lazy_program *p);

@@ -179,7 +179,7 @@ static void keep_for_replays(lazy_ctx *c, const lazy_ended *e, lazy_plan *p) {
     for (size_t i = 0; i < e->n_values; i++)
         if (e->values[i].slot == t.slot && e->values[i].generation == t.generation) p->graph_result = e->values[i].value;
     if (!p->graph_result || !(p->graph_args = base_calloc(g->n_inputs + 1, sizeof *p->graph_args))) return;
-    for (size_t k = 0; k < g->n_inputs; k++) p->graph_args[k] = g->inputs[k];
+    for (size_t k = 0; k < g->n_inputs; k++) p->graph_args[k] = lazy_place(c, g, k);
     size_t n = e->n_leaves - e->g->n_stops;
     if (!(p->graph_stops = base_calloc(e->g->n_stops + 1, sizeof *p->graph_stops))) return;
     for (size_t i = 0; i < e->g->n_stops; i++) p->graph_stops[i] = (xt_tensor){e->leaves[n + i].slot, e->leaves[n + i].generation};

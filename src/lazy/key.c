@@ -9,6 +9,7 @@ typedef struct walk {
     lazy_node *nodes;
     size_t n, cap;
     uint64_t next; /* number of the next value */
+    bool tree;     /* a result is marked with a hash of how it is made, not with a number */
     bool failed;
 } walk;
 
@@ -49,9 +50,15 @@ static void hash_block(walk *w, ir_block *b) {
     for (ir_op *op = b->first; op; op = op->next) hash_op(w, op, false);
 }
 
+static const uint64_t INNER = (uint64_t)1 << 41; /* numbers of values in regions, where results outside are hashes */
+
+/* Never 0, and never an epoch of ir_new_epoch. */
+static uint64_t tree_mark(hash128 h, uint64_t k) { return hash_mix(h, (hash128){k, 0x74726565}).lo >> 1 | 1; }
+
 static void hash_op(walk *w, ir_op *op, bool top) {
     hash128 before = w->h;
     if (top) w->h = (hash128){1, 2}; /* a node's own hash first, so that reports can compare nodes one by one */
+    if (top && w->tree) w->next = INNER;
     feed_u64(w, (uint64_t)op->code << 32 | op->n_in);
     for (uint32_t i = 0; i < op->n_in; i++) feed_u64(w, op->in[i]->mark);
     for (uint32_t i = 0; i < op->n_out; i++) {
@@ -62,54 +69,110 @@ static void hash_op(walk *w, ir_op *op, bool top) {
     for (uint32_t i = 0; i < op->n_regions; i++)
         if (op->regions[i].block) hash_block(w, op->regions[i].block);
     if (!top) return;
+    if (w->tree) {
+        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = tree_mark(w->h, i);
+        w->h = before;
+        return;
+    }
     lazy_node node = {op->code, op->src, op->path, op->n_out ? op->out[0].type : NULL, w->h.lo, LAZY_ACTIVATION, 0};
     if (!VEC_PUSH(w->nodes, w->n, w->cap, node)) w->failed = true;
     w->h = hash_mix(before, w->h);
 }
 
 /* Regions may read values of the main block: those are operands too. */
-static bool push_region_uses(const ir_op *op, ir_op ***stack, size_t *n, size_t *cap);
+typedef struct reach {
+    ir_op **stack;
+    size_t n, cap;
+    uint64_t args; /* met so far: an argument's mark is its number in this order */
+} reach;
 
-static bool push_value(ir_value *v, ir_op ***stack, size_t *n, size_t *cap) {
+static bool push_value(ir_value *v, reach *s) {
     if (!v->def) {
-        v->mark = 1;
+        if (!v->mark) v->mark = ++s->args;
         return true;
     }
     if (v->def->out[0].mark) return true;
     v->def->out[0].mark = 1;
-    return VEC_PUSH(*stack, *n, *cap, v->def);
+    return VEC_PUSH(s->stack, s->n, s->cap, v->def);
 }
 
-static bool push_region_uses(const ir_op *op, ir_op ***stack, size_t *n, size_t *cap) {
+static bool push_region_uses(const ir_op *op, reach *s) {
     for (uint32_t r = 0; r < op->n_regions; r++) {
         if (!op->regions[r].block) continue;
         for (ir_op *in = op->regions[r].block->first; in; in = in->next) {
             for (uint32_t i = 0; i < in->n_in; i++) {
                 ir_block *home = in->in[i]->def ? in->in[i]->def->block : in->in[i]->block;
-                if (home && !home->owner && !push_value(in->in[i], stack, n, cap)) return false;
+                if (home && !home->owner && !push_value(in->in[i], s)) return false;
             }
-            if (!push_region_uses(in, stack, n, cap)) return false;
+            if (!push_region_uses(in, s)) return false;
         }
     }
     return true;
 }
 
-static xt_status mark_reachable(lazy_ctx *c, const lazy_roots *r) {
+static void clear_marks(const lazy_ctx *c) {
     for (size_t i = 0; i < c->b.block->n_args; i++) c->b.block->args[i]->mark = 0;
     for (ir_op *op = c->b.block->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_out; i++) op->out[i].mark = 0;
-    ir_op **stack = NULL;
-    size_t n = 0, cap = 0;
-    bool ok = true;
-    for (size_t i = 0; i < r->n && ok; i++) ok = push_value(r->values[i], &stack, &n, &cap);
-    while (n && ok) {
-        ir_op *op = stack[--n];
-        for (uint32_t i = 0; i < op->n_in && ok; i++) ok = push_value(op->in[i], &stack, &n, &cap);
-        ok = ok && push_region_uses(op, &stack, &n, &cap);
-    }
-    base_free(stack);
-    return ok ? NULL : status_oom(cap * sizeof *stack, "the key of a step");
 }
+
+/* What s->stack leads to. */
+static bool follow(reach *s) {
+    bool ok = true;
+    while (s->n && ok) {
+        ir_op *op = s->stack[--s->n];
+        for (uint32_t i = 0; i < op->n_in && ok; i++) ok = push_value(op->in[i], s);
+        ok = ok && push_region_uses(op, s);
+    }
+    return ok;
+}
+
+static xt_status mark_reachable(lazy_ctx *c, const lazy_roots *r) {
+    clear_marks(c);
+    reach s = {0};
+    bool ok = true;
+    for (size_t i = 0; i < r->n && ok; i++) ok = push_value(r->values[i], &s);
+    ok = ok && follow(&s);
+    base_free(s.stack);
+    return ok ? NULL : status_oom(s.cap * sizeof *s.stack, "the key of a step");
+}
+
+/* One root after the other, so that the order in which arguments are met depends on the first roots alone as far as these go. */
+static bool reach_in_order(reach *s, size_t n, ir_value *const *roots) {
+    for (size_t i = 0; i < n; i++)
+        if (!push_value(roots[i], s) || !follow(s)) return false;
+    return true;
+}
+
+static void flag_base(const lazy_ctx *c, bool on) {
+    const ir_block *b = c->b.block;
+    for (size_t i = 0; i < b->n_args; i++) b->args[i]->user = (b->args[i]->user & ~(uint64_t)LAZY_V_BASE) | (on && b->args[i]->mark ? LAZY_V_BASE : 0);
+    for (ir_op *op = b->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user = (op->out[i].user & ~(uint64_t)LAZY_V_BASE) | (on && op->out[0].mark ? LAZY_V_BASE : 0);
+}
+
+xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers, uint32_t *out_in_base) {
+    clear_marks(c);
+    const ir_block *b = c->b.block;
+    reach s = {0};
+    bool ok = reach_in_order(&s, n_base, roots);
+    *out_in_base = (uint32_t)s.args;
+    flag_base(c, true);
+    ok = ok && reach_in_order(&s, n - n_base, roots + n_base);
+    base_free(s.stack);
+    if (!ok) return status_oom(s.cap * sizeof *s.stack, "the key of a step");
+    for (size_t i = 0; i < b->n_args; i++) {
+        ir_value *v = b->args[i];
+        out_numbers[i] = (uint32_t)v->mark;
+        if (v->mark) v->mark = tree_mark((hash128){v->mark, v->type->id}, c->leaves[i].layout ? c->leaves[i].layout->text : 0);
+    }
+    walk w = {.tree = true};
+    for (ir_op *op = b->first; op; op = op->next)
+        if (op->n_out && op->out[0].mark) hash_op(&w, op, true);
+    return NULL;
+}
+
+void lazy_key_tree_done(const lazy_ctx *c) { flag_base(c, false); }
 
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n) {
     XT_TRY(mark_reachable(c, r));

@@ -299,7 +299,7 @@ static xt_status start(lazy_ctx *c, lazy_program *p, lazy_cause cause, bool forc
     bool *keep = base_malloc((p->n_inputs + 1) * sizeof *keep);
     xt_status s = in && keep ? NULL : status_oom(p->n_inputs * sizeof *in, "the arguments of a step");
     for (size_t k = 0; !s && k < p->n_inputs; k++) {
-        const lazy_leaf *leaf = &c->leaves[p->inputs[k]];
+        const lazy_leaf *leaf = &c->leaves[lazy_place(c, p, k)];
         in[k] = (leaf->pack >= 0 ? c->packs[leaf->pack].buf : leaf->buf)->dev;
         keep[k] = !p->donates[k] || held_elsewhere(c, leaf);
     }
@@ -320,6 +320,7 @@ xt_status lazy_run(lazy_ctx *c, const lazy_roots *r, lazy_cause cause, bool forc
     xt_status s = lazy_upload_packs(c);
     c->now_ns = c->n_packs ? 0 : began;
     if (!s) s = status_at(lazy_program_get(c, r, &ev, &p), src);
+    if (!s && !p) return NULL; /* unknown */
     if (!s) s = status_at(lazy_meet(c, p, src), src);
     if (!s) s = start(c, p, cause, forced, src, out);
     if (!s) ran_together = p->uses_collectives || p->partitioned;

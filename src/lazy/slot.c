@@ -17,6 +17,7 @@ static void ctx_free(void *p) {
     for (uint32_t i = 1; i < c->n_slots; i++)
         if (c->slots[i].live) lazy_slot_free(c, i, 0);
     lazy_drop_trace(c);
+    lazy_book_free(c);
     lazy_ended_forget(c);
     ir_module_free(c->spare);
     for (size_t i = 0; i < c->n_packs; i++) lazy_buf_release(c->packs[i].buf);

@@ -142,7 +142,7 @@ static bool plan_inputs(lazy_ctx *c, lazy_tape *t, lazy_plan *p) {
     p->n_packs = c->n_packs;
     for (size_t i = 0; i < c->n_packs; i++) p->pack_words[i] = c->packs[i].leaf ? c->packs[i].n : 0;
     for (size_t k = 0; k < g->n_inputs; k++) {
-        const lazy_leaf *l = &c->leaves[g->inputs[k]];
+        const lazy_leaf *l = &c->leaves[lazy_place(c, g, k)];
         p->inputs[k] = l->pack >= 0 ? (lazy_origin){.from = LAZY_FROM_PACK, .index = l->pack} : origin_of(c, t, l->slot, l->generation, l->buf);
         p->n_inputs = k + 1;
         if ((p->inputs[k].from == LAZY_FROM_SLOT || p->inputs[k].from == LAZY_FROM_GRAD) && !add_guard(c, t, p, p->inputs[k].slot)) return false;

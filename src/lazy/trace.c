@@ -57,6 +57,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->grads_recorded = c->swept = false;
     if (c->ended[0]) lazy_ended_trace_gone(c);
     if (c->computed) lazy_eager_forget(c);
+    if (c->book) lazy_options_step_ended(c);
     c->draws = 0;
     c->n_askers = 0;
     c->operand_failed = false;

@@ -14,16 +14,23 @@ typedef struct log_metric {
     double arg;
     bool restored; /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which brings its options */
 } log_metric;
+typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh; /* the last two are data of the host */
 typedef struct log_pending { /* a value logged in the step being recorded */
     int metric;
     xt_tensor value, weight; /* value: [count], or one element; weight one element, none: weight_value */
-    double weight_value;
+    double number, weight_value;
+    bool is_number; /* `number` is the value; both enter the step at its end, so that the numbers of other ops do not move with an `if` around a log call */
+    log_weigh weigh;
+    xt_tensor on; /* 0: not logged in this step; none: logged */
 } log_pending;
 typedef struct log_set { /* one stage */
     log_metric *metrics;
     size_t n, cap;
     log_pending *pending;
     size_t n_pending, cap_pending;
+    size_t n_recorded; /* of `pending`: what the step being ended has */
+    ir_value *before;  /* the state's value before them */
+    double began;      /* see begins_from */
     xt_tensor state; /* [rows, LOG_COLUMNS] */
     int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;

@@ -14,6 +14,7 @@ static void engine_free(void *p) {
         base_free(set->pending);
         if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
         lazy_replay_forget(set);
+        lazy_options_forget(set);
     }
     log_between_free(e);
     base_free(e);
@@ -177,6 +178,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
 typedef struct noted { /* what a log call gives */
     xt_tensor value, weight; /* value none: number */
     double number, weight_value;
+    log_weigh weigh;
     int64_t count;
     xt_metric_finish finish;
     double arg;
@@ -232,7 +234,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
             set->pending[i] = set->pending[--set->n_pending];
             break;
         }
-    log_pending p = {which, v.value.slot ? v.value : lazy_scalar(src, XT_F32, v.number), v.weight, v.weight_value};
+    log_pending p = {.metric = which, .value = v.value, .weight = v.weight, .number = v.number, .weight_value = v.weight_value, .is_number = !v.value.slot, .weigh = v.weigh};
     if (!VEC_PUSH(set->pending, set->n_pending, set->cap_pending, p)) lazy_fail(status_oom(sizeof p, "a logged value"));
 }
 
@@ -243,15 +245,15 @@ static double samples_now(void *user) {
 
 /* The size of a batch is a constant of the program, as its shapes are. What may change while the shapes stay is data: a size that the call gives (tokens of
  * this batch, say), and the samples of a batch whose end may be padding. A sum never looks at the batch. */
-static noted weighed(const xt_src *src, noted v, const xt_log_opts *o) {
+static noted weighed(noted v, const xt_log_opts *o) {
     const log_engine *e = log_engine_get();
     bool in_step = e && e->place == LOG_IN_STEP && !e->mute;
     if (o->reduce == XT_SUM) v.weight_value = 1;
     else if (o->batch_size) {
         v.weight_value = (double)o->batch_size;
-        if (in_step) v.weight = lazy_scalar(src, XT_F32, v.weight_value);
+        if (in_step) v.weigh = LOG_WEIGH_NUMBER;
     } else if (v.value.slot && in_step && lazy_position_of_thread()->padded)
-        v.weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
+        v.weigh = LOG_WEIGH_SAMPLES;
     return v;
 }
 
@@ -270,11 +272,11 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
         str_free(&text);
         return;
     }
-    note(src, name, weighed(src, (noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o), o);
+    note(src, name, weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o), o);
 }
 
 void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o) {
-    note(src, name, weighed(src, (noted){.number = v, .weight_value = 1, .count = 1}, &o), o);
+    note(src, name, weighed((noted){.number = v, .weight_value = 1, .count = 1}, &o), o);
 }
 
 enum { MOST_SUMS = 1 << 20 };
@@ -307,7 +309,7 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0))); /* 0 of 0 weighs nothing and must not become a NaN */
     xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end_at(NULL);
-    note(src, name, (noted){.value = ratio, .weight = den, .count = 1}, o);
+    note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1}, o);
 }
 
 /* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
@@ -320,9 +322,15 @@ static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
     return ir_reshape(b, v, 1, &count);
 }
 
-static const log_pending *pending_of(const log_set *set, size_t metric) {
-    for (size_t i = 0; i < set->n_pending; i++)
-        if ((size_t)set->pending[i].metric == metric) return &set->pending[i];
+typedef struct logged { /* what a step's update adds */
+    const log_pending *list;
+    size_t n;
+    bool switched; /* each has its `on` */
+} logged;
+
+static const log_pending *pending_of(const logged *l, size_t metric) {
+    for (size_t i = 0; i < l->n; i++)
+        if ((size_t)l->list[i].metric == metric) return &l->list[i];
     return NULL;
 }
 
@@ -351,31 +359,38 @@ static ir_value *whole(ir_builder *b, column *c) {
     return c->n == 1 ? c->parts[0] : ir_concatenate(b, c->n, c->parts, 0);
 }
 
-/* What the step logs, by row: value and weight, 0 and 0 where it logs nothing. */
-static bool gather(ir_builder *b, const log_set *set, int64_t rows, ir_value **out_value, ir_value **out_weight) {
+typedef struct lists { /* by row */
+    ir_value *value, *weight, *on;
+} lists;
+
+/* What the step logs: value and weight, 0 and 0 where it logs nothing. */
+static bool gather(ir_builder *b, const log_set *set, const logged *l, int64_t rows, lists *out) {
     size_t most = 2 * set->n + 2;
-    ir_value **parts = base_calloc(2 * most, sizeof *parts);
-    float *numbers = base_calloc(2 * (size_t)rows, sizeof *numbers);
-    column value = {.parts = parts, .numbers = numbers}, weight = {.parts = parts ? parts + most : NULL, .numbers = numbers ? numbers + rows : NULL};
+    ir_value **parts = base_calloc(3 * most, sizeof *parts);
+    float *numbers = base_calloc(3 * (size_t)rows, sizeof *numbers);
     bool room = parts && numbers;
+    column value = {.parts = parts, .numbers = numbers}, weight = value, on = value;
+    if (room) weight.parts += most, weight.numbers += rows, on.parts += 2 * most, on.numbers += 2 * rows;
     for (size_t i = 0; room && i < set->n; i++) {
-        const log_pending *p = pending_of(set, i);
+        const log_pending *p = pending_of(l, i);
         int64_t count = set->metrics[i].count;
         b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
         if (p) put_tensor(b, &value, lazy_value(p->value), count);
         else put_number(&value, 0, count);
         if (p && p->weight.slot) put_tensor(b, &weight, lazy_value(p->weight), count);
         else put_number(&weight, p ? p->weight_value : 0, count);
+        if (p && l->switched) put_tensor(b, &on, lazy_value(p->on), count);
+        else put_number(&on, 0, count);
     }
     if (room) {
         put_number(&value, 0, rows - set->used);
         put_number(&weight, 0, rows - set->used);
-        *out_value = whole(b, &value);
-        *out_weight = whole(b, &weight);
+        put_number(&on, 0, rows - set->used);
+        *out = (lists){whole(b, &value), whole(b, &weight), l->switched ? whole(b, &on) : NULL};
     }
     base_free(parts);
     base_free(numbers);
-    return room && *out_value && *out_weight;
+    return room && out->value && out->weight && (out->on || !l->switched);
 }
 
 /* A list of rows, the same in every column of the state. */
@@ -394,50 +409,62 @@ static bool logs_extreme(const log_metric *m) {
     return m->o.reduce == XT_MIN || m->o.reduce == XT_MAX;
 }
 
-/* Smallest and largest values, where the step logs a metric that asks for them. */
-static ir_value *with_extremes(ir_builder *b, const log_set *set, int64_t rows, ir_value *old, ir_value *v, ir_value *sums) {
+/* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
+static ir_value *with_extremes(ir_builder *b, const log_set *set, const logged *l, int64_t rows, ir_value *old, ir_value *v, ir_value *on, ir_value *sums) {
     bool *least = base_calloc(2 * (size_t)rows * COLS, sizeof *least), *most = least ? least + rows * COLS : NULL;
     if (!least) return NULL;
-    for (size_t i = 0; i < set->n_pending; i++) {
-        const log_metric *m = &set->metrics[set->pending[i].metric];
+    for (size_t i = 0; i < l->n; i++) {
+        const log_metric *m = &set->metrics[l->list[i].metric];
         for (int64_t at = m->at * COLS; logs_extreme(m) && at < (m->at + m->count) * COLS; at += COLS) least[at + 2] = most[at + 3] = true;
     }
     const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
-    ir_value *out = ir_select(b, ir_constant(b, flags, least), ir_minimum(b, old, v), ir_select(b, ir_constant(b, flags, most), ir_maximum(b, old, v), sums));
+    ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most);
+    if (on) low = ir_and(b, low, on), high = ir_and(b, high, on);
+    ir_value *out = ir_select(b, low, ir_minimum(b, old, v), ir_select(b, high, ir_maximum(b, old, v), sums));
     base_free(least);
     return out;
 }
 
 /* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values all of them work element by element, so that a device
  * makes one loop of them: columns 0, 1 (of the epoch) and 4, 5 (of the window) gain value * weight and weight. `from`: columns from there on begin anew. */
-static ir_value *updated(ir_builder *b, const log_set *set, ir_value *state, int64_t rows, ir_value *from) {
-    ir_value *v, *w;
+static ir_value *updated(ir_builder *b, const log_set *set, const logged *l, ir_value *state, int64_t rows, ir_value *from) {
+    lists in = {NULL, NULL, NULL};
     float *empty = log_empty_rows(rows);
     bool *gain = base_calloc(2 * (size_t)rows * COLS, sizeof *gain), *sum = gain ? gain + rows * COLS : NULL;
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
     ir_value *next = NULL;
-    if (empty && gain && from && gather(b, set, rows, &v, &w)) {
+    if (empty && gain && from && gather(b, set, l, rows, &in)) {
         for (int64_t r = 0; r < rows; r++) {
             gain[r * COLS] = gain[r * COLS + 1] = gain[r * COLS + 4] = gain[r * COLS + 5] = true;
             sum[r * COLS] = sum[r * COLS + 4] = true;
         }
         ir_value *stays = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, from, t));
         ir_value *old = ir_select(b, stays, state, ir_constant(b, t, empty));
-        ir_value *wide_v = across(b, v, t), *wide_w = across(b, w, t);
+        ir_value *wide_v = across(b, in.value, t), *wide_w = across(b, in.weight, t), *on = NULL;
+        if (in.on) { /* chosen, not multiplied: what is not logged may be a NaN */
+            ir_value *none = ir_splat(b, t, 0);
+            on = ir_compare(b, IR_GT, across(b, in.on, t), none);
+            wide_v = ir_select(b, on, wide_v, none);
+            wide_w = ir_select(b, on, wide_w, none);
+        }
         ir_value *what = ir_select(b, ir_constant(b, flags, sum), ir_multiply(b, wide_v, wide_w), wide_w);
         next = ir_select(b, ir_constant(b, flags, gain), ir_add(b, old, what), old);
         bool extremes = false;
-        for (size_t i = 0; i < set->n_pending; i++) extremes = extremes || logs_extreme(&set->metrics[set->pending[i].metric]);
-        if (extremes) next = with_extremes(b, set, rows, old, wide_v, next);
+        for (size_t i = 0; i < l->n; i++) extremes = extremes || logs_extreme(&set->metrics[l->list[i].metric]);
+        if (extremes) next = with_extremes(b, set, l, rows, old, wide_v, on, next);
     }
     base_free(empty);
     base_free(gain);
     return next;
 }
 
-/* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held. */
+enum { LEAST_ROWS = 32, SPARE_ROWS = 16 };
+
+/* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and new programs for all steps that log: so
+ * there is some to spare from the beginning. */
 static bool make_room(log_set *set, const xt_src *src) {
-    int64_t rows = set->rows ? set->rows : 8;
+    int64_t rows = set->rows ? set->rows : LEAST_ROWS;
+    while (!set->rows && rows < set->used + SPARE_ROWS) rows *= 2;
     while (rows < set->used) rows *= 2;
     if (rows == set->rows) return true;
     float *init = log_empty_rows(rows);
@@ -454,8 +481,21 @@ static bool make_room(log_set *set, const xt_src *src) {
 
 /* The first column that begins anew: all with an epoch (whose first step begins a window, too), 4 and 5 with a window. */
 static double begins_from(void *user) {
-    const log_set *set = user;
-    return set->epoch_begins ? 0 : set->window_begins ? 4 : COLS;
+    log_set *set = user;
+    return set->began = set->epoch_begins ? 0 : set->window_begins ? 4 : COLS;
+}
+
+static double began_from(void *user) {
+    return ((const log_set *)user)->began;
+}
+
+static double number_of(void *user) {
+    return *(const double *)user;
+}
+static const double nothing_begins = COLS, off = 0, on = 1;
+
+static xt_tensor data(const xt_src *src, const double *number) {
+    return lazy_scalar_from(src, XT_F32, number_of, (void *)(uintptr_t)number);
 }
 
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
@@ -471,6 +511,81 @@ static bool same_stage(void *user) {
     return e && user == &e->sets[e->stage];
 }
 
+static void enter_numbers(const xt_src *src, log_pending *p) {
+    if (p->is_number) p->value = lazy_scalar(src, XT_F32, p->number);
+    if (p->weigh == LOG_WEIGH_NUMBER) p->weight = lazy_scalar(src, XT_F32, p->weight_value);
+    if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
+}
+
+static bool record_update(log_set *set, const xt_src *src, const logged *l, xt_tensor from) {
+    ir_value *first = lazy_value(from);
+    ir_builder *b = lazy_begin(src);
+    if (!set->before) set->before = lazy_value(set->state);
+    xt_tensor next = lazy_wrap(set->before ? updated(b, set, l, set->before, set->rows, first) : NULL, "xt_log");
+    if (lazy_is_error(next)) return false;
+    lazy_assign(set->state, next);
+    return true;
+}
+
+/* --- steps that log only some of the names (lazy_options) -------------------------------------------------------------------------------------- */
+static size_t count_options(void *user) {
+    return ((const log_set *)user)->n_recorded;
+}
+
+static void list_options(void *user, lazy_option *out) {
+    const log_set *set = user;
+    for (size_t i = 0; i < set->n_recorded; i++) {
+        const log_pending *p = &set->pending[i];
+        const log_metric *m = &set->metrics[p->metric];
+        out[i] = (lazy_option){.id = (uint64_t)p->metric + 1, .kind = (uint64_t)m->count << 8 | (uint64_t)p->weigh << 1 | p->is_number, .what = "xt_log", .src = m->src};
+        out[i].number = p->weigh == LOG_WEIGH_CONSTANT ? p->weight_value : 0;
+        if (!p->is_number) out[i].values[0] = lazy_value(p->value);
+        if (p->weigh == LOG_WEIGH_TENSOR) out[i].values[1] = lazy_value(p->weight);
+    }
+}
+
+static const log_pending *recorded_of(const log_set *set, int metric) {
+    for (size_t i = 0; i < set->n_recorded; i++)
+        if (set->pending[i].metric == metric) return &set->pending[i];
+    return NULL;
+}
+
+/* Records the update with all of them, in the order given; those that are off change nothing. */
+static bool record_options(void *user, const lazy_option *all, size_t n) {
+    log_set *set = user;
+    log_pending *list = base_calloc(n + 1, sizeof *list);
+    if (!list) return false;
+    const xt_src *src = src_get(all[0].src);
+    xt_no_grad_begin();
+    lazy_path_push("log");
+    xt_tensor from = set->n_recorded ? lazy_scalar_from(src, XT_F32, began_from, set) : data(src, &nothing_begins);
+    for (size_t i = 0; i < n; i++) {
+        const log_pending *p = all[i].on ? recorded_of(set, (int)(all[i].id - 1)) : NULL;
+        if (p) list[i] = *p;
+        else list[i] = (log_pending){.metric = (int)(all[i].id - 1), .weight_value = all[i].number, .is_number = all[i].kind & 1, .weigh = (log_weigh)(all[i].kind >> 1 & 3)};
+        list[i].on = data(src, p ? &on : &off);
+        enter_numbers(src, &list[i]);
+        lazy_begin(src);
+        if (!p && all[i].values[0]) list[i].value = lazy_wrap(all[i].values[0], "xt_log");
+        if (!p && all[i].values[1]) list[i].weight = lazy_wrap(all[i].values[1], "xt_log");
+    }
+    bool ok = record_update(set, src, &(logged){list, n, true}, from);
+    lazy_path_pop();
+    xt_no_grad_end_at(NULL);
+    base_free(list);
+    return ok;
+}
+
+static xt_tensor state_of_options(void *user) {
+    return ((const log_set *)user)->state;
+}
+
+static void forget_recorded(void *user) {
+    log_set *set = user;
+    set->n_recorded = 0;
+    set->before = NULL;
+}
+
 void log_record_step(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
@@ -480,16 +595,19 @@ void log_record_step(log_engine *e) {
             set->n_pending = 0;
             continue;
         }
-        for (size_t i = 0; i < set->n_pending; i++) lazy_note_asker(src_get(set->metrics[set->pending[i].metric].src), "xt_log");
+        lazy_options_begin(&(lazy_options){count_options, list_options, record_options, state_of_options, forget_recorded, set});
+        for (size_t i = 0; i < set->n_pending; i++) {
+            const xt_src *line = src_get(set->metrics[set->pending[i].metric].src);
+            lazy_note_asker(line, "xt_log");
+            enter_numbers(line, &set->pending[i]);
+        }
         xt_no_grad_begin();
         lazy_path_push("log");
-        ir_value *from = lazy_value(lazy_scalar_from(src, XT_F32, begins_from, set));
-        ir_builder *b = lazy_begin(src);
-        ir_value *state = lazy_value(set->state);
-        xt_tensor next = lazy_wrap(state ? updated(b, set, state, set->rows, from) : NULL, "xt_log");
-        if (!lazy_is_error(next)) lazy_assign(set->state, next);
+        xt_tensor from = lazy_scalar_from(src, XT_F32, begins_from, set);
+        record_update(set, src, &(logged){set->pending, set->n_pending, false}, from);
         lazy_path_pop();
         xt_no_grad_end_at(NULL);
+        set->n_recorded = set->n_pending;
         set->n_pending = 0;
         recorded(set);
         lazy_on_replay(&(lazy_replay){.valid = same_stage, .before = recorded, .user = set});
