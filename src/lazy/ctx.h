@@ -315,10 +315,12 @@ typedef struct lazy_form { /* a program that has some options, each of which a s
 bool lazy_request_is_option(const lazy_request *q);
 /* The program of natural key `key` with these roots is not in memory. *out_form: the form that the step has been recorded again for, to be collected again;
  * NULL: it needs a program of its own. */
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form);
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, src_id at, lazy_form **out_form);
 xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made); /* sets c->places */
 void lazy_options_step_ended(lazy_ctx *c);
 void lazy_book_free(lazy_ctx *c);
+/* What argument `place` stands for, in any step: a state, or which tensor of the step that has a buffer; 0: neither. */
+uint64_t lazy_leaf_id(const lazy_ctx *c, uint32_t place);
 static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) { return c->places ? c->places[k] : p->inputs[k]; }
 
 /* meet.c: fills p->meeting and p->meets from the ops of f, whose arguments stand for `leaves` and whose results for the roots. */
@@ -330,7 +332,7 @@ void lazy_meeting_compiled(lazy_program *p); /* adds to p->meeting what compilin
 xt_status lazy_key(lazy_ctx *c, const lazy_roots *r, hash128 *out_key, lazy_node **out_nodes, size_t *out_n);
 /* For steps that differ in what they are asked for: marks what `roots` reach with hashes of how it is made, the same whatever else was recorded and in which
  * order. Arguments count by the order in which a walk meets them: out_numbers[i], from 1; 0 = not met; the first n_base roots meet *out_in_base of them, and
- * all they reach has LAZY_V_BASE until lazy_key_tree_done. */
+ * all they reach has LAZY_V_BASE until lazy_key_tree_done. Arguments that only the others read count by lazy_leaf_id where they have one. */
 xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *roots, uint32_t *out_numbers, uint32_t *out_in_base);
 void lazy_key_tree_done(const lazy_ctx *c);
 /* Finds or makes the program; fills the parts of `ev` it knows. Retained for the caller. */

@@ -163,8 +163,9 @@ xt_status lazy_key_tree(lazy_ctx *c, size_t n_base, size_t n, ir_value *const *r
     if (!ok) return status_oom(s.cap * sizeof *s.stack, "the key of a step");
     for (size_t i = 0; i < b->n_args; i++) {
         ir_value *v = b->args[i];
+        uint64_t own = v->mark > *out_in_base ? lazy_leaf_id(c, (uint32_t)i) : 0;
         out_numbers[i] = (uint32_t)v->mark;
-        if (v->mark) v->mark = tree_mark((hash128){v->mark, v->type->id}, c->leaves[i].layout ? c->leaves[i].layout->text : 0);
+        if (v->mark) v->mark = tree_mark((hash128){own ? own : v->mark, v->type->id}, c->leaves[i].layout ? c->leaves[i].layout->text : 0);
     }
     walk w = {.tree = true};
     for (ir_op *op = b->first; op; op = op->next)

@@ -11,7 +11,8 @@
  *     are made only while there is one left for a form.
  *  2. All this happens where a step's program is not in memory. A step whose own program is there never comes here.
  *  3. A form's inputs are known by what they are to the base, for steps meet their arguments in different orders.
- *  4. An option that reads what the base does not, or that ranks compute together, is not switched off: steps with it have programs of their own. */
+ *  4. An option that reads a tensor which other steps do not have, or that ranks compute together, is not switched off: steps with it have programs of their
+ *     own. */
 #include "lazy/option.h"
 #include "lazy/mesh.h"
 
@@ -50,6 +51,8 @@ typedef struct lazy_book {
     size_t *order;
     size_t n_order, cap_order;
     option_step step; /* the present one, where it was looked at */
+    uint32_t *tensors; /* slots of its tensors that have buffers, in the order in which they were made */
+    size_t n_tensors, cap_tensors;
 } book;
 
 /* --- life ----------------------------------------------------------------------------------------------------------------------------------------- */
@@ -97,6 +100,7 @@ void lazy_book_free(lazy_ctx *c) {
     step_free(&k->step);
     base_free(k->families);
     base_free(k->order);
+    base_free(k->tensors);
     base_free(k);
     c->book = NULL;
 }
@@ -184,6 +188,45 @@ static void tell_requests_apart(option_step *st, size_t i) {
     if (now->owner) return;
     now->line = mix(now->line, now->marks[0]);
     for (size_t j = 0; j < i; j++) now->id += st->now[j].line == now->line;
+}
+
+/* --- arguments that are not the base's -------------------------------------------------------------------------------------------------------------- */
+enum { OF_BASE = 1, OF_PACK, OF_LOG, OF_STATE, OF_STEP, KIND_SHIFT = 60 };
+
+static bool list_tensors(lazy_ctx *c, book *k) {
+    k->n_tensors = 0;
+    for (size_t i = 0; i < c->n_step_slots; i++) {
+        const lazy_slot *s = &c->slots[c->step_slots[i]];
+        if (s->live && s->buf && !s->value && !s->persistent && !VEC_PUSH(k->tensors, k->n_tensors, k->cap_tensors, c->step_slots[i])) return false;
+    }
+    return true;
+}
+
+uint64_t lazy_leaf_id(const lazy_ctx *c, uint32_t place) {
+    const lazy_leaf *l = &c->leaves[place];
+    const book *k = c->book;
+    const lazy_slot *s = &c->slots[l->slot];
+    if (l->pack >= 0) return (uint64_t)OF_PACK << KIND_SHIFT | (uint32_t)l->pack;
+    if (!s->live || s->generation != l->generation || l->slot >> (KIND_SHIFT - 32)) return 0;
+    if (s->is_state) return (uint64_t)OF_STATE << KIND_SHIFT | (uint64_t)l->slot << 32 | l->generation;
+    for (size_t i = 0; i < k->n_tensors; i++)
+        if (k->tensors[i] == l->slot) return (uint64_t)OF_STEP << KIND_SHIFT | i;
+    return 0;
+}
+
+/* The slot that an id stands for in this step; 0: none. */
+static uint32_t slot_of(const lazy_ctx *c, uint64_t id) {
+    const book *k = c->book;
+    uint32_t slot = (uint32_t)(id >> 32) & ((1u << (KIND_SHIFT - 32)) - 1);
+    if (id >> KIND_SHIFT == OF_STEP) return (uint32_t)id < k->n_tensors ? k->tensors[(uint32_t)id] : 0;
+    bool there = id >> KIND_SHIFT == OF_STATE && slot < c->n_slots && c->slots[slot].live && c->slots[slot].generation == (uint32_t)id;
+    return there ? slot : 0;
+}
+
+ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l) {
+    uint32_t slot = slot_of(c, l->id), pack = (uint32_t)l->id;
+    ir_value *v = slot ? lazy_leaf_of(c, slot) : l->id >> KIND_SHIFT == OF_PACK && pack < c->n_packs ? c->packs[pack].leaf : NULL;
+    return v && v->type == l->type ? v : NULL;
 }
 
 static xt_status read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint32_t *slots, const size_t *requests, option_step *st) {
@@ -440,7 +483,7 @@ static void key_form(lazy_ctx *c, const book *k, lazy_form *form) {
     form->n_inputs = 0;
 }
 
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form) {
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, src_id at, lazy_form **out_form) {
     *out_form = NULL;
     if (c->nan || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
     book *k = book_of(c);
@@ -450,8 +493,9 @@ xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, con
     step_free(&k->step);
     option_step *st = &k->step;
     lazy_form *form = known ? known->form : NULL;
-    xt_status s = read_step(c, k, r, slots, requests, st);
-    family *f = s ? NULL : known ? known->of : st->n_base ? family_of(k, st->base) : NULL;
+    xt_status s = list_tensors(c, k) ? read_step(c, k, r, slots, requests, st) : status_oom(c->n_step_slots * sizeof(uint32_t), "the options of a step");
+    if (!st->n_base) st->base = hash_mix((hash128){at, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast}); /* a pass over data that is only logged */
+    family *f = s ? NULL : known ? known->of : family_of(k, st->base);
     if (!s && known) find_items(f, st);
     else if (f) s = decide(c, k, key, st, f, &form);
     bool ok = false;
@@ -463,24 +507,22 @@ xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, con
 }
 
 /* --- inputs ------------------------------------------------------------------------------------------------------------------------------------------ */
-enum { OF_BASE = 1, OF_PACK, OF_STATE };
-
 static uint64_t identify(const lazy_ctx *c, const book *k, uint32_t place) {
     const lazy_leaf *l = &c->leaves[place];
-    if (l->pack >= 0) return (uint64_t)OF_PACK << 32 | (uint32_t)l->pack;
-    if (place < k->step.n_numbers && k->step.numbers[place] && k->step.numbers[place] <= k->step.in_base) return (uint64_t)OF_BASE << 32 | k->step.numbers[place];
-    size_t owner = owner_of_slot(k, l->slot);
-    return owner < k->n_owners ? (uint64_t)OF_STATE << 32 | owner : 0;
+    size_t owner = l->pack >= 0 ? k->n_owners : owner_of_slot(k, l->slot);
+    if (owner < k->n_owners) return (uint64_t)OF_LOG << KIND_SHIFT | owner; /* it may become larger, and is another state then */
+    bool of_base = l->pack < 0 && place < k->step.n_numbers && k->step.numbers[place] && k->step.numbers[place] <= k->step.in_base;
+    return of_base ? (uint64_t)OF_BASE << KIND_SHIFT | k->step.numbers[place] : lazy_leaf_id(c, place);
 }
 
 static bool place_of(const lazy_ctx *c, const book *k, uint64_t what, uint32_t *out) {
     uint32_t n = (uint32_t)what;
     const ir_value *leaf = NULL;
-    switch (what >> 32) {
+    switch (what >> KIND_SHIFT) {
     case OF_BASE: *out = n <= k->step.in_base ? k->step.places[n] : 0; return n <= k->step.in_base;
     case OF_PACK: leaf = n < c->n_packs ? c->packs[n].leaf : NULL; break;
-    case OF_STATE: leaf = c->slots[k->owners[n].o.state(k->owners[n].o.user).slot].leaf; break;
-    default: break;
+    case OF_LOG: leaf = c->slots[k->owners[n].o.state(k->owners[n].o.user).slot].leaf; break;
+    default: leaf = slot_of(c, what) ? c->slots[slot_of(c, what)].leaf : NULL; break;
     }
     if (leaf) *out = leaf->index;
     return leaf != NULL;

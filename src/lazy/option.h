@@ -11,11 +11,14 @@ typedef struct option_item {
     const void *owner; /* lazy_options.user; NULL: a request */
     uint64_t marks[2]; /* of its values (lazy_key_tree); 0: none */
     uint64_t pattern;  /* in which combinations it was asked for, as a hash */
-    bool foreign;      /* it reads what the family's base does not, or all ranks work on it: not recorded in other steps */
+    bool foreign;      /* it reads what other steps do not have, or all ranks work on it: not recorded in those */
     ir_module *tail;   /* what makes its values, as far as the base does not; NULL: none */
     ir_value *roots[2];
     ir_value **leaf_values; /* while it is saved: what the tail's arguments were */
-    uint64_t *leaves;       /* their marks */
+    struct option_leaf {
+        uint64_t mark, id; /* id: of an argument that is not the base's */
+        const ir_type *type;
+    } *leaves;
     size_t n_leaves;
 } option_item;
 
@@ -45,5 +48,7 @@ xt_status option_marks(lazy_ctx *c, option_step *st); /* sets marks of the value
 xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t from, size_t n);
 /* Records what makes the items that are not in `on` (by item) but in `has`: out[2 * i], out[2 * i + 1]. *out_ok: everything they read is there. */
 xt_status option_graft(lazy_ctx *c, const option_item *items, size_t n, const bool *has, const bool *on, ir_value **out, bool *out_ok);
+
+ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l); /* NULL: this step has no such tensor */
 
 #endif

@@ -47,8 +47,9 @@ xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t f
     for (size_t i = from; i < n; i++)
         for (size_t k = 0; k < items[i].n_leaves; k++) {
             const ir_value *v = items[i].leaf_values[k];
-            items[i].leaves[k] = v->mark;
-            items[i].foreign |= !(v->user & LAZY_V_BASE);
+            bool of_base = v->user & LAZY_V_BASE;
+            items[i].leaves[k] = (struct option_leaf){v->mark, of_base ? 0 : lazy_leaf_id(c, v->index), v->type};
+            items[i].foreign |= !of_base && !items[i].leaves[k].id;
         }
     return NULL;
 }
@@ -57,6 +58,7 @@ xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t f
 typedef struct wanted {
     uint64_t mark;
     ir_value **out;
+    const struct option_leaf *leaf;
 } wanted;
 
 static int by_mark(const void *a, const void *b) {
@@ -76,13 +78,13 @@ static void offer(wanted *w, size_t n, ir_value *v) {
     for (; lo < n && w[lo].mark == v->mark; lo++) *w[lo].out = v;
 }
 
-static bool find(const lazy_ctx *c, wanted *w, size_t n) {
+static bool find(lazy_ctx *c, wanted *w, size_t n) {
     qsort(w, n, sizeof *w, by_mark);
     for (size_t i = 0; i < c->b.block->n_args; i++) offer(w, n, c->b.block->args[i]);
     for (ir_op *op = c->b.block->first; op; op = op->next)
         for (uint32_t i = 0; i < op->n_out; i++) offer(w, n, &op->out[i]);
     for (size_t i = 0; i < n; i++)
-        if (!*w[i].out) return false;
+        if (!*w[i].out && !(*w[i].out = option_leaf_again(c, w[i].leaf))) return false;
     return true;
 }
 
@@ -115,7 +117,7 @@ xt_status option_graft(lazy_ctx *c, const option_item *items, size_t n, const bo
     wanted *w = base_calloc(total + 1, sizeof *w);
     xt_status s = leaves && w ? NULL : status_oom(total * sizeof *w, "the options of a step");
     for (size_t i = 0; i < n && !s; i++)
-        for (size_t k = 0; has[i] && !on[i] && k < items[i].n_leaves; k++, at++) w[at] = (wanted){items[i].leaves[k], &leaves[at]};
+        for (size_t k = 0; has[i] && !on[i] && k < items[i].n_leaves; k++, at++) w[at] = (wanted){items[i].leaves[k].mark, &leaves[at], &items[i].leaves[k]};
     *out_ok = !s && find(c, w, total);
     at = 0;
     for (size_t i = 0; i < n && !s && *out_ok; i++) {

@@ -38,7 +38,8 @@ static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
 }
 
 /* How the three are made. */
-typedef enum kind { PART_OF_THE_STEP, OPS_OF_THEIR_OWN, BEFORE_THE_FORWARD, NUMBERS, NAN_WHEN_OFF, EXTREMES, METRICS, SIZES } kind;
+typedef enum kind { PART_OF_THE_STEP, OPS_OF_THEIR_OWN, BEFORE_THE_FORWARD, NUMBERS, NAN_WHEN_OFF, EXTREMES, METRICS, SIZES, OTHER_TENSORS } kind;
+typedef enum loop { PLAIN, COMPILED, NO_TRAINING } loop;
 
 static double printed[NAMES][STEPS];
 typedef struct slot {
@@ -58,10 +59,12 @@ static void print(int k, int i, xt_tensor t) {
 
 static bool due(int k, int i, unsigned mask) { return (mask >> k & 1) && i % every[k] == every[k] - 1; }
 
+static xt_tensor frozen, unused; /* that the step itself does not read */
 static void log_one(int k, int i, kind how, xt_module *m, xt_tensor x, xt_tensor out, xt_tensor loss, bool show) {
     xt_tensor w = xt_module_find(m, "in.weight"), v = loss;
     if (how == OPS_OF_THEIR_OWN || how == BEFORE_THE_FORWARD) v = xt_sum(xt_square(k == 1 ? w : k == 2 ? x : xt_mul_scalar(w, 3)));
     if (how == PART_OF_THE_STEP) v = k == 1 ? loss : xt_mean(k == 2 ? out : x);
+    if (how == OTHER_TENSORS) v = xt_sum(xt_mul(k == 1 ? frozen : unused, k == 3 ? xt_mean(out) : xt_mean(x)));
     if (how == NAN_WHEN_OFF) v = xt_log_e(xt_sum(xt_slice(xt_slice(x, 0, 0, 1), 1, k, k + 1))); /* -1 in other steps */
     if (show) print(k, i, v);
     else if (how == NUMBERS) xt_log_value(names[k], i * 0.25 + k);
@@ -76,34 +79,66 @@ typedef struct cost {
     int64_t programs, executions, reads;
 } cost;
 
-static cost run(kind how, unsigned mask, bool show, bool lead) {
+typedef struct ways {
+    kind how;
+    unsigned mask, show; /* which are asked for; printed instead of logged */
+    bool lead;           /* and the loss in every step */
+    loop loop;
+} ways;
+typedef struct train {
+    ways w;
+    xt_module *m;
+    xt_optimizer *opt;
+    int i;
+} train;
+
+static void ask(const train *t, xt_tensor x, xt_tensor out, xt_tensor loss) {
+    for (int k = 1; k < NAMES; k++)
+        if (due(k, t->i, t->w.mask)) log_one(k, t->i, t->w.how, t->m, x, out, loss, t->w.show >> k & 1);
+}
+
+static xt_tensor step(const xt_tensor *in, int n, void *user) {
+    const train *t = user;
+    assert_int_equal(n, 1);
+    if (t->w.loop == COMPILED) xt_scalar(t->i, XT_F32); /* recorded again at every call */
+    if (t->w.how == BEFORE_THE_FORWARD) ask(t, in[0], in[0], in[0]);
+    xt_tensor out = xt_forward(t->m, in[0]), loss = xt_mean(xt_square(out));
+    if (t->w.lead) xt_log("loss", loss);
+    if (t->w.how != BEFORE_THE_FORWARD) ask(t, in[0], out, loss);
+    if (t->w.loop == NO_TRAINING) return loss;
+    xt_backward(loss);
+    xt_optimizer_step(t->opt);
+    return loss;
+}
+
+static void quiet(xt_severity sev, const char *text, size_t n, void *user) { (void)sev, (void)text, (void)n, (void)user; }
+
+static cost run(ways w) {
+    xt_set_sink(quiet, NULL);
     memset(printed, 0, sizeof printed);
     for (int k = 0; k < NAMES; k++)
         for (int i = 0; i < STEPS; i++) rows[k][i] = NAN;
     xt_seed(5);
     n_new = 0;
-    xt_module *m = xt_module_new(net, NULL);
-    xt_optimizer *opt = xt_adamw(m, .lr = 0.01);
+    train t = {w, xt_module_new(net, NULL), NULL, 0};
+    t.opt = xt_adamw(t.m, .lr = 0.01);
+    xt_step *compiled = xt_compile(step, .user = &t, .name = "step");
+    frozen = lazy_state_new(XT_HERE, LAZY_BUFFER, "frozen", XT_F32, 1, (int64_t[]){4}, (float[]){1, 2, 3, 4});
     xt_log_every_n_steps(1);
     log_sink sink = {.row = row};
     log_add_sink(&sink);
     first_step = xt_counter("optimizer_steps");
     cost before = {xt_counter("compiles") + xt_counter("disk_hits"), xt_counter("executions"), xt_counter("host_reads")};
-    for (int i = 0; i < STEPS; i++) {
+    for (t.i = 0; t.i < STEPS; t.i++) {
         float data[BATCH * SIDE];
-        for (int j = 0; j < BATCH * SIDE; j++) data[j] = sinf((float)(i * 7 + j));
-        for (int k = 1; k < NAMES && how == NAN_WHEN_OFF; k++) data[k] = i % every[k] == every[k] - 1 ? 2 : -1;
+        for (int j = 0; j < BATCH * SIDE; j++) data[j] = sinf((float)(t.i * 7 + j));
+        for (int k = 1; k < NAMES && w.how == NAN_WHEN_OFF; k++) data[k] = t.i % every[k] == every[k] - 1 ? 2 : -1;
         xt_tensor x = xt_from_array(data, XT_F32, BATCH, SIDE);
-        for (int k = 1; k < NAMES && how == BEFORE_THE_FORWARD; k++)
-            if (due(k, i, mask)) log_one(k, i, how, m, x, x, x, show);
-        xt_optimizer_set_lr(opt, 0.01 / (1 + i));
-        xt_tensor out = xt_forward(m, x), loss = xt_mean(xt_square(out));
-        if (lead) xt_log("loss", loss);
-        for (int k = 1; k < NAMES && how != BEFORE_THE_FORWARD; k++)
-            if (due(k, i, mask)) log_one(k, i, how, m, x, out, loss, show);
-        xt_backward(loss);
-        xt_optimizer_step(opt);
-        if (!xt_mark_step()) fail_msg("step %d: %s", i, xt_status_message(xt_error()));
+        unused = xt_from_array(data, XT_F32, SIDE);
+        xt_optimizer_set_lr(t.opt, 0.01 / (1 + t.i));
+        if (w.loop == COMPILED) xt_call(compiled, x);
+        else step(&x, 1, &t);
+        if (!xt_mark_step()) fail_msg("step %d: %s", t.i, xt_status_message(xt_error()));
     }
     assert_true(xt_wait());
     log_drain();
@@ -121,48 +156,94 @@ static void same(const char *what, int k, double (*got)[STEPS], double (*want)[S
             fail_msg("%s, %s, step %d: %.9g, alone it is %.9g", what, names[k], i, got[k][i], want[k][i]);
 }
 
+static double all[2][NAMES][STEPS];
+
+/* With all three, with two, and with each alone. */
+static void try_all(const char *what, ways w) {
+    w.mask = 0;
+    cost base = run(w);
+    w.mask = 14;
+    cost three = run(w);
+    memcpy(all[0], rows, sizeof rows);
+    memcpy(all[1], printed, sizeof printed);
+    if (three.programs > base.programs + 3) fail_msg("%s, loop %d: %lld programs, without them %lld", what, w.loop, (long long)three.programs, (long long)base.programs);
+    if (w.lead) assert_int_equal(three.executions, base.executions);
+    if (w.lead && !w.show) assert_int_equal(three.reads, base.reads);
+    for (int k = 1; k < NAMES; k++) {
+        w.mask = 1u << k;
+        run(w);
+        same(what, k, all[0], rows);
+        same(what, k, all[1], printed);
+        if (w.lead) same(what, 0, all[0], rows);
+    }
+    w.mask = 6;
+    cost two = run(w);
+    if (two.programs > base.programs + 2) fail_msg("%s, loop %d: %lld programs for two, without them %lld", what, w.loop, (long long)two.programs, (long long)base.programs);
+}
+
 static void logged(void **state) {
     (void)state;
     static const struct {
         kind how;
         const char *name;
     } kinds[] = {{PART_OF_THE_STEP, "part of the step"}, {OPS_OF_THEIR_OWN, "ops of their own"}, {BEFORE_THE_FORWARD, "before the forward"}, {NUMBERS, "numbers"}, {NAN_WHEN_OFF, "NaN when off"},
-                 {EXTREMES, "extremes"}, {METRICS, "metrics"}, {SIZES, "sizes"}};
-    static double all[NAMES][STEPS];
-    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++)
-        for (int lead = 0; lead < 2; lead++) {
-            cost base = run(kinds[j].how, 0, false, lead), three = run(kinds[j].how, 14, false, lead);
-            memcpy(all, rows, sizeof all);
-            if (three.programs > base.programs + 3) fail_msg("%s: %lld programs, without them %lld", kinds[j].name, (long long)three.programs, (long long)base.programs);
-            assert_int_equal(three.executions, base.executions);
-            if (lead) assert_int_equal(three.reads, base.reads);
-            for (int k = 1; k < NAMES; k++) {
-                run(kinds[j].how, 1u << k, false, lead);
-                same(kinds[j].name, k, all, rows);
-                if (lead) same(kinds[j].name, 0, all, rows);
-            }
-            cost two = run(kinds[j].how, 6, false, lead);
-            if (two.programs > base.programs + 2) fail_msg("%s: %lld programs, without them %lld", kinds[j].name, (long long)two.programs, (long long)base.programs);
-        }
+                 {EXTREMES, "extremes"}, {METRICS, "metrics"}, {SIZES, "sizes"}, {OTHER_TENSORS, "other tensors"}};
+    for (size_t j = 0; j < sizeof kinds / sizeof kinds[0]; j++) try_all(kinds[j].name, (ways){.how = kinds[j].how, .lead = j % 3 != 2});
+    try_all("of their own, without the loss", (ways){.how = OPS_OF_THEIR_OWN});
 }
 
 static void printed_values(void **state) {
     (void)state;
-    static double all[NAMES][STEPS];
-    for (kind how = PART_OF_THE_STEP; how <= BEFORE_THE_FORWARD; how++) {
-        cost base = run(how, 0, true, true), three = run(how, 14, true, true);
-        memcpy(all, printed, sizeof all);
-        if (three.programs > base.programs + 3) fail_msg("kind %d: %lld programs, without them %lld", how, (long long)three.programs, (long long)base.programs);
-        assert_int_equal(three.executions, base.executions);
-        for (int k = 1; k < NAMES; k++) {
-            run(how, 1u << k, true, true);
-            same("printed", k, all, printed);
+    for (kind how = PART_OF_THE_STEP; how <= BEFORE_THE_FORWARD; how++) try_all("printed", (ways){.how = how, .show = 14, .lead = true});
+    try_all("printed, other tensors", (ways){.how = OTHER_TENSORS, .show = 14});
+}
+
+static void logged_and_printed(void **state) {
+    (void)state;
+    try_all("logged and printed", (ways){.how = OPS_OF_THEIR_OWN, .show = 4, .lead = true});
+    try_all("printed and logged", (ways){.how = PART_OF_THE_STEP, .show = 10});
+}
+
+static void other_loops(void **state) {
+    (void)state;
+    for (loop l = COMPILED; l <= NO_TRAINING; l++)
+        for (int show = 0; show < 2; show++) {
+            try_all("other loops", (ways){.how = OPS_OF_THEIR_OWN, .show = show ? 8 : 0, .lead = true, .loop = l});
+            try_all("other loops", (ways){.how = OTHER_TENSORS, .show = show ? 8 : 0, .lead = true, .loop = l});
         }
+}
+
+/* The report of a new program names the line of what is new in it, also where the program has more. */
+static void named(void **state) {
+    (void)state;
+    xt_module *m = xt_module_new(net, NULL);
+    xt_optimizer *opt = xt_sgd(m, .lr = 0.01);
+    char line[3][64];
+    int found[3] = {0, 0, 0};
+    n_new = 0;
+    for (int i = 0; i < 12; i++) {
+        xt_tensor out = xt_forward(m, xt_ones(XT_F32, BATCH, SIDE)), loss = xt_mean(xt_square(out));
+        xt_log("loss", loss);
+        snprintf(line[0], sizeof line[0], "test_log_options.c:%d ", __LINE__ + 1);
+        if (i % 4 == 1) xt_log("first", xt_sum(xt_square(out)));
+        snprintf(line[1], sizeof line[1], "test_log_options.c:%d ", __LINE__ + 1);
+        if (i % 4 == 2) xt_log("second", xt_sum(xt_abs(out)));
+        snprintf(line[2], sizeof line[2], "test_log_options.c:%d ", __LINE__ + 1);
+        if (i % 4 == 3) xt_when_ready(xt_sum(xt_exp(out)), NULL, NULL);
+        xt_backward(loss);
+        xt_optimizer_step(opt);
+        assert_true(xt_mark_step());
     }
+    assert_int_equal(n_new, 4);
+    for (int k = 0; k < 3; k++)
+        for (int j = 0; j < n_new; j++) found[k] += strstr(reasons[j], line[k]) != NULL;
+    for (int k = 0; k < 3; k++)
+        if (!found[k]) fail_msg("no %s in %s | %s | %s", line[k], reasons[1], reasons[2], reasons[3]);
+    assert_int_equal(xt_finish(), 0);
 }
 
 int main(void) {
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(logged), cmocka_unit_test(printed_values)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logged), cmocka_unit_test(printed_values), cmocka_unit_test(logged_and_printed), cmocka_unit_test(other_loops), cmocka_unit_test(named)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
