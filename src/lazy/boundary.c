@@ -179,7 +179,7 @@ static xt_status start_step(lazy_ctx *c, boundary *b, lazy_cause cause, const xt
 /* A step whose program is unknown may run another one that has more (option.c). */
 static xt_status start_unknown(lazy_ctx *c, boundary *b, hash128 key, lazy_cause cause, const xt_src *src, device_buffer ***out) {
     lazy_form *form;
-    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, src_intern(src), &form));
+    XT_TRY(lazy_options_choose(c, key, &b->roots, b->slots, b->requests, &form));
     if (form) {
         forget_results(b);
         XT_TRY(collect_results(c, b));

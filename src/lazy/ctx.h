@@ -315,7 +315,7 @@ typedef struct lazy_form { /* a program that has some options, each of which a s
 bool lazy_request_is_option(const lazy_request *q);
 /* The program of natural key `key` with these roots is not in memory. *out_form: the form that the step has been recorded again for, to be collected again;
  * NULL: it needs a program of its own. */
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, src_id at, lazy_form **out_form);
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form);
 xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made); /* sets c->places */
 void lazy_options_step_ended(lazy_ctx *c);
 void lazy_book_free(lazy_ctx *c);

@@ -483,7 +483,7 @@ static void key_form(lazy_ctx *c, const book *k, lazy_form *form) {
     form->n_inputs = 0;
 }
 
-xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, src_id at, lazy_form **out_form) {
+xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form) {
     *out_form = NULL;
     if (c->nan || c->eager || lazy_spmd() || lazy_rehearsing()) return NULL;
     book *k = book_of(c);
@@ -494,7 +494,7 @@ xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, con
     option_step *st = &k->step;
     lazy_form *form = known ? known->form : NULL;
     xt_status s = list_tensors(c, k) ? read_step(c, k, r, slots, requests, st) : status_oom(c->n_step_slots * sizeof(uint32_t), "the options of a step");
-    if (!st->n_base) st->base = hash_mix((hash128){at, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast}); /* a pass over data that is only logged */
+    if (!st->n_base) st->base = hash_mix((hash128){1, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast}); /* a pass over data that is only logged */
     family *f = s ? NULL : known ? known->of : family_of(k, st->base);
     if (!s && known) find_items(f, st);
     else if (f) s = decide(c, k, key, st, f, &form);
