@@ -33,7 +33,7 @@ XT_API xt_callback *xt_device_stats(void);
 
 /* An average of the parameters beside them, kept on the device by the step's own program. Validation runs with the average, and the fit ends with it in the
  * module; checkpoints hold both (averages as "callback:weight_averaging:NAME"): a resumed run goes on with the parameters themselves, xt_test and its like
- * with `.ckpt` take the averages, as the validations of the fit did. Batch-norm statistics are not averaged. EMA: Polyak and Juditsky 1992 with exponential
+ * with `.ckpt` take the averages, as the validations of the fit did. Batch-norm statistics are not averaged (xt_update_batch_norms makes them anew). EMA: Polyak and Juditsky 1992 with exponential
  * weights; SWA: Izmailov et al. 2018. */
 typedef struct xt_weight_averaging_opts {
     size_t struct_size;
@@ -46,6 +46,12 @@ typedef struct xt_weight_averaging_opts {
 } xt_weight_averaging_opts;
 #define xt_weight_averaging(...) xt_weight_averaging_opt(XT_HERE, XT_OPTS(xt_weight_averaging_opts, __VA_ARGS__))
 XT_API xt_callback *xt_weight_averaging_opt(const xt_src *src, xt_weight_averaging_opts o);
+
+/* One pass over the loader in training mode without gradients, after which running statistics of batch norms are the mean over its batches: for averaged weights,
+ * whose layers see other values than those of the last parameters did (torch's swa_utils.update_bn). After xt_fit, whose module has the averages; then xt_save.
+ * Every rank has the statistics of its own batches; rank 0's are what it saves. Waits. */
+#define xt_update_batch_norms(net, loader) xt_update_batch_norms_at(XT_HERE, net, loader)
+XT_API xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader *loader);
 
 /* When the fit ends with an error: a checkpoint of the last whole optimizer step (DIR/on_exception.ckpt), which "--resume last" takes when it is the newest.
  * Removed when a later fit ends well. */

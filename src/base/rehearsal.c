@@ -18,6 +18,6 @@ bool rehearsal_on(void) {
 
 bool rehearsal_skips(void) {
     if (!rehearsal_on()) return false;
-    log_once("rehearsal", XT_SEV_INFO, "rehearsal: nothing is written");
+    log_once("rehearsal", XT_SEV_INFO, "rehearsal: nothing is computed or written, and values that the program reads are zeros");
     return true;
 }

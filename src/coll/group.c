@@ -214,6 +214,14 @@ void coll_set_tag(coll_group *g, uint64_t tag) {
 
 void coll_note(coll_group *g, const char *doing) {
     g = whole_of(g);
+    char whole_words[COLL_NOTE_SIZE];
+    size_t n = strlen(doing);
+    if (n >= sizeof whole_words) { /* a rank that is lost is told of by this: not with half a word */
+        n = sizeof whole_words - 5;
+        while (n > 0 && doing[n] != ' ') n--;
+        snprintf(whole_words, sizeof whole_words, "%.*s ...", (int)n, doing);
+        doing = whole_words;
+    }
     g->transport->note(g, doing);
 }
 

@@ -105,7 +105,7 @@ void xt_cost_summary(void) {
 void diag_summary_once(void) {
     static int64_t told;
     int64_t executions = counter_get(COUNTER_executions);
-    if (executions == told || !env_flag("XT_SUMMARY", true) || world_get()->rank != 0) return;
+    if (executions == told || !env_flag("XT_SUMMARY", true) || world_get()->rank != 0 || rehearsal_on()) return; /* a rehearsal costs nothing that is worth telling */
     told = executions;
     xt_cost_summary();
 }

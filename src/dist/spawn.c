@@ -279,7 +279,7 @@ static bool stopped_in_order(int status) {
 
 static void report_first(launcher *l, int rank) {
     rank_process *p = &l->ranks[rank];
-    char note[256];
+    char note[512];
     str text = STR_INIT;
     output_finish(&p->out);
     output_finish(&p->err);

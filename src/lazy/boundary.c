@@ -281,7 +281,7 @@ static void run_phases(lazy_ctx *c, lazy_cause cause, const xt_src *src) {
 
 /* Other ranks' errors show where this one was seen last. */
 static void note_place(const lazy_ctx *c, lazy_cause cause, const xt_src *src) {
-    char text[360];
+    char text[720];
     if (world_get()->size < 2) return;
     snprintf(text, sizeof text, "%.100s:%d (%s, step %lld, %d in flight)%s%s", src ? src->file : "?", src ? src->line : 0, lazy_cause_name(cause), (long long)c->step, lazy_in_flight(),
              *lazy_met_last() ? ", last collectives: " : "",

@@ -122,7 +122,7 @@ typedef struct lazy_tape lazy_tape; /* step.h */
 struct xt_step;
 
 typedef struct lazy_turns { /* the lines where switches were turned last; 0 = unknown */
-    src_id autocast, mode;
+    src_id autocast, mode, frozen;
 } lazy_turns;
 
 typedef struct lazy_flags { /* switches that change what is recorded */
@@ -130,6 +130,7 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     bool backward; /* of a trace: xt_backward was called */
     xt_dtype autocast;
     uint64_t mode; /* which modules are in evaluation mode, as one number */
+    int64_t freezes; /* how often parameters that had been trained were frozen or unfrozen */
     lazy_turns turned;
 } lazy_flags;
 
@@ -188,6 +189,7 @@ typedef struct lazy_ctx {
     bool in_boundary;
     bool echo;                /* a compiled call has just ended a step: the loop's boundary, if nothing is recorded before it, is the same one */
     uint64_t mode;            /* which modules are in evaluation mode, as one number */
+    int64_t freezes;          /* xt_freeze and xt_unfreeze of parameters that were there */
     lazy_turns turned;
     lazy_tape *tape;          /* a compiled step function is being recorded */
     const lazy_loop *loop;    /* the innermost loop whose body is being recorded */

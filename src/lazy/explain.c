@@ -240,6 +240,9 @@ static bool explain_flags(str *out, const lazy_flags *now, const lazy_flags *was
     } else if (now->mode != was->mode) {
         str_append(out, "a module is in another mode (xt_train, xt_eval)");
         turned(out, now->turned.mode);
+    } else if (now->freezes != was->freezes && !now->no_grad && !was->no_grad) {
+        char text[256];
+        str_printf(out, "xt_freeze or xt_unfreeze at %s changed which parameters are trained", src_text(now->turned.frozen, text, sizeof text));
     } else if (now->no_grad != was->no_grad) { /* after the mode: layers turn gradients off for themselves in one of the two */
         str_printf(out, "xt_no_grad is %s", now->no_grad ? "on" : "off");
     } else {
@@ -301,7 +304,8 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         bool same = n == best->n_nodes && common_prefix(nodes, n, best->nodes, best->n_nodes) == n;
         if (explain_flags(&out, now, &best->flags, best->number)) ev->why = LAZY_WHY_FLAG;
         if (ev->why != LAZY_WHY_FLAG) ev->why = explain_outputs(&out, r, best);
-        if (!same) {
+        bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode && now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
+        if (!same && !thawed) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");
             lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);
             if (!w) w = explain_ops(&out, nodes, n, best);

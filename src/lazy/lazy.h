@@ -88,6 +88,7 @@ void lazy_replay_forget(const void *user); /* `user` dies: recordings that would
 /* A scalar that is value(user) now and at each replay. */
 xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(void *user), void *user);
 /* Notes that a module (any number that never means another) went to or came from evaluation mode: recordings are kept apart by it. */
+void lazy_note_freeze(const xt_src *src); /* parameters were frozen or unfrozen here: a cause of the next program */
 void lazy_mode_toggle(const xt_src *src, uint64_t module); /* src: where it was turned; NULL = inside the library */
 
 /* --- gradients ---------------------------------------------------------------------------------------------------------------------------- */

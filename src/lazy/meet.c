@@ -330,11 +330,11 @@ static bool is_agreed(hash128 h) {
 }
 
 static void note(const lazy_ctx *c, const lazy_program *p, const xt_src *src) {
-    char key[33], mine[64], at_op[100], text[560];
+    char key[33], mine[64], at_op[100], text[900];
     hash_hex(p->meeting, key);
     const char *op = p->partitioned ? "the mesh's" : ir_op_infos[p->last_collective.code].name;
     snprintf(mine, sizeof mine, "meeting %lld, program %.8s", (long long)ranks.met, key);
-    snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%.119s)", src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
+    snprintf(text, sizeof text, "%.100s:%d (collectives, step %lld, %s, last %s at %.60s, %d in flight%s%s)", src ? src->file : "?", src ? src->line : 0, (long long)c->step, mine, op,
              src_text(p->last_collective.src, at_op, sizeof at_op), lazy_in_flight(), *met_last ? ", after " : "", met_last);
     coll_run_note(text);
     char older[sizeof met_last];

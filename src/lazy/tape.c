@@ -31,6 +31,13 @@ void lazy_tape_asked(lazy_ctx *c, uint32_t slot) {
     if (!VEC_PUSH(t->asked, t->n_asked, t->cap_asked, slot)) t->failed = true;
 }
 
+void lazy_note_freeze(const xt_src *src) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c) return;
+    c->turned.frozen = c->used.turned.frozen = src_intern(src ? src : src_called_from);
+    c->used.freezes = ++c->freezes;
+}
+
 void lazy_mode_toggle(const xt_src *src, uint64_t module) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;

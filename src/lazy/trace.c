@@ -26,7 +26,7 @@ xt_status lazy_new_trace(lazy_ctx *c) {
     bool debug = getenv("XT_DEBUG") != NULL;
     c->nan = check_nan || (debug && lazy_debug_word("nan"));
     c->eager = debug && lazy_debug_word("eager");
-    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->turned};
+    c->used = (lazy_flags){c->no_grad > 0, false, c->autocast, c->mode, c->freezes, c->turned};
     c->step_began_ns = lazy_take_now(c);
     return NULL;
 }

@@ -307,6 +307,7 @@ int xt_freeze_at(const xt_src *src, xt_module *m, const char *pattern, bool froz
         xt_requires_grad_at(src, e->t, !frozen);
         n++;
     }
+    if (n) lazy_note_freeze(src);
     if (ok && !n && r->n && !r->depth) say_no_match(r, frozen ? "xt_freeze" : "xt_unfreeze", pattern, src);
     base_free(w.pattern);
     return ok ? n : -1;

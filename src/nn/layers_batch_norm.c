@@ -104,6 +104,11 @@ void nn_sync_batch_norms(bool on) {
     sync_all = on;
 }
 
+static bool all_cumulate;
+void nn_cumulate_batch_norms(bool on) {
+    all_cumulate = on;
+}
+
 xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt_tensor x, xt_norm_opts o) {
     const ir_type *t = lazy_type(x);
     if (!t || t->rank < 2 || !ir_dtype_is_float(t->dtype)) return nn_bad_input(src, "xt_batch_norm", name, x, "floats [N,C,...] are needed");
@@ -118,7 +123,7 @@ xt_tensor xt_batch_norm_at(const xt_src *src, xt_module *m, const char *name, xt
     if (!nn_layer_begin(src, m, name)) return nn_bad_input(src, "xt_batch_norm", name, (xt_tensor){0}, "");
     xt_dtype d = nn_param_dtype(t);
     int64_t c = t->dims[1];
-    batch_norm n = {.eps = o.eps > 0 ? o.eps : 1e-5, .momentum = o.momentum > 0 ? o.momentum : 0.1, .cumulative = o.cumulative == XT_ON};
+    batch_norm n = {.eps = o.eps > 0 ? o.eps : 1e-5, .momentum = o.momentum > 0 ? o.momentum : 0.1, .cumulative = all_cumulate || o.cumulative == XT_ON};
     bool affine = o.affine != XT_OFF;
     n.weight = affine ? nn_tensor(src, m, name, "weight", true, NN_ONES, 0, d, 1, &c) : constant_vector(src, 1, d, c);
     n.bias = affine ? nn_tensor(src, m, name, "bias", true, NN_ZEROS, 0, d, 1, &c) : constant_vector(src, 0, d, c);

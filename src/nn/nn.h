@@ -114,5 +114,6 @@ void nn_shard_rules_free(nn_root *r);
 
 /* On: batch norms of this thread that do not say .sync take the statistics of all ranks. */
 void nn_sync_batch_norms(bool on);
+void nn_cumulate_batch_norms(bool on); /* running statistics are means over all batches since the count was 0, whatever the layers say */
 
 #endif

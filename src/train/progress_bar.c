@@ -222,7 +222,7 @@ static void epoch_end(xt_trainer *t, void *user) {
 
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     bar *b = user;
-    (void)ok;
+    if (!ok && t->at.micro_batches == 0) b->stage = NULL; /* nothing has run: the error is all there is to say */
     if (b->stage) epoch_end(t, b); /* ended by an error */
     stop_painter(b);
     say_pending(b);

@@ -271,9 +271,44 @@ static void trials_are_their_own(void **state) {
     assert_true(isfinite(lr));
 }
 
+/* --- batch norms of averaged weights --------------------------------------------------------------------------------------------------------------------- */
+static xt_tensor normed(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_batch_norm(m, "bn", x);
+}
+static void statistics_made_anew(void **state) {
+    (void)state;
+    enum { BATCHES = 6, B = 7 };
+    static float x[BATCHES * B * 2];
+    double mean[2] = {0}, var[2] = {0};
+    for (int i = 0; i < BATCHES * B * 2; i++) x[i] = (float)(sin(i * i) * (i % 2 ? 3 : 1) + i % 2);
+    for (int c = 0; c < 2; c++)
+        for (int k = 0; k < BATCHES; k++) {
+            double m = 0, v = 0;
+            for (int i = 0; i < B; i++) m += x[(k * B + i) * 2 + c] / B;
+            for (int i = 0; i < B; i++) v += pow(x[(k * B + i) * 2 + c] - m, 2) / (B - 1);
+            mean[c] += m / BATCHES;
+            var[c] += v / BATCHES;
+        }
+    xt_module *m = xt_module_new(normed, NULL);
+    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, BATCHES * B), .batch = B);
+    for (xt_batch b; xt_next(l, &b);) xt_forward(m, b.x); /* by momentum 0.1 */
+    xt_eval(m);
+    assert_null(xt_update_batch_norms(m, l));
+    assert_false(xt_is_training(m));
+    float got[2];
+    assert_true(xt_read(xt_module_find(m, "bn.running_mean"), got, sizeof got));
+    for (int c = 0; c < 2; c++) assert_float_equal(got[c], mean[c], 1e-6);
+    assert_true(xt_read(xt_module_find(m, "bn.running_var"), got, sizeof got));
+    for (int c = 0; c < 2; c++) assert_float_equal(got[c], var[c], 1e-5);
+    xt_status s = xt_update_batch_norms(m, NULL);
+    assert_non_null(s);
+    xt_status_free(s);
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {T(resumed_within_windows), T(saved_after_the_validation), T(one_name_for_all), T(stopped_fits_are_validated), T(no_folder_for_nothing), T(planned_steps_know_the_windows),
-                                       T(trials_are_their_own)};
+                                       T(trials_are_their_own), T(statistics_made_anew)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
