@@ -60,6 +60,14 @@ static xt_status option_platform(const PJRT_NamedValue *v, create_options *out) 
     return NULL;
 }
 
+xt_status face_devices_wanted(int64_t *out) {
+    const char *env = getenv("CPU_NUM_DEVICES");
+    char *end = NULL;
+    *out = env && *env ? strtoll(env, &end, 10) : 1;
+    if (*out < 1 || (end && *end)) return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is '%s': expected a number of devices from 1", env);
+    return NULL;
+}
+
 static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options *out) {
     static const struct {
         const char *name;
@@ -82,14 +90,7 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
                               (int)v[i].name_size, v[i].name);
         XT_TRY(option_int(&v[i], (int64_t *)((char *)out + known[k].offset)));
     }
-    const char *env = getenv("CPU_NUM_DEVICES");
-    if (out->devices == 0 && env && *env) {
-        char *end;
-        out->devices = strtoll(env, &end, 10);
-        if (*end || out->devices < 1)
-            return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is '%s': expected a number of devices from 1", env);
-    }
-    if (out->devices == 0) out->devices = 1;
+    if (out->devices == 0) XT_TRY(face_devices_wanted(&out->devices));
     if (out->num_nodes == 0) out->num_nodes = 1;
     if (out->devices < 1 || out->devices > MAX_DEVICES)
         return status_new(XT_INVALID_ARGUMENT, NULL, "cpu_device_count is %lld: expected 1 to %d", (long long)out->devices, MAX_DEVICES);
@@ -192,13 +193,15 @@ static xt_status make_devices(PJRT_Client *c, const int64_t *counts) {
 
 static xt_status start_executors(PJRT_Client *c) {
     xt_status first = NULL;
-    for (size_t i = 0; i < c->n_mine && !first; i++) first = face_executor_start(c->mine[i]);
+    for (size_t i = 0; i < c->n_mine; i++) {
+        if (!first) first = face_executor_start(c->mine[i]);
+        if (first) face_executor_missing(c->mine[i]);
+    }
     for (size_t i = 0; i < c->n_mine; i++) {
         xt_status s = c->mine[i]->started ? face_executor_wait_started(c->mine[i]) : NULL;
-        if (first)
-            xt_status_free(s);
-        else
-            first = s;
+        bool better = s && (!first || (xt_status_code(first) == XT_ABORTED && xt_status_code(s) != XT_ABORTED)); /* the cause, not what waited for it */
+        xt_status_free(better ? first : s);
+        if (better) first = s;
     }
     return first;
 }

@@ -72,12 +72,19 @@ static face_task *next_task(PJRT_Device *d) {
 
 static void *executor(void *arg) {
     PJRT_Device *d = arg;
-    report_started(d, start_device(d));
+    xt_status s = start_device(d);
+    if (s) face_executor_missing(d);
+    report_started(d, s);
     for (face_task *t; (t = next_task(d));) t->run(t, d);
     cpu_device_free(d->cpu);
     d->cpu = NULL;
     close_groups(d);
     return NULL;
+}
+
+/* Of processes that made the group themselves, which is where all devices of a client of one process are. */
+void face_executor_missing(const PJRT_Device *d) {
+    if (d->client->coll_name) coll_announce_end(d->client->coll_name, d->description.id);
 }
 
 xt_status face_executor_start(PJRT_Device *d) {

@@ -50,7 +50,7 @@ static xt_status topology_new(size_t n, const int32_t *processes, PJRT_TopologyD
     return s;
 }
 
-/* The name is the number of devices: "4", or "cpu:4"; empty stands for one. */
+/* The name is the number of devices: "4", or "cpu:4"; empty stands for as many as a client would have. */
 FACE_PLAIN(TopologyDescription_Create) {
     size_t n = 0, at = 0, size = a->topology_name ? a->topology_name_size : 0;
     if (size > 4 && memcmp(a->topology_name, "cpu:", 4) == 0) at = 4;
@@ -59,7 +59,10 @@ FACE_PLAIN(TopologyDescription_Create) {
     if (at < size || n > 4096 || (size > 0 && n == 0))
         return status_new(XT_INVALID_ARGUMENT, NULL, "the topology '%.*s' is unknown: give the number of CPU devices, as 4 or cpu:4", (int)size,
                           a->topology_name);
-    return topology_new(n ? n : 1, NULL, &a->topology);
+    int64_t wanted = (int64_t)n;
+    if (n == 0) XT_TRY(face_devices_wanted(&wanted));
+    if (wanted > 4096) return status_new(XT_INVALID_ARGUMENT, NULL, "CPU_NUM_DEVICES is %lld: expected 1 to 4096", (long long)wanted);
+    return topology_new((size_t)wanted, NULL, &a->topology);
 }
 
 FACE(TopologyDescription_Destroy, topology) {
@@ -108,17 +111,19 @@ static void free_shape(const char *p) {
     base_free((void *)(uintptr_t)p);
 }
 
-/* ShapeProto: 2 element type, 3 dims, 5 layout {1 minor to major}: every memory holds arrays dense and row-major. */
+/* ShapeProto: 2 element type, 3 dims, 5 layout {1 minor to major}: every memory holds dense arrays, row-major where no order is asked for. */
 FACE(TopologyDescription_MakeCanonicalShapeForMemorySpace, topology) {
     const ir_type *t;
     if (a->memory_space_kind_id < 0 || a->memory_space_kind_id >= FACE_KINDS)
         return status_new(XT_NOT_FOUND, NULL, "there is no kind of memory %d", a->memory_space_kind_id);
     XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
-    XT_TRY(face_check_device_layout(a->layout, t));
+    const face_layout *asked;
+    XT_TRY(face_layout_asked(a->layout, t, &asked));
+    const int64_t *minor = face_layout_minor_to_major(asked);
     str shape = STR_INIT, dims = STR_INIT, order = STR_INIT, layout = STR_INIT;
     for (size_t i = 0; i < a->num_dims; i++) {
         proto_varint(&dims, (uint64_t)a->dims[i]);
-        proto_varint(&order, a->num_dims - 1 - i);
+        proto_varint(&order, minor ? (uint64_t)minor[i] : a->num_dims - 1 - i);
     }
     if (order.len) proto_bytes(&layout, 1, order.data, order.len);
     proto_int(&shape, 2, shape_type(a->element_type));

@@ -153,6 +153,21 @@ static bool another_client(void) {
     return Client_Create_ok;
 }
 
+/* Devices start on threads of their own and wait for each other: one that cannot is what the client hears of, at once. */
+static void test_devices_without_memory(void **state) {
+    (void)state;
+    PJRT_NamedValue devices = int_value("cpu_device_count", 3);
+    int refused = 0;
+    for (int64_t n = 3; n < 100; n += 12) {
+        base_fail_alloc_after(n);
+        TRY(Client_Create, .create_options = &devices, .num_options = 1);
+        base_fail_alloc_after(-1);
+        refused += !Client_Create_ok;
+        if (Client_Create_ok) END(Client_Destroy, client, Client_Create.client);
+    }
+    assert_true(refused > 0);
+}
+
 static const char *const counted[] = {"plugin_client", "plugin_buffer", "plugin_executable", "plugin_event"};
 static void count(int64_t out[BASE_COUNT(counted)]) {
     for (size_t i = 0; i < BASE_COUNT(counted); i++) out[i] = xt_live_objects(counted[i]);
@@ -193,6 +208,6 @@ static void test_every_allocation(void **state) {
 
 int main(void) {
     api = GetPjrtApi();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_every_allocation), cmocka_unit_test(test_devices_without_memory)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }
