@@ -1,7 +1,9 @@
 """What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
+import dataclasses
 import importlib
 
 from jax._src import api, array, config, dlpack, xla_bridge
+from jax._src.export import _export as export
 from jax._src.interpreters import mlir
 
 from . import callback, library_path
@@ -81,6 +83,17 @@ def _share_by_dlpack():
     array.ArrayImpl.__dlpack_device__ = lambda x: (dlpack.DLDeviceType.kDLCPU, 0) if x.platform() == PLATFORM else device_of(x)
 
 
+def _call_what_was_exported_for_cpu():
+    """A function exported for JAX's CPU (jax.export) runs here too: its program is made by the rules that are copied above."""
+    def rule(ctx, *args, exported, **params):
+        known = exported.platforms
+        if PLATFORM not in known and "cpu" in known and "cpu" not in ctx.module_context.platforms:
+            exported = dataclasses.replace(exported, platforms=tuple(PLATFORM if p == "cpu" else p for p in known))
+        return export._call_exported_lowering(ctx, *args, exported=exported, **params)
+
+    mlir.register_lowering(export.call_exported_p, rule, platform=PLATFORM)
+
+
 def initialize():
     xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
     xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
@@ -90,4 +103,5 @@ def initialize():
     _copy_rules()
     _inline_custom_partitioning()
     _share_by_dlpack()
+    _call_what_was_exported_for_cpu()
     callback.install(PLATFORM)

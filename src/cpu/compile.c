@@ -3,7 +3,7 @@
 #include "cpu/dnnl_util.h"
 #include "cpu/lanes.h"
 #include "format/bytecode.h"
-#include "pass/pass.h"
+#include "pass/entry_layout.h"
 
 /* --- devices -------------------------------------------------------------------------------------------------------------------- */
 xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
@@ -53,10 +53,8 @@ const char *cpu_exec_phase(const cpu_exec *e, cpu_phase p, double *out_seconds) 
 
 /* --- compiling ---------------------------------------------------------------------------------------------------------------------- */
 static xt_status find_main(cpu_exec *e) {
-    e->main = ir_func_find(e->module, "main");
-    for (ir_func *f = e->module->funcs; f && !e->main; f = f->next)
-        if (f->is_public && f->body) e->main = f;
-    if (!e->main || !e->main->body)
+    e->main = entry_func(e->module);
+    if (!e->main)
         return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
     for (size_t i = 0; i < e->main->body->n_args + e->main->n_results; i++) {
         bool arg = i < e->main->body->n_args;
@@ -224,6 +222,16 @@ const char *cpu_exec_input_text(const cpu_exec *e, size_t i, const char *attr) {
 const char *cpu_exec_output_text(const cpu_exec *e, size_t i, const char *attr) {
     const ir_func *f = e->main;
     return f->result_attrs && f->n_result_attrs ? attr_text(f->n_result_attrs[i], f->result_attrs[i], attr) : NULL;
+}
+/* Only where the pass that gives memory's type was on. */
+static const int64_t *order_of(const ir_attr *a, const ir_type *t) {
+    return a && a->kind == IR_AK_INTS && t->kind == IR_TENSOR && a->n == t->rank && pass_is_on("lower_layout") ? a->v.ints : NULL;
+}
+const int64_t *cpu_exec_input_order(const cpu_exec *e, size_t i) {
+    return order_of(entry_arg_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_input_type(e, i));
+}
+const int64_t *cpu_exec_output_order(const cpu_exec *e, size_t i) {
+    return order_of(entry_result_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_output_type(e, i));
 }
 int cpu_exec_alias(const cpu_exec *e, size_t input) {
     return e->alias[input];

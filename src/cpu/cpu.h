@@ -31,6 +31,9 @@ const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i);
 /* The text of an attribute of an input or output, as "mhlo.memory_kind"; NULL without it. */
 const char *cpu_exec_input_text(const cpu_exec *e, size_t i, const char *attr);
 const char *cpu_exec_output_text(const cpu_exec *e, size_t i, const char *attr);
+/* How an input or output lies in memory: the array's dims from major to minor, as many as its type (which has memory's order) has; NULL: row-major. */
+const int64_t *cpu_exec_input_order(const cpu_exec *e, size_t i);
+const int64_t *cpu_exec_output_order(const cpu_exec *e, size_t i);
 int cpu_exec_alias(const cpu_exec *e, size_t input); /* output that may take over this input's memory, or -1 */
 /* A serialised executable that cpu_deserialize reads back on the same machine and build (else a FAILED_PRECONDITION). base_free. */
 xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n);

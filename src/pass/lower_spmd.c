@@ -2,6 +2,7 @@
  * The partitioner: main, written for all devices together, becomes what each of them runs on its parts (see spmd.h for the steps). Arguments and
  * results have the forms that their mhlo.sharding attributes say, whole without one; their types become those of one part. A program that names no
  * sharding at all is one device's program already and stays as it is. */
+#include "pass/entry_layout.h"
 #include "pass/spmd.h"
 
 spmd_value *spmd_value_of(const spmd *s, const ir_value *v) {
@@ -382,10 +383,8 @@ static void drop_annotations(pass_ctx *c, ir_module *m, ir_block *b) {
 }
 
 xt_status pass_lower_spmd(pass_ctx *c, ir_module *m) {
-    ir_func *f = ir_func_find(m, "main");
-    for (ir_func *g = m->funcs; g && !f; g = g->next)
-        if (g->is_public && g->body) f = g;
-    if (c->partitions <= 1 || !f || !f->body || !names_sharding(f)) {
+    ir_func *f = entry_func(m);
+    if (c->partitions <= 1 || !f || !names_sharding(f)) {
         for (ir_func *g = m->funcs; g; g = g->next) drop_annotations(c, m, g->body);
         return NULL;
     }

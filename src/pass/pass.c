@@ -132,7 +132,7 @@ xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m) {
 enum { ROUNDS = 6 }; /* each round but the last changed something; programs settle in two or three */
 
 xt_status pass_optimize(pass_ctx *c, ir_module *m) {
-    static const char *const once[] = {"lower_chlo", "lower_call", "opt_dce", "lower_sdy", "lower_spmd", "opt_loops"};
+    static const char *const once[] = {"lower_chlo", "lower_call", "opt_dce", "lower_sdy", "lower_auto", "lower_spmd", "lower_layout", "opt_loops"};
     static const char *const until_settled[] = {"opt_simplify", "opt_fold", "opt_cse", "opt_dce"};
     XT_TRY(pass_check_switches());
     c->verify |= env_has_word("XT_DEBUG", "passes");

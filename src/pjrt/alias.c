@@ -12,14 +12,15 @@ FACE(Buffer_Bitcast, buffer) {
     const ir_type *t;
     face_value *v, *view;
     XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
-    XT_TRY(face_check_device_layout(a->device_layout, t));
+    const face_layout *layout;
+    XT_TRY(face_layout_asked(a->device_layout, t, &layout));
     if (ir_type_bytes(t) != ir_type_bytes(a->buffer->type)) {
         char got[200], want[200];
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be seen as %s: it has %zu bytes, not %zu", face_type_text(a->buffer->type, got, sizeof got), face_type_text(t, want, sizeof want),
                           ir_type_bytes(a->buffer->type), ir_type_bytes(t));
     }
     XT_TRY(hold(a->buffer, &v));
-    xt_status s = face_value_view(v, t, NULL, &view);
+    xt_status s = face_value_view(v, t, layout, NULL, &view);
     face_value_release(v);
     return s ? s : face_buffer_new(view, a->buffer->memory, &a->out_buffer);
 }
@@ -35,10 +36,11 @@ FACE(Client_CreateAliasBuffer, client) {
     face_value *v;
     XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
-    XT_TRY(face_check_device_layout(a->shape_layout, t));
+    const face_layout *layout;
+    XT_TRY(face_layout_asked(a->shape_layout, t, &layout));
     PJRT_FulfillAliasBufferCallback *keep = face_handle_new(sizeof *keep);
     if (!keep) return status_oom(sizeof *keep, "an alias");
-    xt_status s = face_value_new(d, t, &v);
+    xt_status s = face_value_new(d, t, layout, &v);
     if (!s) {
         v->borrowed = true;
         keep->alias = face_value_retain(v);
@@ -68,9 +70,9 @@ FACE(Client_FulfillAliasBuffer, client) {
     xt_status failed = NULL;
     if (a->status_code != PJRT_OK)
         failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size), "set by the client");
-    else if (a->buffer->type != alias->type) {
+    else if (a->buffer->type != alias->type || a->buffer->layout != alias->layout) {
         char got[200], want[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s", face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s, or lies in memory in another order", face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
     } else
         XT_TRY(hold(a->buffer, &v));
     face_take_back(a->fulfill_alias_buffer_cb, FACE_ALIAS);
@@ -97,7 +99,7 @@ FACE(Buffer_DonateWithControlDependency, buffer) {
     if (!dependency) return status_oom(sizeof *v, "an event");
     xt_status s = hold(a->buffer, &v);
     if (!s) {
-        s = face_value_view(v, v->type, dependency, &view);
+        s = face_value_view(v, v->type, v->layout, dependency, &view);
         face_value_release(v);
     }
     if (!s) s = face_buffer_new(view, a->buffer->memory, &a->out_buffer);

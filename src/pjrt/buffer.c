@@ -9,14 +9,6 @@ static const int64_t descending[MAX_LAYOUT_RANK] = {63, 62, 61, 60, 59, 58, 57, 
                                                     19, 18, 17, 16, 15, 14, 13, 12, 11, 10, 9,  8,  7,  6,  5,  4,  3,  2,  1,  0};
 
 /* --- from the host --------------------------------------------------------------------------------------------------------------------- */
-xt_status face_check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t) {
-    int64_t *strides;
-    XT_TRY(face_layout_strides(layout, t, &strides));
-    bool dense = strides == NULL;
-    base_free(strides);
-    return dense ? NULL : status_new(XT_UNIMPLEMENTED, NULL, "a device layout that is not row-major: arrays of this plugin are dense and row-major");
-}
-
 static xt_status check_strides(const PJRT_Client_BufferFromHostBuffer_Args *a) {
     if (a->num_byte_strides != 0 && a->num_byte_strides != a->num_dims)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%zu byte strides for %zu dims", a->num_byte_strides, a->num_dims);
@@ -33,14 +25,27 @@ static void borrow(face_value *v, const void *data, face_event *done) {
     face_event_set(v->ready, NULL);
 }
 
-static xt_status copy_in(face_value *v, const void *data, const int64_t *strides) {
+static xt_status copy_rows(face_value *v, const void *data, const int64_t *strides) {
     bool zero;
     XT_TRY(face_alloc_told(v->device, v->bytes, &v->data, &zero));
-    if (face_is_dense(strides, v->type) && narrow_bits(v->type->dtype) == 255)
+    if (face_is_dense(strides, v->stored) && narrow_bits(v->type->dtype) == 255)
         face_copy_in(v->data, data, v->bytes, zero);
     else
-        face_gather(v->data, data, strides, v->type);
+        face_gather(v->data, data, strides, v->stored);
     return NULL;
+}
+
+/* strides: by the dims of its type. */
+static xt_status copy_in(face_value *v, const void *data, const int64_t *strides) {
+    if (!v->layout) return copy_rows(v, data, strides);
+    size_t n = strides ? v->type->rank * sizeof *strides : 0;
+    int64_t *own = n ? base_malloc(n) : NULL;
+    if (n && !own) return status_oom(n, "a layout");
+    if (n) memcpy(own, strides, n);
+    XT_TRY(face_strides_stored(&own, v));
+    xt_status s = copy_rows(v, data, own);
+    base_free(own);
+    return s;
 }
 
 FACE(Client_BufferFromHostBuffer, client) {
@@ -49,14 +54,15 @@ FACE(Client_BufferFromHostBuffer, client) {
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
     XT_TRY(check_strides(a));
     XT_TRY(face_type_of(a->type, a->dims, a->num_dims, &t));
-    XT_TRY(face_check_device_layout(a->device_layout, t));
+    const face_layout *layout;
+    XT_TRY(face_layout_asked(a->device_layout, t, &layout));
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of the buffer is NULL");
     const int64_t *strides = a->num_byte_strides ? a->byte_strides : NULL;
     bool keep = a->host_buffer_semantics == PJRT_HOST_ZERO_COPY || a->host_buffer_semantics == PJRT_HOST_MUTABLE_ZERO_COPY;
     face_event *done = face_event_new();
     face_value *v = NULL;
-    xt_status s = done ? face_value_new(d, t, &v) : status_oom(sizeof *v, "an event");
-    if (!s && keep && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t) && narrow_bits(t->dtype) == 255)
+    xt_status s = done ? face_value_new(d, t, layout, &v) : status_oom(sizeof *v, "an event");
+    if (!s && keep && !layout && t->count > 0 && (uintptr_t)a->data % 64 == 0 && face_is_dense(strides, t) && narrow_bits(t->dtype) == 255)
         borrow(v, a->data, done);
     else if (!s) {
         s = copy_in(v, a->data, strides);
@@ -92,10 +98,11 @@ FACE(Client_CreateViewOfDeviceBuffer, client) {
     const ir_type *t;
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
     XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
-    XT_TRY(face_check_device_layout(a->layout, t));
+    const face_layout *layout;
+    XT_TRY(face_layout_asked(a->layout, t, &layout));
     if (!a->device_buffer_ptr && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the memory to view is NULL");
     face_value *v;
-    XT_TRY(face_value_new(d, t, &v));
+    XT_TRY(face_value_new(d, t, layout, &v));
     face_event *done = face_event_new();
     view_end *end = base_malloc(sizeof *end);
     xt_status s = done && end ? NULL : status_oom(sizeof *end, "a view");
@@ -117,8 +124,9 @@ FACE(Client_CreateUninitializedBuffer, client) {
     face_value *v;
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
-    XT_TRY(face_check_device_layout(a->shape_layout, t));
-    XT_TRY(face_value_new(d, t, &v));
+    const face_layout *layout;
+    XT_TRY(face_layout_asked(a->shape_layout, t, &layout));
+    XT_TRY(face_value_new(d, t, layout, &v));
     bool zero;
     xt_status s = face_alloc_told(d, v->bytes, &v->data, &zero);
     if (s) {
@@ -137,7 +145,7 @@ FACE(Client_CreateErrorBuffer, client) {
     face_value *v;
     XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
-    XT_TRY(face_value_new(d, t, &v));
+    XT_TRY(face_value_new(d, t, NULL, &v));
     face_event_set(v->ready, face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
     return face_buffer_new(v, a->memory, &a->buffer);
 }
@@ -172,7 +180,7 @@ FACE(Buffer_GetMemoryLayout, buffer) {
     a->layout = (PJRT_Buffer_MemoryLayout){
         .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
         .tiled = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Tiled),
-                  .minor_to_major = descending + MAX_LAYOUT_RANK - rank,
+                  .minor_to_major = a->buffer->layout ? face_layout_minor_to_major(a->buffer->layout) : descending + MAX_LAYOUT_RANK - rank,
                   .minor_to_major_size = rank},
         .type = PJRT_LAYOUT_TILED,
     };

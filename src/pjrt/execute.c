@@ -114,15 +114,26 @@ static bool fits(const ir_type *got, const ir_type *want) {
     return got == want || (want == ir_token() && got->kind == IR_TENSOR && got->count == 0);
 }
 
+static xt_status wrong_layout(const PJRT_LoadedExecutable *e, const PJRT_Buffer *b, size_t i) {
+    str got = STR_INIT, want = STR_INIT;
+    face_layout_text(b->layout, b->type->rank, &got);
+    face_layout_text(e->program->orders[i], b->type->rank, &want);
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s lies in memory as %s; the program was compiled for %s", i, cpu_exec_name(e->program->exec), str_cstr(&got), str_cstr(&want));
+    str_free(&got);
+    str_free(&want);
+    return s;
+}
+
 static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *b, size_t i) {
     const char *name = cpu_exec_name(e->program->exec);
     if (!b) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is NULL", i, name);
     if (!face_is_given(b, FACE_BUFFER)) return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"), "input %zu of %s", i, name);
-    const ir_type *want = cpu_exec_input_type(e->program->exec, i);
+    const ir_type *want = e->program->types[i];
     char got_text[200], want_text[200];
     if (!fits(b->type, want))
         return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is %s; the program takes %s", i, name,
                           face_type_text(b->type, got_text, sizeof got_text), face_type_text(want, want_text, sizeof want_text));
+    if (b->layout != e->program->orders[i] && !face_layout_same(b->layout, e->program->orders[i], b->type)) return wrong_layout(e, b, i);
     if (b->device != d)
         return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is on %s; the program runs on %s", i, name, b->device->description.text,
                           d->description.text);
@@ -168,7 +179,7 @@ static xt_status run_new(PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *
     if (!s) s = check_donation(t, in);
     if (t->in) t->out = t->in + p->n_in;
     for (size_t j = 0; !s && j < p->n_out; j++) {
-        s = face_value_new(d, cpu_exec_output_type(p->exec, j), &t->out[j]);
+        s = face_value_new(d, p->types[p->n_in + j], p->orders[p->n_in + j], &t->out[j]);
         t->n_out = j + !s;
         if (!s) face_event_made_by(t->out[j]->ready, d);
     }

@@ -177,6 +177,7 @@ struct face_task {
     void (*run)(face_task *t, PJRT_Device *d); /* frees t */
 };
 xt_status face_executor_join(PJRT_Device *d, const PJRT_LoadedExecutable *e); /* whom its program meets */
+void face_executor_missing(const PJRT_Device *d); /* it will not join the devices' group: those that wait for it there hear of it at once */
 xt_status face_executor_start(PJRT_Device *d);
 xt_status face_executor_wait_started(PJRT_Device *d); /* the group has been joined; its error once */
 xt_status face_executor_enqueue(PJRT_Device *d, face_task *t);
@@ -209,15 +210,28 @@ struct PJRT_Client {
 };
 void face_client_retain(PJRT_Client *c);
 void face_client_release(PJRT_Client *c);
+xt_status face_devices_wanted(int64_t *out); /* what CPU_NUM_DEVICES says, or 1 */
 extern const char face_platform[], face_version[]; /* the default platform name; a client may be created under another */
 void face_tell(const char *text, const char **out, size_t *out_size);
 xt_status face_topology_init(PJRT_TopologyDescription *t, PJRT_DeviceDescription **descriptions, size_t n);
+
+/* --- layouts.c: the order in which an array's dims lie in memory, which a program may choose; all are dense ----------------------------------------------- */
+typedef struct face_layout face_layout; /* made once for each order and kept as long as the process; NULL: row-major */
+xt_status face_layout_get(size_t rank, const int64_t *major_to_minor, const face_layout **out);
+const int64_t *face_layout_major_to_minor(const face_layout *l);
+const int64_t *face_layout_minor_to_major(const face_layout *l);
+xt_status face_layout_stored(const face_layout *l, const ir_type *t, const ir_type **out); /* t with its dims in memory's order */
+/* What a client asks for, NULL being row-major; strides that are no order of dense dims are refused. */
+xt_status face_layout_asked(const PJRT_Buffer_MemoryLayout *asked, const ir_type *t, const face_layout **out);
+bool face_layout_same(const face_layout *a, const face_layout *b, const ir_type *t); /* for arrays of that type, whose dims of one element lie anywhere */
+void face_layout_text(const face_layout *l, size_t rank, str *out); /* "{1,0}" */
 
 /* --- value.c, buffer.c ------------------------------------------------------------------------------------------------------------------------------- */
 typedef struct face_value {
     atomic_int refs;
     PJRT_Device *device;
-    const ir_type *type;
+    const ir_type *type, *stored; /* stored: with the dims in memory's order; of a row-major array its type */
+    const face_layout *layout;
     void *data; /* NULL until made, and after a program took it over */
     size_t bytes; /* dense host bytes */
     bool borrowed; /* not its own memory: read only; `on_free` tells when the client's is free again, `of` is the value whose memory it is */
@@ -225,15 +239,16 @@ typedef struct face_value {
     struct face_value *of;
     face_event *ready;
 } face_value;
-xt_status face_value_new(PJRT_Device *d, const ir_type *type, face_value **out); /* no memory yet */
+xt_status face_value_new(PJRT_Device *d, const ir_type *type, const face_layout *layout, face_value **out); /* no memory yet */
 face_value *face_value_retain(face_value *v);
 void face_value_release(face_value *v);
 /* A value that reads the memory of `of` under another type of as many bytes, once `of` and (unless NULL) the event `also` are there. */
-xt_status face_value_view(face_value *of, const ir_type *type, face_event *also, face_value **out);
+xt_status face_value_view(face_value *of, const ir_type *type, const face_layout *layout, face_event *also, face_value **out);
 struct PJRT_Buffer {
     PJRT_Device *device;
     PJRT_Memory *memory;
     const ir_type *type;
+    const face_layout *layout;
     pthread_mutex_t lock;
     face_value *value; /* guarded; NULL when deleted or donated */
     face_value *pinned; /* guarded; what external references hold, also after deletion */
@@ -242,7 +257,6 @@ struct PJRT_Buffer {
 xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out); /* takes the reference over, also on failure; memory NULL: the device's default */
 face_value *face_buffer_value(PJRT_Buffer *b); /* a new reference, or NULL */
 face_value *face_buffer_take(PJRT_Buffer *b); /* the buffer's own reference: it is deleted now; or NULL */
-xt_status face_check_device_layout(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t); /* NULL or row-major */
 xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const ir_type **out);
 const char *face_type_text(const ir_type *t, char *buf, size_t n);
 
@@ -251,6 +265,8 @@ const char *face_type_text(const ir_type *t, char *buf, size_t n);
 /* As memcpy, by several threads where that pays. dst_zero: dst is all zero and untouched; zeros of src are then not written, so that no page is made for
  * them before a program writes it (optimizer state begins as zeros and is as large as the weights). */
 void face_copy_in(void *dst, const void *src, size_t n, bool dst_zero);
+/* From host strides by the dims of v's type (NULL: row-major) to those by the dims of v->stored. *strides is taken over, also on failure. */
+xt_status face_strides_stored(int64_t **strides, const face_value *v);
 void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t);
 void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t);
 bool face_is_dense(const int64_t *strides, const ir_type *t);
@@ -279,6 +295,8 @@ typedef struct face_program {
     size_t option_size;
     char fingerprint[33];
     size_t n_in, n_out;
+    const ir_type **types; /* inputs, then outputs */
+    const face_layout **orders; /* likewise */
     PJRT_Buffer_Type *out_types;
     int64_t *out_dims; /* of all outputs */
     size_t *out_ranks;

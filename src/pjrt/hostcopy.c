@@ -1,4 +1,4 @@
-/* Copies between dense row-major arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of less than a byte change their
+/* Copies between dense arrays and host memory of any layout: NumPy slices, Fortran order, reversed axes. Integers of less than a byte change their
  * form on the way (base/narrow.h). */
 #include "base/narrow.h"
 #include "pjrt/face.h"
@@ -120,6 +120,18 @@ static xt_status tiled_strides(const PJRT_Buffer_MemoryLayout_Tiled *l, const ir
         stride *= t->dims[dim];
     }
     return NULL;
+}
+
+xt_status face_strides_stored(int64_t **strides, const face_value *v) {
+    const int64_t *order = face_layout_major_to_minor(v->layout);
+    const ir_type *t = v->type;
+    if (!order) return NULL;
+    int64_t *out = base_malloc(t->rank * sizeof *out), logical[IR_MAX_RANK], stride = (int64_t)xt_dtype_size(t->dtype);
+    for (uint32_t i = t->rank; i-- > 0; stride *= t->dims[i]) logical[i] = *strides ? (*strides)[i] : stride;
+    for (uint32_t k = 0; k < t->rank && out; k++) out[k] = logical[order[k]];
+    base_free(*strides);
+    *strides = out;
+    return out ? NULL : status_oom(t->rank * sizeof *out, "a layout");
 }
 
 xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t, int64_t **out_strides) {

@@ -8,6 +8,8 @@ void face_program_release(face_program *p) {
     cpu_exec_free(p->exec);
     face_options_deinit(&p->options);
     base_free(p->option_bytes);
+    base_free(p->types);
+    base_free(p->orders);
     base_free(p->out_types);
     base_free(p->out_dims);
     base_free(p->out_ranks);
@@ -79,19 +81,42 @@ static xt_status describe_shardings(face_program *p) {
     return NULL;
 }
 
+/* The compiler's types are those of memory. */
+static xt_status describe_type(const ir_type *stored, const int64_t *order, const ir_type **out_type, const face_layout **out_layout) {
+    int64_t dims[IR_MAX_RANK];
+    *out_type = stored;
+    *out_layout = NULL;
+    if (!order) return NULL;
+    for (uint32_t k = 0; k < stored->rank; k++) dims[order[k]] = stored->dims[k];
+    *out_type = ir_tensor(stored->dtype, stored->rank, dims);
+    return *out_type ? face_layout_get(stored->rank, order, out_layout) : status_oom(sizeof **out_type, "a type");
+}
+
+static xt_status describe_types(face_program *p) {
+    size_t n = p->n_in + p->n_out;
+    p->types = base_calloc(n + 1, sizeof *p->types);
+    p->orders = base_calloc(n + 1, sizeof *p->orders);
+    if (!p->types || !p->orders) return status_oom(n * sizeof *p->types, "a program");
+    for (size_t i = 0; i < p->n_in; i++) XT_TRY(describe_type(cpu_exec_input_type(p->exec, i), cpu_exec_input_order(p->exec, i), &p->types[i], &p->orders[i]));
+    for (size_t j = 0; j < p->n_out; j++)
+        XT_TRY(describe_type(cpu_exec_output_type(p->exec, j), cpu_exec_output_order(p->exec, j), &p->types[p->n_in + j], &p->orders[p->n_in + j]));
+    return NULL;
+}
+
 /* Fills what depends on the compiled program. */
 static xt_status describe(face_program *p) {
     p->n_in = cpu_exec_inputs(p->exec);
     p->n_out = cpu_exec_outputs(p->exec);
     size_t ranks = 0;
-    for (size_t i = 0; i < p->n_out; i++) ranks += cpu_exec_output_type(p->exec, i)->rank;
+    XT_TRY(describe_types(p));
+    for (size_t i = 0; i < p->n_out; i++) ranks += p->types[p->n_in + i]->rank;
     p->out_types = base_calloc(p->n_out + 1, sizeof *p->out_types);
     p->out_dims = base_calloc(ranks + 1, sizeof *p->out_dims);
     p->out_ranks = base_calloc(p->n_out + 1, sizeof *p->out_ranks);
     if (!p->out_types || !p->out_dims || !p->out_ranks) return status_oom(ranks * sizeof *p->out_dims, "a program");
     int64_t *dims = p->out_dims;
     for (size_t i = 0; i < p->n_out; i++) {
-        const ir_type *t = cpu_exec_output_type(p->exec, i);
+        const ir_type *t = p->types[p->n_in + i];
         p->out_types[i] = (PJRT_Buffer_Type)t->dtype;
         p->out_ranks[i] = t->rank;
         for (uint32_t k = 0; k < t->rank; k++) *dims++ = t->dims[k];

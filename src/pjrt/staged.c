@@ -35,8 +35,9 @@ static xt_status slot_init(slot *s, PJRT_Device *d, const PJRT_ShapeSpec *shape,
     if (shape->struct_size < PJRT_SIZE_OF(PJRT_ShapeSpec))
         return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_ShapeSpec has %zu bytes, %zu are needed", shape->struct_size, PJRT_SIZE_OF(PJRT_ShapeSpec));
     XT_TRY(face_type_of(shape->element_type, shape->dims, shape->num_dims, &t));
-    XT_TRY(face_check_device_layout(layout, t));
-    XT_TRY(face_value_new(d, t, &s->value));
+    const face_layout *order;
+    XT_TRY(face_layout_asked(layout, t, &order));
+    XT_TRY(face_value_new(d, t, order, &s->value));
     s->open = true;
     return face_alloc(d, s->value->bytes, &s->value->data);
 }
@@ -135,10 +136,11 @@ FACE(AsyncHostToDeviceTransferManager_TransferLiteral, transfer_manager) {
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the literal is NULL");
     XT_TRY(check_open(a->transfer_manager, at));
     XT_TRY(face_layout_strides(a->shape_layout, t, &strides));
+    XT_TRY(face_strides_stored(&strides, at->value));
     face_event *done;
     xt_status s = face_event_done(NULL, &done);
     if (!s) {
-        face_gather(at->value->data, a->data, strides, t);
+        face_gather(at->value->data, a->data, strides, at->value->stored);
         if ((s = finish(a->transfer_manager, at, NULL)))
             face_event_release(done);
         else

@@ -18,7 +18,7 @@ static xt_status hold(PJRT_Buffer *b, face_value **out) {
 typedef struct host_read {
     face_value *value;
     char *dst;
-    int64_t *strides; /* NULL: row-major */
+    int64_t *strides; /* by the dims of what is stored; NULL: as it lies there */
     int64_t offset, size; /* raw reads; size < 0: the whole array in `strides` */
     face_event *done;
 } host_read;
@@ -29,7 +29,7 @@ static void host_read_run(void *user, xt_status s) {
         memcpy(r->dst, (const char *)r->value->data + r->offset, (size_t)r->size);
         narrow_mask(r->value->type->dtype, r->dst, (size_t)r->size);
     } else if (!s)
-        face_scatter(r->dst, r->strides, r->value->data, r->value->type);
+        face_scatter(r->dst, r->strides, r->value->data, r->value->stored);
     face_event *done = r->done;
     face_value_release(r->value);
     base_free(r->strides);
@@ -80,6 +80,10 @@ FACE(Buffer_ToHostBuffer, src) {
     xt_status s = hold(a->src, &v);
     if (s) {
         base_free(strides);
+        return s;
+    }
+    if (a->host_layout && (s = face_strides_stored(&strides, v))) {
+        face_value_release(v);
         return s;
     }
     XT_TRY(start_host_read(v, a->dst, strides, 0, -1, &a->event));
@@ -169,7 +173,7 @@ static xt_status copy_to(PJRT_Buffer *b, PJRT_Device *d, PJRT_Memory *memory, PJ
     face_value *from, *to = NULL;
     XT_TRY(hold(b, &from));
     device_copy *c = base_malloc(sizeof *c);
-    xt_status s = c ? face_value_new(d, b->type, &to) : status_oom(sizeof *c, "a copy");
+    xt_status s = c ? face_value_new(d, b->type, b->layout, &to) : status_oom(sizeof *c, "a copy");
     if (s) {
         base_free(c);
         face_value_release(from);

@@ -1,15 +1,17 @@
 /* Values and the handles to them: who keeps an array's memory, and when it goes. */
 #include "pjrt/face.h"
 
-xt_status face_value_new(PJRT_Device *d, const ir_type *type, face_value **out) {
+xt_status face_value_new(PJRT_Device *d, const ir_type *type, const face_layout *layout, face_value **out) {
+    const ir_type *stored;
     *out = NULL;
+    XT_TRY(face_layout_stored(layout, type, &stored));
     face_value *v = base_calloc(1, sizeof *v);
     face_event *ready = v ? face_event_new() : NULL;
     if (!ready) {
         base_free(v);
         return status_oom(sizeof *v, "a value");
     }
-    *v = (face_value){.device = d, .type = type, .bytes = ir_type_bytes(type), .ready = ready};
+    *v = (face_value){.device = d, .type = type, .stored = stored, .layout = layout, .bytes = ir_type_bytes(type), .ready = ready};
     atomic_init(&v->refs, 1);
     face_client_retain(d->client);
     *out = v;
@@ -56,8 +58,8 @@ static void view_ready(void *user, xt_status s) {
     base_free(w);
 }
 
-xt_status face_value_view(face_value *of, const ir_type *type, face_event *also, face_value **out) {
-    XT_TRY(face_value_new(of->device, type, out));
+xt_status face_value_view(face_value *of, const ir_type *type, const face_layout *layout, face_event *also, face_value **out) {
+    XT_TRY(face_value_new(of->device, type, layout, out));
     view_wait *w = base_malloc(sizeof *w);
     xt_status s = w ? NULL : status_oom(sizeof *w, "a view");
     (*out)->borrowed = true;
@@ -85,6 +87,7 @@ xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out)
     b->device = v->device;
     b->memory = memory ? memory : &v->device->memory[0];
     b->type = v->type;
+    b->layout = v->layout;
     b->value = v;
     pthread_mutex_init(&b->lock, NULL);
     face_client_retain(b->device->client);

@@ -386,7 +386,7 @@ static void stages_are_dumped(void **state) {
     const struct {
         const char *stage;
         bool negates;
-    } want[] = {{"00.input", true}, {"07.opt_simplify", true}, {"10.opt_dce", false}};
+    } want[] = {{"00.input", true}, {"09.opt_simplify", true}, {"12.opt_dce", false}};
     for (size_t i = 0; i < BASE_COUNT(want); i++) {
         char *text;
         size_t n;
