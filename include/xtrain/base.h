@@ -97,7 +97,7 @@ typedef struct xt_status_s *xt_status;
 XT_API xt_code xt_status_code(xt_status s);                 /* XT_OK for NULL */
 XT_API const char *xt_code_name(xt_code c);                 /* "INVALID_ARGUMENT", ... */
 XT_API const char *xt_status_message(xt_status s);          /* whole text with "file:line: " in front when known; "" for NULL */
-XT_API void xt_status_free(xt_status s);
+XT_API void xt_status_free(xt_status s);              /* NULL is allowed; ends the text that xt_status_message gave */
 /* Errors name no line of files whose names begin so, as the compiler wrote them: for a program that runs other people's models, as the xtrain command does,
  * its own lines say nothing. Called at the start, before other threads; `prefix` is kept as it is. More than 8 are not heeded. */
 XT_API void xt_hide_source(const char *prefix);

@@ -47,10 +47,10 @@ typedef struct xt_dataset_desc {
 } xt_dataset_desc;
 #define xt_dataset_new(...) xt_dataset_new_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *d);
-XT_API xt_dataset *xt_dataset_retain(xt_dataset *d);
-XT_API void xt_dataset_free(xt_dataset *d);
+XT_API xt_dataset *xt_dataset_retain(xt_dataset *d);  /* one more owner; gives d */
+XT_API void xt_dataset_free(xt_dataset *d);           /* one owner less; the last one frees it. NULL is allowed */
 XT_API int64_t xt_dataset_count(const xt_dataset *d);               /* -1: a stream */
-XT_API xt_spec xt_dataset_x(const xt_dataset *d);
+XT_API xt_spec xt_dataset_x(const xt_dataset *d);     /* of one sample, without the batch's dim */
 XT_API xt_spec xt_dataset_y(const xt_dataset *d);
 XT_API xt_status xt_dataset_get(xt_dataset *d, int64_t i, void *x, void *y); /* y may be NULL */
 /* A random number in [0,1) for the sample being loaded: for `get` and map functions that transform at random. It depends on the loader's seed, the epoch,
@@ -109,7 +109,7 @@ XT_API xt_dataset *xt_text_dataset_at(const xt_src *src, const char *path, int64
 typedef xt_status (*xt_map_fn)(void *user, int64_t i, const void *x_in, const void *y_in, void *x, void *y);
 #define xt_map_dataset(...) xt_map_dataset_at(XT_HERE, __VA_ARGS__)
 XT_API xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user);
-#define xt_subset(...) xt_subset_at(XT_HERE, __VA_ARGS__)
+#define xt_subset(...) xt_subset_at(XT_HERE, __VA_ARGS__) /* the samples at these indices, in this order */
 XT_API xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n);   /* indices are copied */
 /* n parts of a random permutation, the same for the same seed; lengths must add up to the count. out: n datasets. */
 XT_API xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out);
@@ -177,10 +177,10 @@ XT_API xt_loader *xt_mnist_loader_at(const xt_src *src, const char *split, int64
 #define xt_next(loader, out_batch) xt_next_at(XT_HERE, loader, out_batch)
 XT_API bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out);
 XT_API int64_t xt_loader_batches(const xt_loader *l);               /* per epoch, on this rank; a stream without .limit: -1 */
-XT_API int64_t xt_loader_batch_size(const xt_loader *l);
-XT_API int64_t xt_loader_epoch(const xt_loader *l);
+XT_API int64_t xt_loader_batch_size(const xt_loader *l); /* samples a batch, on this rank */
+XT_API int64_t xt_loader_epoch(const xt_loader *l);   /* of the coming xt_next; counts from 0 */
 XT_API void xt_loader_set_epoch(xt_loader *l, int64_t epoch, int64_t batch); /* to resume: the next xt_next gives that batch */
-XT_API void xt_loader_free(xt_loader *l);
+XT_API void xt_loader_free(xt_loader *l);             /* joins its threads; xt_finish frees what is left */
 
 #ifdef __cplusplus
 }

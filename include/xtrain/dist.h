@@ -17,7 +17,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
+/* xt_launch(fn, arg, .nprocs = 2) runs fn(rank, arg) once on each rank: here in a process that is a rank already or when one is wanted, else in processes forked from this one, so it belongs at the top of main; it returns when all have ended. */
 typedef int (*xt_rank_fn)(int rank, void *arg);
 typedef struct xt_launch_opts {
     size_t struct_size;
@@ -39,7 +39,7 @@ XT_API int xt_launch_opt(const xt_src *src, xt_rank_fn fn, void *arg, xt_launch_
 XT_API int xt_launch_program(int n, char *const *argv, const char *hosts, int max_restarts);
 /* What `xtrain __rank MODULE:SYMBOL [TEXT]` does, the process behind .module and .symbol: loads MODULE and calls SYMBOL(rank, TEXT). */
 XT_API int xt_run_symbol(const char *module_symbol, const char *arg_text);
-
+/* Of this process, as its launcher's variables say; 0, 0 and 1 in a process that nobody launched. They open no device and wait for nobody. */
 XT_API int xt_rank(void);
 XT_API int xt_local_rank(void);
 XT_API int xt_world_size(void);

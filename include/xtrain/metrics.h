@@ -8,7 +8,7 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
-
+/* xt_log("val/loss", loss, .sync_dist = XT_ON): a tensor of one element under a name. The same name must have the same options everywhere. Errors are xt_error()'s, with the line of the call. */
 typedef struct xt_log_opts {
     size_t struct_size;
     xt_switch on_step;   /* default: on in training, off in validation */
@@ -21,7 +21,7 @@ typedef struct xt_log_opts {
 #define xt_log(name, ...) XT_LOG_(name, __VA_ARGS__, )
 #define XT_LOG_(name, t, ...) xt_log_at(XT_HERE, name, t, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o);
-#define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, )
+#define xt_log_value(name, ...) XT_LOG_VALUE_(name, __VA_ARGS__, ) /* a number the host has: data of the step, never a constant of its program */
 #define XT_LOG_VALUE_(name, v, ...) xt_log_value_at(XT_HERE, name, v, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_value_at(const xt_src *src, const char *name, double v, xt_log_opts o);
 
@@ -90,7 +90,7 @@ XT_API xt_running *xt_running_new_at(const xt_src *src, int64_t window); /* xt_f
 XT_API void xt_running_free(xt_running *r);
 #define xt_running_mean(r, t) xt_running_mean_at(XT_HERE, r, t)
 XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor t);
-
+/* A metric under a name: xt_log_metric("acc", xt_accuracy(out, y)); options as xt_log's, but the weights are the metric's own. */
 #define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);

@@ -12,10 +12,10 @@ extern "C" {
 
 typedef struct xt_module xt_module;
 typedef xt_tensor (*xt_module_fn)(xt_module *m, xt_tensor x, void *user);
-
+/* A root without parameters yet; `user` is handed to fn and stays the caller's. Freed by xt_module_free, or by xt_finish. */
 XT_API xt_module *xt_module_new(xt_module_fn fn, void *user);
 XT_API void xt_module_free(xt_module *m);            /* a root; children belong to it. An optimizer of it must not step any more */
-#define xt_forward(m, x) xt_forward_at(XT_HERE, m, x)
+#define xt_forward(m, x) xt_forward_at(XT_HERE, m, x) /* fn on x, recorded: lives until the step ends, nothing waits; an error in fn is an error tensor */
 XT_API xt_tensor xt_forward_at(const xt_src *src, xt_module *m, xt_tensor x);
 /* Makes the parameters by tracing fn on inputs of this spec, without data and without running anything. */
 XT_API xt_status xt_module_build(xt_module *m, xt_spec x);
@@ -28,7 +28,7 @@ xt_tensor xt_sub_names_a_child_module(xt_tensor a, xt_tensor b)
 #define XT_SUB_CHILD_(m, name, index) (xt_sub)(m, name, index)
 XT_API void xt_share(xt_module *m, const char *name); /* layers that fit the pattern, and all within a child that does, may be called more than once a pass */
 XT_API void xt_train(xt_module *m);                  /* the mode at birth; affects children */
-XT_API void xt_eval(xt_module *m);
+XT_API void xt_eval(xt_module *m);                    /* dropout off, running statistics of norms used; affects children */
 XT_API void xt_train_at(const xt_src *src, xt_module *m); /* the same; compile reports name the line that turned the switch */
 XT_API void xt_eval_at(const xt_src *src, xt_module *m);
 #ifndef XT_BUILDING
@@ -50,9 +50,9 @@ XT_API xt_tensor xt_checkpoint_block_at(const xt_src *src, xt_module_fn fn, xt_m
 
 /* Parameters and buffers, in creation order. `i` counts both; names are full state-dict names. */
 XT_API int xt_module_tensors(const xt_module *m);
-XT_API const char *xt_module_tensor_name(const xt_module *m, int i);
-XT_API xt_tensor xt_module_tensor(const xt_module *m, int i);
-XT_API bool xt_module_tensor_is_param(const xt_module *m, int i);
+XT_API const char *xt_module_tensor_name(const xt_module *m, int i); /* borrowed; NULL out of range */
+XT_API xt_tensor xt_module_tensor(const xt_module *m, int i); /* its state: lives as long as m; none out of range */
+XT_API bool xt_module_tensor_is_param(const xt_module *m, int i); /* false: a buffer (running statistics) */
 XT_API xt_tensor xt_module_find(const xt_module *m, const char *name); /* none when absent */
 XT_API int64_t xt_module_param_count(const xt_module *m);              /* elements */
 /* The dtype of the parameters that the first pass makes, where they would be f32: XT_BF16 for a model whose weights are bf16 altogether. Statistics of

@@ -18,7 +18,7 @@ extern "C" {
 #endif
 
 typedef struct xt_optimizer xt_optimizer;
-
+/* Made over the parameters that net has or will have; freed by xt_optimizer_free or xt_finish. A number out of its range gives NULL and xt_error() with this line; given NULL, xt_optimizer_step fails with its line, and the other functions here do nothing. */
 typedef struct xt_sgd_opts {
     size_t struct_size;
     double lr;            /* 0 = 1e-3, as PyTorch */
@@ -31,7 +31,7 @@ typedef struct xt_sgd_opts {
     double clip_norm_type;
     xt_switch maximize;   /* default off */
 } xt_sgd_opts;
-#define xt_sgd(...) XT_SGD_(__VA_ARGS__, )
+#define xt_sgd(...) XT_SGD_(__VA_ARGS__, )            /* torch.optim.SGD: plain, with momentum, Nesterov's too */
 #define XT_SGD_(net, ...) xt_sgd_opt(XT_HERE, net, XT_OPTS(xt_sgd_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_sgd_opt(const xt_src *src, xt_module *net, xt_sgd_opts o);
 
@@ -44,10 +44,10 @@ typedef struct xt_adamw_opts {
     double clip_norm, clip_value, clip_norm_type;
     xt_switch amsgrad, maximize; /* default off */
 } xt_adamw_opts;
-#define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, )
+#define xt_adamw(...) XT_ADAMW_(__VA_ARGS__, )        /* torch.optim.AdamW: weight decay apart from the gradient */
 #define XT_ADAMW_(net, ...) xt_adamw_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adamw_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
-#define xt_adam(...) XT_ADAM_(__VA_ARGS__, )
+#define xt_adam(...) XT_ADAM_(__VA_ARGS__, )          /* torch.optim.Adam: weight decay added to the gradient */
 #define XT_ADAM_(net, ...) xt_adam_opt(XT_HERE, net, XT_OPTS(xt_adamw_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adam_opt(const xt_src *src, xt_module *net, xt_adamw_opts o);
 
@@ -60,7 +60,7 @@ typedef struct xt_adagrad_opts {
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
 } xt_adagrad_opts;
-#define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, )
+#define xt_adagrad(...) XT_ADAGRAD_(__VA_ARGS__, )    /* torch.optim.Adagrad */
 #define XT_ADAGRAD_(net, ...) xt_adagrad_opt(XT_HERE, net, XT_OPTS(xt_adagrad_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adagrad_opt(const xt_src *src, xt_module *net, xt_adagrad_opts o);
 
@@ -73,7 +73,7 @@ typedef struct xt_rmsprop_opts {
     double clip_norm, clip_value, clip_norm_type;
     xt_switch centered, maximize;
 } xt_rmsprop_opts;
-#define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, )
+#define xt_rmsprop(...) XT_RMSPROP_(__VA_ARGS__, )    /* torch.optim.RMSprop */
 #define XT_RMSPROP_(net, ...) xt_rmsprop_opt(XT_HERE, net, XT_OPTS(xt_rmsprop_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_rmsprop_opt(const xt_src *src, xt_module *net, xt_rmsprop_opts o);
 
@@ -86,7 +86,7 @@ typedef struct xt_adadelta_opts {
     double clip_norm, clip_value, clip_norm_type;
     xt_switch maximize;
 } xt_adadelta_opts;
-#define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, )
+#define xt_adadelta(...) XT_ADADELTA_(__VA_ARGS__, )  /* torch.optim.Adadelta */
 #define XT_ADADELTA_(net, ...) xt_adadelta_opt(XT_HERE, net, XT_OPTS(xt_adadelta_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adadelta_opt(const xt_src *src, xt_module *net, xt_adadelta_opts o);
 
@@ -154,7 +154,7 @@ typedef struct xt_adafactor_opts {
 #define xt_adafactor(...) XT_ADAFACTOR_(__VA_ARGS__, )
 #define XT_ADAFACTOR_(net, ...) xt_adafactor_opt(XT_HERE, net, XT_OPTS(xt_adafactor_opts, __VA_ARGS__))
 XT_API xt_optimizer *xt_adafactor_opt(const xt_src *src, xt_module *net, xt_adafactor_opts o);
-
+/* Records the update, after xt_backward: gradients averaged over ranks, unscaled, clipped; every parameter that has one moves in place; they are consumed. Waits for nothing. No gradient at all is an error. */
 #define xt_optimizer_step(opt) xt_optimizer_step_at(XT_HERE, opt)
 XT_API void xt_optimizer_step_at(const xt_src *src, xt_optimizer *opt);
 #define xt_reduce_gradients(opt) xt_reduce_gradients_at(XT_HERE, opt)  /* averages over ranks now; once a step; xt_optimizer_step then does not */
@@ -168,10 +168,10 @@ XT_API void xt_optimizer_check_replicas_at(const xt_src *src, xt_optimizer *opt,
  * pass has them ready; a bucket travels while the rest of the backward pass runs. Before the first step: another size is another program. */
 #define xt_optimizer_bucket(...) xt_optimizer_bucket_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_bucket_at(const xt_src *src, xt_optimizer *opt, int64_t bytes);
-#define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt)
+#define xt_zero_grad(opt) xt_zero_grad_at(XT_HERE, opt) /* forgets the gradients of all its module's parameters */
 XT_API void xt_zero_grad_at(const xt_src *src, xt_optimizer *opt);
-XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt);
-XT_API void xt_optimizer_free(xt_optimizer *opt);
+XT_API int64_t xt_optimizer_steps(const xt_optimizer *opt); /* taken so far, those of a loaded state included */
+XT_API void xt_optimizer_free(xt_optimizer *opt);     /* its schedules too; the module stays. NULL is allowed */
 
 /* --- Groups and rates. Group 0 holds what no pattern matches. ---------------------------------------------------------------------------
  * A group of the parameters whose names match a shell pattern ("*.bias", "h.*.ln_?.*"), with numbers of its own; the last group that matches wins.
@@ -187,17 +187,17 @@ typedef struct xt_group_opts {
 #define xt_optimizer_group(opt, ...) XT_OPTIMIZER_GROUP_(opt, __VA_ARGS__, )
 #define XT_OPTIMIZER_GROUP_(opt, pattern, ...) xt_optimizer_group_opt(XT_HERE, opt, pattern, XT_OPTS(xt_group_opts, __VA_ARGS__))
 XT_API int xt_optimizer_group_opt(const xt_src *src, xt_optimizer *opt, const char *pattern, xt_group_opts o);
-XT_API int xt_optimizer_groups(const xt_optimizer *opt);
+XT_API int xt_optimizer_groups(const xt_optimizer *opt); /* how many, group 0 included */
 #define xt_optimizer_set_lr(...) xt_optimizer_set_lr_at(XT_HERE, __VA_ARGS__) /* of group 0; the other groups keep their ratio to it */
 XT_API void xt_optimizer_set_lr_at(const xt_src *src, xt_optimizer *opt, double lr);
-XT_API double xt_optimizer_lr(const xt_optimizer *opt);
+XT_API double xt_optimizer_lr(const xt_optimizer *opt); /* the rate of group 0 in the coming step; no wait */
 #define xt_optimizer_set_group_lr(...) xt_optimizer_set_group_lr_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_set_group_lr_at(const xt_src *src, xt_optimizer *opt, int group, double lr);
-XT_API double xt_optimizer_group_lr(const xt_optimizer *opt, int group);
+XT_API double xt_optimizer_group_lr(const xt_optimizer *opt, int group); /* likewise */
 /* Of all groups (the Adam family: beta1). Momenta become data at the first call: one more compilation if steps were taken before it. */
 #define xt_optimizer_set_momentum(...) xt_optimizer_set_momentum_at(XT_HERE, __VA_ARGS__)
 XT_API void xt_optimizer_set_momentum_at(const xt_src *src, xt_optimizer *opt, double momentum);
-XT_API double xt_optimizer_momentum(const xt_optimizer *opt);
+XT_API double xt_optimizer_momentum(const xt_optimizer *opt); /* the Adam family: beta1 */
 
 /* --- Gradients by hand: between xt_backward and xt_optimizer_step. None of these waits or reads. ---------------------------------------------
  * Scales the gradients so that their common norm is at most max (times min(1, max / (norm + 1e-6))) and gives the norm before, a scalar for xt_log.

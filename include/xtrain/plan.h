@@ -22,7 +22,7 @@ typedef struct xt_recording xt_recording; /* the programs of a rehearsal or of a
 XT_API xt_status xt_record(int (*fn)(void *user), void *user, int64_t devices, xt_recording **out);
 /* A StableHLO text. What XT_DEVICE=dry XT_DUMP=DIR writes has a second file, NAME.inputs, that tells what each input is; without it inputs are plain arguments. */
 XT_API xt_status xt_recording_load(const char *path, xt_recording **out);
-XT_API void xt_recording_free(xt_recording *r);
+XT_API void xt_recording_free(xt_recording *r);       /* NULL is allowed */
 XT_API int xt_recording_count(const xt_recording *r);
 /* The StableHLO text of program i, with its lines as locations; lives with the recording. */
 XT_API const char *xt_recording_text(const xt_recording *r, int i);
@@ -93,8 +93,8 @@ typedef struct xt_plan xt_plan;
 /* Plans every program of the recording and keeps the one that needs most memory. A program that does not fit is no error. Errors: an unknown topology (the message lists the known), no plugin, a
  * program the compiler refuses, a dump folder that cannot be written. */
 XT_API xt_status xt_plan_make(const xt_recording *r, xt_plan_opts opts, xt_plan **out);
-XT_API const xt_plan_report *xt_plan_get(const xt_plan *p);
-XT_API void xt_plan_free(xt_plan *p);
+XT_API const xt_plan_report *xt_plan_get(const xt_plan *p); /* borrowed: lives as long as p */
+XT_API void xt_plan_free(xt_plan *p);                 /* NULL is allowed */
 
 /* What a topology is, without compiling: devices, hosts, memory of one. */
 typedef struct xt_topology {

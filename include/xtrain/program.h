@@ -19,7 +19,7 @@ typedef struct xt_array { /* dense row-major host array; data is the library's (
 /* StableHLO text, pretty or generic; parsed, verified, chlo ops taken apart. A file may hold several modules between `// -----` lines. */
 XT_API xt_status xt_program_load(const char *path, xt_program **out);
 XT_API xt_status xt_program_parse(const char *text, size_t n, const char *name, xt_program **out);
-XT_API void xt_program_free(xt_program *p);
+XT_API void xt_program_free(xt_program *p);           /* NULL is allowed */
 /* Whether there is one module with a function `main`: what the next four functions are about. */
 XT_API bool xt_program_has_main(const xt_program *p);
 XT_API int xt_program_inputs(const xt_program *p);
@@ -44,9 +44,9 @@ XT_API xt_status xt_program_write(const xt_program *p, const char *path, const c
 XT_API xt_status xt_arrays_parse(const char *text, xt_array *out, int max, int *out_n);
 /* NULL when every element of `got` is within atol + rtol * |want| of `want` (NaN equals NaN, integers and booleans exactly); else what differs. */
 XT_API xt_status xt_array_compare(const xt_array *got, const xt_array *want, double rtol, double atol);
-XT_API void xt_array_free(xt_array *a);
-XT_API xt_status xt_npy_read(const char *path, xt_array *out);
-XT_API xt_status xt_npy_write(const char *path, const xt_array *a);
+XT_API void xt_array_free(xt_array *a);               /* its data; *a is empty then. NULL is allowed */
+XT_API xt_status xt_npy_read(const char *path, xt_array *out); /* numpy's .npy; out is yours (xt_array_free) */
+XT_API xt_status xt_npy_write(const char *path, const xt_array *a); /* whole or not at all */
 
 #ifdef __cplusplus
 }

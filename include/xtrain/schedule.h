@@ -87,7 +87,7 @@ typedef struct xt_cosine_schedule_opts {
     double eta_min;      /* the lowest rate */
     xt_interval interval;
 } xt_cosine_schedule_opts;
-#define xt_cosine_schedule(...) XT_COSINE_SCHEDULE_(__VA_ARGS__, )
+#define xt_cosine_schedule(...) XT_COSINE_SCHEDULE_(__VA_ARGS__, ) /* from the rate to eta_min along half a cosine */
 #define XT_COSINE_SCHEDULE_(opt, ...) xt_cosine_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cosine_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cosine_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cosine_schedule_opts o);
 
@@ -115,7 +115,7 @@ typedef struct xt_one_cycle_schedule_opts {
     xt_switch three_phase;   /* default off */
     xt_interval interval;
 } xt_one_cycle_schedule_opts;
-#define xt_one_cycle_schedule(...) XT_ONE_CYCLE_SCHEDULE_(__VA_ARGS__, )
+#define xt_one_cycle_schedule(...) XT_ONE_CYCLE_SCHEDULE_(__VA_ARGS__, ) /* Smith and Topin 2018: up to max_lr, then far below the first rate */
 #define XT_ONE_CYCLE_SCHEDULE_(opt, ...) xt_one_cycle_schedule_opt(XT_HERE, opt, XT_OPTS(xt_one_cycle_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_one_cycle_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_one_cycle_schedule_opts o);
 
@@ -131,7 +131,7 @@ typedef struct xt_cyclic_schedule_opts {
     double base_momentum, max_momentum; /* 0 = 0.8, 0.9 */
     xt_interval interval;
 } xt_cyclic_schedule_opts;
-#define xt_cyclic_schedule(...) XT_CYCLIC_SCHEDULE_(__VA_ARGS__, )
+#define xt_cyclic_schedule(...) XT_CYCLIC_SCHEDULE_(__VA_ARGS__, ) /* Smith 2017: up and down between two rates */
 #define XT_CYCLIC_SCHEDULE_(opt, ...) xt_cyclic_schedule_opt(XT_HERE, opt, XT_OPTS(xt_cyclic_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_cyclic_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_cyclic_schedule_opts o);
 
@@ -142,7 +142,7 @@ typedef struct xt_lambda_schedule_opts {
     xt_switch multiplicative; /* default off: the first rate times fn(epoch); on: the rate before times fn(epoch) */
     xt_interval interval;
 } xt_lambda_schedule_opts;
-#define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, )
+#define xt_lambda_schedule(opt, ...) XT_LAMBDA_SCHEDULE_(opt, __VA_ARGS__, ) /* xt_lambda_schedule(opt, fn, .user = p): fn says the factor of each position */
 #define XT_LAMBDA_SCHEDULE_(opt, fn, ...) xt_lambda_schedule_opt(XT_HERE, opt, fn, XT_OPTS(xt_lambda_schedule_opts, __VA_ARGS__))
 XT_API xt_scheduler *xt_lambda_schedule_opt(const xt_src *src, xt_optimizer *opt, xt_schedule_fn fn, xt_lambda_schedule_opts o);
 

@@ -53,7 +53,7 @@ typedef struct xt_compile_opts {
 #define xt_compile(...) XT_COMPILE_(__VA_ARGS__, )
 #define XT_COMPILE_(fn, ...) xt_compile_at(XT_HERE, fn, XT_OPTS(xt_compile_opts, __VA_ARGS__))
 XT_API xt_step *xt_compile_at(const xt_src *src, xt_step_fn fn, xt_compile_opts o);
-XT_API void xt_step_free(xt_step *step);
+XT_API void xt_step_free(xt_step *step);              /* NULL is allowed; its programs stay in the cache */
 
 /* xt_call(step, x, y): at most 15 tensors; xt_call_at takes any number. Gives fn's result, alive until the next boundary; an error tensor after a
  * failure. Does not wait. Inside another step function it is a plain call of fn, part of the outer recording. */

@@ -27,10 +27,10 @@ typedef struct xt_tensor {
 
 /* --- Life ------------------------------------------------------------------------------------------------------------------------- */
 #define xt_keep(t) xt_keep_at(XT_HERE, t)             /* t outlives its step until xt_drop; gives t back */
-#define xt_drop(t) xt_drop_at(XT_HERE, t)
+#define xt_drop(t) xt_drop_at(XT_HERE, t)             /* gives back what xt_keep or xt_state made to last; the handle is dead from here on */
 XT_API xt_tensor xt_keep_at(const xt_src *src, xt_tensor t);
 XT_API void xt_drop_at(const xt_src *src, xt_tensor t);
-XT_API bool xt_is_none(xt_tensor t);
+XT_API bool xt_is_none(xt_tensor t);                  /* {0}: no tensor, and no error */
 XT_API bool xt_is_error(xt_tensor t);                 /* an error tensor, or a dead handle */
 /* Both end the step. xt_backward of a loss of the step before stays right, kept or not: what it needs of the forward is recorded again, with the same
  * batch, random numbers and statistics, and XT_DEBUG=exec reports how much, and which line ended the step. So do gradients through a kept tensor. Kept for
@@ -50,7 +50,7 @@ XT_API int xt_finish_at(const xt_src *src);
 XT_API xt_dtype xt_dtype_of(xt_tensor t);             /* XT_DTYPE_NONE for none, error or dead */
 XT_API int xt_rank_of(xt_tensor t);                   /* number of dims; 0 too for an error */
 XT_API int64_t xt_dim(xt_tensor t, int i);            /* negative counts from the end; 0 for an error or out of range */
-XT_API int64_t xt_numel(xt_tensor t);
+XT_API int64_t xt_numel(xt_tensor t);                 /* product of the dims; 1 of a scalar, 0 for an error */
 
 /* --- Making ---------------------------------------------------------------------------------------------------------------------------
  * Shapes are trailing int64 arguments: xt_zeros(XT_F32, 2, 3). A scalar has none. */
@@ -247,7 +247,7 @@ typedef struct xt_grad_of_opts {
 #define xt_grad_of(root, n, ...) XT_GRAD_OF_(root, n, __VA_ARGS__, )   /* xt_grad_of(loss, 2, tensors, out_grads, .create_graph = XT_ON) */
 #define XT_GRAD_OF_(root, n, tensors, out_grads, ...) xt_grad_of_at(XT_HERE, root, n, tensors, out_grads, XT_OPTS(xt_grad_of_opts, __VA_ARGS__))
 XT_API bool xt_grad_of_at(const xt_src *src, xt_tensor root, int n, const xt_tensor *tensors, xt_tensor *out_grads, xt_grad_of_opts o);
-XT_API void xt_no_grad_begin(void);
+XT_API void xt_no_grad_begin(void);                   /* what is recorded up to its end has no gradient; these nest */
 #define xt_no_grad_end() xt_no_grad_end_at(XT_HERE)
 XT_API void xt_no_grad_end_at(const xt_src *src);
 #define xt_autocast_begin(...) xt_autocast_begin_at(XT_HERE, __VA_ARGS__) /* XT_BF16: matmul and convolution inputs are cast; sums stay f32; XT_F32: off. Begins and ends nest */

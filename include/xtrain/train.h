@@ -172,8 +172,8 @@ XT_API void xt_trainer_add_val_loader(xt_trainer *t, xt_loader *l);
 XT_API int xt_trainer_val_index(const xt_trainer *t);
 XT_API void xt_trainer_free(xt_trainer *t);                          /* xt_fit leaves t usable; xt_finish frees what is left */
 XT_API void xt_trainer_stop(xt_trainer *t);                          /* after this batch; from any callback */
-XT_API xt_module *xt_trainer_module(xt_trainer *t);
-XT_API int64_t xt_trainer_epoch(const xt_trainer *t);
+XT_API xt_module *xt_trainer_module(xt_trainer *t);   /* of the fit or pass under way, else of the last one; borrowed, NULL before */
+XT_API int64_t xt_trainer_epoch(const xt_trainer *t); /* of the fit under way; counts from 0 */
 XT_API int64_t xt_trainer_global_step(const xt_trainer *t);          /* optimizer steps */
 /* Newest arrived value of a logged name (epoch value if there is one); NaN if none. Waits only when `wait`. */
 XT_API double xt_trainer_metric(xt_trainer *t, const char *name, bool wait);
@@ -286,7 +286,7 @@ typedef struct xt_model_checkpoint_opts {
     const char *every_time; /* "30min": at the first optimizer step after so much time since the last save, beside the others; NULL = off */
     xt_switch auto_insert_metric_name; /* default on: {epoch} is written "epoch=3"; off: "3", for patterns that have names of their own */
 } xt_model_checkpoint_opts;
-#define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__))
+#define xt_model_checkpoint(...) xt_model_checkpoint_opt(XT_HERE, XT_OPTS(xt_model_checkpoint_opts, __VA_ARGS__)) /* checkpoints of the fit by these rules; as every callback the trainer's */
 XT_API xt_callback *xt_model_checkpoint_opt(const xt_src *src, xt_model_checkpoint_opts o);
 typedef struct xt_early_stopping_opts {
     size_t struct_size;
@@ -300,7 +300,7 @@ typedef struct xt_early_stopping_opts {
     xt_switch strict;      /* default on: a value that nobody logged is an error; off: it is waited for */
     xt_switch on_train_epoch_end; /* default: after each validation, or each epoch when there is none; on: after each epoch in any case */
 } xt_early_stopping_opts;
-#define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__))
+#define xt_early_stopping(...) xt_early_stopping_opt(XT_HERE, XT_OPTS(xt_early_stopping_opts, __VA_ARGS__)) /* ends the fit when a value has stopped getting better; all ranks at the same step */
 XT_API xt_callback *xt_early_stopping_opt(const xt_src *src, xt_early_stopping_opts o);
 typedef struct xt_throughput_opts {
     size_t struct_size;
@@ -308,7 +308,7 @@ typedef struct xt_throughput_opts {
     double peak_flops;     /* of one device, for MFU; 0 = from a table, or measured with a matrix product; printed */
     int64_t items_per_sample; /* tokens of a sequence: items/s; 0 = not logged */
 } xt_throughput_opts;
-#define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__))
+#define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__)) /* batch times, samples, items, FLOPs a second, MFU with every row; never waits */
 XT_API xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o);
 /* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is lr-SGD-1. */
 XT_API xt_callback *xt_lr_monitor(void);
