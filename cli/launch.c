@@ -41,7 +41,7 @@ static int run(int argc, char **argv) {
     return xt_launch_program(n == NOT_GIVEN ? 0 : (int)n, argv + rest, hosts, (int)restarts);
 }
 
-const cli_command cli_launch = {"launch", "starts the ranks of a program", run};
+const cli_command cli_launch = {"launch", "start the ranks of a program", run};
 
 static int run_rank(int argc, char **argv) {
     if (argc == 2 || argc == 3) return xt_run_symbol(argv[1], argc == 3 ? argv[2] : NULL);

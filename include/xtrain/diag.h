@@ -71,7 +71,7 @@ typedef struct xt_process {
 /* xtrain programs of this user on this host, from their status files (XT_STATUS_DIR); files of programs that ended are removed. Gives how many there are. */
 XT_API int xt_processes(xt_process *out, int max);
 /* What the programs of a crash folder (xt-crash-PID) were doing, as text that xt_text_free (program.h) frees; DIR may also be a folder with such folders (the newest is
- * taken), or hold none while the status folder has a dead program's box, which is moved into DIR then. */
+ * taken), or hold none while the status folder has a dead program's box, which is moved into DIR then. NULL: XT_POSTMORTEM_DIR, else the working folder. */
 XT_API xt_status xt_postmortem(const char *dir, char **out_text);
 
 /* --- Messages by code ----------------------------------------------------------------------------------------------------------------------------- */

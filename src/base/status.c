@@ -158,18 +158,18 @@ static xt_code code_of_errno(int e) {
     case EROFS: return XT_PERMISSION_DENIED;
     case EEXIST:
     case ENOTEMPTY: return XT_ALREADY_EXISTS;
-    case ENOSPC:
-    case EDQUOT:
-    case ENOMEM:
-    case EMFILE:
-    case ENFILE:
-    case EFBIG: return XT_RESOURCE_EXHAUSTED;
+    case ENOMEM: return XT_RESOURCE_EXHAUSTED; /* memory alone: who meets this code reports memory, and may try again with less */
     case EISDIR:
     case ENOTDIR:
     case EINVAL:
     case ENAMETOOLONG:
     case ELOOP:
     case EBADF: return XT_INVALID_ARGUMENT;
+    case ENOSPC:
+    case EDQUOT:
+    case EMFILE:
+    case ENFILE:
+    case EFBIG:
     case EAGAIN:
     case EBUSY:
     case ECONNREFUSED:

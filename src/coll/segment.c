@@ -143,7 +143,7 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     char why[COLL_NOTE_SIZE];
     copy_text(why, slot->why);
     describe_rank(s, r, &text);
-    str_printf(&text, ", %s while ", fate);
+    str_printf(&text, "%s%s while ", strchr(str_cstr(&text), ',') ? ", " : " ", fate);
     own_position(s, what, &text);
     if (state == SLOT_FAILED && why[0])
         str_printf(&text, "; its reason: %s", why);

@@ -102,6 +102,7 @@ xt_status xt_postmortem(const char *dir, char **out_text) {
     *out_text = NULL;
     telling t = {.text = STR_INIT};
     char real[4096], crash[700];
+    if (!dir || !*dir) dir = env_get("XT_POSTMORTEM_DIR"); /* where this user's programs leave theirs */
     if (!dir || !*dir) dir = ".";
     if (!realpath(dir, real)) return status_errno("opening", dir);
     snprintf(t.folder, sizeof t.folder, "%.500s", real);

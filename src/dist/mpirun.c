@@ -60,6 +60,7 @@ static xt_status run_mpirun(int n, char *const *argv, const char *hosts) {
     if (ok) ok = VEC_PUSH(args, count, cap, NULL);
     if (!st && !ok) st = status_oom(4096, "mpirun's arguments");
     if (!st) {
+        setenv("OMPI_MCA_odls_base_sigkill_timeout", "5", 0); /* seconds between mpirun's SIGTERM and SIGKILL: a checkpoint's time, as xt_launch gives it (its own: 1) */
         fflush(NULL);
         execv(mpirun, args); /* takes this process over: signals and exit code are mpirun's */
         st = status_errno("running", mpirun);
