@@ -89,31 +89,49 @@ static void apply(const blk_norm *t) {
     else apply_as(t, t->x.half, r, w, s);
 }
 
-ALWAYS __m512 gradient(const blk_norm *t, int64_t i, bool two, bool relu) {
-    __m512 g = load(t->g[0], i);
-    if (two) g = _mm512_add_ps(g, load(t->g[1], i));
-    if (relu) g = _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(load(t->z, i), _mm512_setzero_ps(), _CMP_GT_OQ), g);
-    return g;
+typedef enum mask_kind { NO_MASK, MASK_OF_Z, MASK_OF_X } mask_kind;
+static mask_kind mask_of(const blk_norm *t) {
+    return !t->relu ? NO_MASK : t->z.p ? MASK_OF_Z : MASK_OF_X;
+}
+/* What a gradient's loops read; `half`: x and the only gradient are bf16, known where it is called, else asked for each. */
+typedef struct grad_source {
+    blk_in x, g[2], z;
+    __m512 mean, relu_a, relu_shift;
+} grad_source;
+ALWAYS grad_source source_of(const blk_norm *t, mask_kind mask, bool half) {
+    grad_source s = {.x = t->x, .g = {t->g[0], t->g[1]}, .z = t->z, .mean = _mm512_loadu_ps(t->mean)};
+    if (mask == MASK_OF_X) s.relu_a = _mm512_loadu_ps(t->relu_a), s.relu_shift = _mm512_loadu_ps(t->relu_shift);
+    if (half) s.x.half = s.g[0].half = true;
+    return s;
+}
+/* The gradient that counts, and how far x is from the mean. */
+ALWAYS __m512 gradient(const grad_source *s, int64_t i, bool two, mask_kind mask, __m512 *out_away) {
+    __m512 g = load(s->g[0], i), zero = _mm512_setzero_ps();
+    *out_away = _mm512_sub_ps(load(s->x, i), s->mean);
+    if (two) g = _mm512_add_ps(g, load(s->g[1], i));
+    if (mask == NO_MASK) return g;
+    __m512 z = mask == MASK_OF_Z ? load(s->z, i) : _mm512_fmadd_ps(*out_away, s->relu_a, s->relu_shift);
+    return _mm512_maskz_mov_ps(_mm512_cmp_ps_mask(z, zero, _CMP_GT_OQ), g);
 }
 
-ALWAYS void grad_sums_as(const blk_norm *t, double sum[LANES], double dev[LANES], bool two, bool relu, bool keep) {
-    __m512 mean = _mm512_loadu_ps(t->mean);
+ALWAYS void grad_sums_as(const blk_norm *t, double sum[LANES], double dev[LANES], bool two, mask_kind mask, bool keep, bool half) {
+    grad_source from = source_of(t, mask, half);
     memset(sum, 0, LANES * sizeof *sum);
     memset(dev, 0, LANES * sizeof *dev);
     for (int64_t i = 0; i < t->n;) {
         int64_t stop = i + FLUSH < t->n ? i + FLUSH : t->n;
-        __m512 s[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, d[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()};
+        __m512 s[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, d[2] = {_mm512_setzero_ps(), _mm512_setzero_ps()}, away;
         for (; i + 2 <= stop; i += 2)
             for (int k = 0; k < 2; k++) {
-                __m512 g = gradient(t, i + k, two, relu);
+                __m512 g = gradient(&from, i + k, two, mask, &away);
                 s[k] = _mm512_add_ps(s[k], g);
-                d[k] = _mm512_fmadd_ps(_mm512_sub_ps(load(t->x, i + k), mean), g, d[k]);
+                d[k] = _mm512_fmadd_ps(away, g, d[k]);
                 if (keep) _mm512_storeu_ps(t->masked + (i + k) * LANES, g);
             }
         for (; i < stop; i++) {
-            __m512 g = gradient(t, i, two, relu);
+            __m512 g = gradient(&from, i, two, mask, &away);
             s[0] = _mm512_add_ps(s[0], g);
-            d[0] = _mm512_fmadd_ps(_mm512_sub_ps(load(t->x, i), mean), g, d[0]);
+            d[0] = _mm512_fmadd_ps(away, g, d[0]);
             if (keep) _mm512_storeu_ps(t->masked + i * LANES, g);
         }
         add_wide(sum, _mm512_add_ps(s[0], s[1]));
@@ -121,18 +139,21 @@ ALWAYS void grad_sums_as(const blk_norm *t, double sum[LANES], double dev[LANES]
     }
 }
 static void grad_sums(const blk_norm *t, double sum[LANES], double dev[LANES]) {
-    bool two = t->g[1].p != NULL, keep = t->masked != NULL;
-    if (!two && t->relu && !keep) grad_sums_as(t, sum, dev, false, true, false);
-    else if (two && t->relu && keep) grad_sums_as(t, sum, dev, true, true, true);
-    else if (!two && !t->relu && !keep) grad_sums_as(t, sum, dev, false, false, false);
-    else grad_sums_as(t, sum, dev, two, t->relu, keep);
+    bool two = t->g[1].p != NULL, keep = t->masked != NULL, half = t->x.half && t->g[0].half;
+    mask_kind mask = mask_of(t);
+    if (!two && mask == MASK_OF_X && !keep && half) grad_sums_as(t, sum, dev, false, MASK_OF_X, false, true);
+    else if (!two && mask == MASK_OF_X && !keep) grad_sums_as(t, sum, dev, false, MASK_OF_X, false, false);
+    else if (two && mask == MASK_OF_Z && keep) grad_sums_as(t, sum, dev, true, MASK_OF_Z, true, false);
+    else if (!two && !mask && !keep) grad_sums_as(t, sum, dev, false, NO_MASK, false, false);
+    else grad_sums_as(t, sum, dev, two, mask, keep, false);
 }
 
-ALWAYS void grad_apply_as(const blk_norm *t, bool two, bool relu, bool wide, bool slim) {
-    __m512 mean = _mm512_loadu_ps(t->mean), a = _mm512_loadu_ps(t->a), b = _mm512_loadu_ps(t->b), shift = _mm512_loadu_ps(t->shift);
+ALWAYS void grad_apply_as(const blk_norm *t, bool two, mask_kind mask, bool wide, bool slim, bool half) {
+    grad_source from = source_of(t, mask, half);
+    __m512 a = _mm512_loadu_ps(t->a), b = _mm512_loadu_ps(t->b), shift = _mm512_loadu_ps(t->shift), away;
     for (int64_t i = 0; i < t->n; i++) {
-        __m512 g = gradient(t, i, two, relu);
-        __m512 v = _mm512_fmadd_ps(_mm512_sub_ps(load(t->x, i), mean), b, _mm512_fmadd_ps(g, a, shift));
+        __m512 g = gradient(&from, i, two, mask, &away);
+        __m512 v = _mm512_fmadd_ps(away, b, _mm512_fmadd_ps(g, a, shift));
         if (wide) _mm512_storeu_ps(t->out + i * LANES, v);
         if (slim) store_narrow(t->narrow, i, v);
     }
@@ -144,12 +165,14 @@ static void grad_apply(const blk_norm *given) {
         t.g[1].p = NULL;
         t.relu = false;
     }
-    bool two = t.g[1].p != NULL, w = t.out != NULL, s = t.narrow != NULL;
-    if (!two && t.relu && w && !s) grad_apply_as(&t, false, true, true, false);
-    else if (!two && t.relu && !w && s) grad_apply_as(&t, false, true, false, true);
-    else if (!two && !t.relu && w && !s) grad_apply_as(&t, false, false, true, false);
-    else if (!two && !t.relu && !w && s) grad_apply_as(&t, false, false, false, true);
-    else grad_apply_as(&t, two, t.relu, w, s);
+    bool two = t.g[1].p != NULL, w = t.out != NULL, s = t.narrow != NULL, half = t.x.half && t.g[0].half;
+    mask_kind mask = mask_of(&t);
+    if (!two && mask == MASK_OF_X && w && !s) grad_apply_as(&t, false, MASK_OF_X, true, false, false);
+    else if (!two && mask == MASK_OF_X && !w && s && half) grad_apply_as(&t, false, MASK_OF_X, false, true, true);
+    else if (!two && mask == MASK_OF_X && !w && s) grad_apply_as(&t, false, MASK_OF_X, false, true, false);
+    else if (!two && !mask && w && !s) grad_apply_as(&t, false, NO_MASK, true, false, false);
+    else if (!two && !mask && !w && s) grad_apply_as(&t, false, NO_MASK, false, true, false);
+    else grad_apply_as(&t, two, mask, w, s, false);
 }
 
 /* --- windows -------------------------------------------------------------------------------------------------------------------------- */

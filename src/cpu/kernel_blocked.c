@@ -25,7 +25,7 @@ typedef struct norm_state {
     bool grad, relu;
     double epsilon;
     bool half_x, half_residual, half_g[2], half_z;
-    int residual, g[2], z; /* which input, or NOT_THERE */
+    int residual, g[2], z, offset; /* which input, or NOT_THERE */
     int out, narrow, masked; /* which output */
 } norm_state;
 /* Inputs: x, scale, then offset (training) or mean and variance (grad), then the others. Outputs: mean and variance (training) or the gradients of
@@ -37,7 +37,7 @@ typedef struct norm_run {
     const cpu_call *c;
     const blk_ops *ops;
     double *parts; /* [blocks][N][2][16] */
-    float *a, *b, *shift; /* [C] */
+    float *a, *b, *shift, *relu_a; /* [C] */
     const float *mean;
     int64_t first; /* feature block of the batch that is being handled */
 } norm_run;
@@ -67,7 +67,9 @@ static blk_norm tile_of(const norm_run *r, int64_t t, int64_t *out_block) {
                       .mean = r->mean + at,
                       .a = r->a + at,
                       .b = r->b + at,
-                      .shift = r->shift + at};
+                      .shift = r->shift + at,
+                      .relu_a = r->relu_a + at,
+                      .relu_shift = s->offset == NOT_THERE ? NULL : (const float *)r->c->in[s->offset] + at};
 }
 
 static double *part_of(const norm_run *r, int64_t block, int64_t image) {
@@ -101,6 +103,10 @@ static void apply(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+static float slope(float scale, float var, double epsilon) {
+    return (float)((double)scale / sqrt((double)var + epsilon));
+}
+
 /* The mean and variance of feature f from those of its tiles, all of the same size (Chan, Golub, LeVeque 1979). */
 static void join_stats(const norm_run *r, int64_t f) {
     const extent *e = &r->s->e;
@@ -117,7 +123,7 @@ static void join_stats(const norm_run *r, int64_t f) {
     const float *scale = r->c->in[IN_SCALE], *offset = r->c->in[IN_OFFSET];
     out_mean[f] = (float)mean;
     out_var[f] = (float)(m2 / count);
-    r->a[f] = (float)((double)scale[f] / sqrt((double)out_var[f] + r->s->epsilon));
+    r->a[f] = slope(scale[f], out_var[f], r->s->epsilon);
     r->shift[f] = offset[f];
 }
 
@@ -145,8 +151,10 @@ static xt_status norm_kernel_run(const cpu_call *c) {
     int64_t features = s->e.blocks * BLOCK_FEATURES, tile_bytes = s->e.pixels * BLOCK_FEATURES * 4;
     double *parts = c->scratch;
     float *f = (float *)(parts + s->e.blocks * s->e.n * 2 * BLOCK_FEATURES);
-    norm_run r = {.s = s, .c = c, .ops = blk_get(), .parts = parts, .a = f, .b = f + features, .shift = f + 2 * features};
+    norm_run r = {.s = s, .c = c, .ops = blk_get(), .parts = parts, .a = f, .b = f + features, .shift = f + 2 * features, .relu_a = f + 3 * features};
     r.mean = s->grad ? c->in[IN_MEAN] : c->out[0];
+    for (int64_t k = 0; s->offset != NOT_THERE && k < features; k++)
+        r.relu_a[k] = slope(((const float *)c->in[IN_SCALE])[k], ((const float *)c->in[IN_VAR])[k], s->epsilon);
     int64_t batch = BATCH_BYTES / (tile_bytes * s->e.n) + 1, grain = 16384 / tile_bytes + 1;
     for (r.first = 0; r.first < s->e.blocks; r.first += batch) {
         int64_t last = r.first + batch < s->e.blocks ? r.first + batch : s->e.blocks, tasks = (last - r.first) * s->e.n;
@@ -206,6 +214,11 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
     s->residual = take_input(&l, f->residual, &s->half_residual);
     for (int i = 0; i < 2; i++) s->g[i] = take_input(&l, f->g[i], &s->half_g[i]);
     s->z = take_input(&l, z, &s->half_z);
+    s->offset = NOT_THERE;
+    if (f->offset) {
+        s->offset = (int)l.n_in;
+        l.in[l.n_in++] = f->offset;
+    }
     for (uint32_t i = 1; i < 3; i++) l.out[l.n_out++] = &op->out[i];
     /* Second looks read each element right before they write it; a kept gradient is written by the first. */
     s->masked = take_output(&l, f->masked, bit(s->g[0]) | bit(s->g[1]));
@@ -218,7 +231,7 @@ xt_status blocked_norm(cpu_builder *b, const norm_fusion *f) {
         covered[n_covered++] = f->covers[i]->def;
         flops += cpu_op_flops(f->covers[i]->def);
     }
-    size_t scratch = (size_t)(s->e.blocks * s->e.n) * 2 * BLOCK_FEATURES * sizeof(double) + (size_t)s->e.blocks * 3 * BLOCK_FEATURES * sizeof(float);
+    size_t scratch = (size_t)(s->e.blocks * s->e.n) * 2 * BLOCK_FEATURES * sizeof(double) + (size_t)s->e.blocks * 4 * BLOCK_FEATURES * sizeof(float);
     cpu_thunk_desc d = {.kernel = s->grad ? &norm_grad_kernel : &norm_kernel,
                         .op = op,
                         .in = l.in,

@@ -263,6 +263,16 @@ static bool all_reads_after(const layout *l, const ir_value *v, const ir_op *op)
     return true;
 }
 
+/* The offset of the batch norm whose gradient `op` is when z is its result or relu of that: where z is positive then follows from x, which is read anyway. */
+static const ir_value *offset_below(const ir_op *op, const ir_value *z) {
+    const ir_value *below = z->def ? layout_relu_of(z->def) : NULL, *y = below ? below : z;
+    const ir_op *norm = y->def;
+    if (!norm || norm->code != OP_batch_norm_training || y != &norm->out[0] || norm->in[0] != op->in[0] || norm->in[1] != op->in[1]) return NULL;
+    const ir_attr *a = ir_attr_find(norm, IR_A_epsilon), *b = ir_attr_find(op, IR_A_epsilon);
+    bool same = op->in[2] == &norm->out[1] && op->in[3] == &norm->out[2] && (a ? a->v.f : 0) == (b ? b->v.f : 0);
+    return same ? norm->in[2] : NULL;
+}
+
 static void fuse_grad(layout *l, const ir_op *op, norm_fusion *f) {
     const ir_value *dy = op->in[4], *z = NULL, *g = dy;
     f->norm = op;
@@ -278,6 +288,11 @@ static void fuse_grad(layout *l, const ir_op *op, norm_fusion *f) {
         if (dy->uses > 1) f->masked = dy;
         unread(sel->in[0]);
         if (!sel->in[0]->uses) unread(z);
+        f->offset = offset_below(op, z);
+        if (f->offset)
+            f->z = NULL;
+        else if (!z->uses)
+            ((ir_value *)(uintptr_t)z)->uses++; /* nobody else keeps it, wide or narrow */
     }
     f->g[0] = g;
     const ir_op *sum = g->def;

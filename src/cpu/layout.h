@@ -19,7 +19,8 @@ typedef struct norm_fusion {
     bool relu;
     const ir_value *residual; /* training: added before relu; NULL: none */
     const ir_value *g[2]; /* grad: the gradient, or the two it is the sum of; g[1] may be NULL */
-    const ir_value *z; /* grad, with relu: what relu gave; the gradient counts where it is positive */
+    const ir_value *z; /* grad, with relu: what relu gave; the gradient counts where it is positive. NULL: where x, normalised with this offset, is */
+    const ir_value *offset;
     const ir_value *masked; /* grad: the gradient after relu's mask, when others read it too */
     const ir_value *out, *narrow; /* the result, and the same as bf16; either may be NULL */
     const ir_value *covers[6]; /* results of the ops that it stands for, besides norm */

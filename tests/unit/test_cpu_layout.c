@@ -213,6 +213,33 @@ static void norms_are_fused(void **state) {
     differ("fused norm", text, 1e-4, 2, false);
 }
 
+/* Where relu let a gradient through follows from the norm's operand: relu's result, which nobody else reads, is never made. */
+static void masks_follow_from_operands(void **state) {
+    (void)state;
+    static const char text[] = "func.func @main(%x: " IMG ", %s: " FEW ", %o: " FEW ", %g: " IMG ") -> (" IMG ", " FEW ", " FEW ") {\n"
+                               "%zero = stablehlo.constant dense<0.0> : " IMG "\n"
+                               "%n:3 = \"stablehlo.batch_norm_training\"(%x, %s, %o) " ATTRS " : " NORM "\n"
+                               "%m = stablehlo.compare GT, %n#0, %zero, FLOAT : (" IMG ", " IMG ") -> tensor<3x32x5x7xi1>\n"
+                               "%y = stablehlo.maximum %n#0, %zero : " IMG "\n"
+                               "%gy = stablehlo.select %m, %g, %zero : tensor<3x32x5x7xi1>, " IMG "\n"
+                               "%e:3 = \"stablehlo.batch_norm_grad\"(%x, %s, %n#1, %n#2, %gy) " ATTRS " : " NORM_GRAD "\n"
+                               "return %e#0, %e#1, %e#2 : " IMG ", " FEW ", " FEW "\n}\n";
+    if (simd_level() < 2) skip();
+    with("blocked", "on");
+    assert_false(has_kernel(text, "fused"));
+    for (int threads = 1; threads <= 3; threads++) differ("mask of a norm's operand", text, 1e-4, threads, false);
+    /* With something added in between the sum has to be kept, though only the mask reads it. */
+    static const char sum[] = "func.func @main(%x: " IMG ", %q: " IMG ", %s: " FEW ", %o: " FEW ", %g: " IMG ") -> " IMG " {\n"
+                              "%zero = stablehlo.constant dense<0.0> : " IMG "\n"
+                              "%n:3 = \"stablehlo.batch_norm_training\"(%x, %s, %o) " ATTRS " : " NORM "\n"
+                              "%a = stablehlo.add %n#0, %q : " IMG "\n"
+                              "%m = stablehlo.compare GT, %a, %zero, FLOAT : (" IMG ", " IMG ") -> tensor<3x32x5x7xi1>\n"
+                              "%gy = stablehlo.select %m, %g, %zero : tensor<3x32x5x7xi1>, " IMG "\n"
+                              "%e:3 = \"stablehlo.batch_norm_grad\"(%x, %s, %n#1, %n#2, %gy) " ATTRS " : " NORM_GRAD "\n"
+                              "return %e#0 : " IMG "\n}\n";
+    differ("mask of a sum", sum, 1e-4, 2, false);
+}
+
 #define POOL(name, in, out, size, stride, low, high, reducer, init)                                                             \
     {                                                                                                                                                \
         name, "func.func @main(%x: tensor<" in "xf32>) -> tensor<" out "xf32> {\n%i = stablehlo.constant dense<" init "> : tensor<f32>\n"            \
@@ -440,6 +467,7 @@ int main(void) {
         cmocka_unit_test_teardown(convolutions_agree, back), cmocka_unit_test_teardown(winograd_is_switched, back),
         cmocka_unit_test_teardown(cropped_kernels_are_summed, back),
         cmocka_unit_test_teardown(norms_agree, back),        cmocka_unit_test_teardown(norms_are_fused, back),
+        cmocka_unit_test_teardown(masks_follow_from_operands, back),
         cmocka_unit_test_teardown(pools_agree, back),        cmocka_unit_test_teardown(loops_and_edges_agree, back),
         cmocka_unit_test_teardown(bits_do_not_depend_on_threads, back),
         cmocka_unit_test_teardown(winograd_keeps_to_what_is_read, back),
