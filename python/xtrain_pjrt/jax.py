@@ -6,7 +6,7 @@ from jax._src import api, array, config, dlpack, xla_bridge
 from jax._src.export import _export as export
 from jax._src.interpreters import mlir
 
-from . import callback, library_path
+from . import callback, inspect_sharding, library_path
 
 PLATFORM = "xtrain"
 PRIORITY = 50  # above JAX's own CPU (0), below accelerators (200 and more)
@@ -105,3 +105,4 @@ def initialize():
     _share_by_dlpack()
     _call_what_was_exported_for_cpu()
     callback.install(PLATFORM)
+    inspect_sharding.install(PLATFORM)

@@ -3,6 +3,7 @@
  * The op's backend_config has two numbers: `function`, the address of an xt_host_function, and `id`, which it gets back. The addresses mean something
  * in one process only, so such programs are not serialised (cpu_serialize refuses them). `once` = 1: of several devices only the first calls it. */
 #include "cpu/kernel_coll.h"
+#include "ir/config.h"
 
 typedef struct xt_host_array { /* what the function sees of an operand or result: dense, row-major */
     void *data;
@@ -10,16 +11,6 @@ typedef struct xt_host_array { /* what the function sees of an operand or result
     int32_t rank, dtype; /* xt_dtype, PJRT's numbers */
 } xt_host_array;
 typedef int (*xt_host_function)(int64_t id, int n_in, const xt_host_array *in, int n_out, const xt_host_array *out, char *error, size_t error_size);
-
-static int64_t setting(const ir_op *op, const char *name) {
-    for (uint32_t i = 0; i < op->n_attrs; i++) {
-        const ir_attr *d = &op->attrs[i];
-        if (!d->name || (strcmp(d->name, "mhlo.backend_config") != 0 && strcmp(d->name, "backend_config") != 0) || d->kind != IR_AK_DICT) continue;
-        for (size_t k = 0; k < d->n; k++)
-            if (d->v.list[k].name && !strcmp(d->v.list[k].name, name) && d->v.list[k].kind == IR_AK_INT) return d->v.list[k].v.i;
-    }
-    return 0;
-}
 
 bool cpu_is_host_callback(const ir_op *op) {
     const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
@@ -37,14 +28,14 @@ xt_status cpu_custom_call_hook(void *device, const ir_op *op, const array *in, a
     const cpu_device *d = device;
     if (!cpu_is_host_callback(op))
         return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target", ir_get_string(op, IR_A_call_target_name));
-    xt_host_function f = (xt_host_function)(uintptr_t)setting(op, "function");
+    xt_host_function f = (xt_host_function)(uintptr_t)ir_config_int(op, "function", 0);
     if (!f) return status_new(XT_INVALID_ARGUMENT, NULL, "custom_call @xtrain_host_callback without the address of its function");
-    if (setting(op, "once") && d && d->group && coll_rank(d->group) != 0) return NULL;
+    if (ir_config_int(op, "once", 0) && d && d->group && coll_rank(d->group) != 0) return NULL;
     xt_host_array *arrays = base_calloc(op->n_in + op->n_out + 1, sizeof *arrays);
     if (!arrays) return status_oom(op->n_in * sizeof *arrays, "a host callback");
     char error[4096] = "";
     int n_in = describe(in, op->n_in, arrays), n_out = describe(out, op->n_out, arrays + n_in);
-    int rc = f(setting(op, "id"), n_in, arrays, n_out, arrays + n_in, error, sizeof error);
+    int rc = f(ir_config_int(op, "id", 0), n_in, arrays, n_out, arrays + n_in, error, sizeof error);
     base_free(arrays);
     error[sizeof error - 1] = 0;
     return rc == 0 ? NULL : status_new(XT_INTERNAL, NULL, "%s", *error ? error : "a host callback failed");

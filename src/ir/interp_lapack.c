@@ -5,6 +5,7 @@
  * are free, as everywhere.
  *
  * Layouts that the calls state are about memory; arrays here are row-major and mean the same matrices. */
+#include "ir/config.h"
 #include "ir/interp_int.h"
 
 #include <complex.h>
@@ -202,13 +203,7 @@ static void eigen(matrix *x, matrix *v, double *w) {
 
 /* --- The calls -------------------------------------------------------------------------------------------------------------------------------- */
 int interp_lapack_option(const ir_op *op, const char *name, int fallback) {
-    for (uint32_t i = 0; i < op->n_attrs; i++) {
-        const ir_attr *d = &op->attrs[i];
-        if (!d->name || (strcmp(d->name, "mhlo.backend_config") != 0 && strcmp(d->name, "backend_config") != 0) || d->kind != IR_AK_DICT) continue;
-        for (size_t k = 0; k < d->n; k++)
-            if (!strcmp(d->v.list[k].name, name) && d->v.list[k].kind == IR_AK_INT) return (int)d->v.list[k].v.i;
-    }
-    return fallback;
+    return (int)ir_config_int(op, name, fallback);
 }
 
 /* One matrix of a batch: inputs and outputs as complex double, scratch where a routine needs it. */

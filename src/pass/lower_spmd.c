@@ -269,6 +269,20 @@ static xt_status name_devices(const spmd *s, str *text) {
     return NULL;
 }
 
+static xt_status inspect(const spmd *s, const ir_op *op) {
+    const spmd_value *v = spmd_value_of(s, op->in[0]);
+    str text = STR_INIT;
+    xt_status st = NULL;
+    if (v->manual)
+        str_append(&text, "{manual}");
+    else
+        ir_sharding_print(&s->grid, &v->have, op->in[0]->type->rank, &text);
+    if (s->order || s->by_name) st = name_devices(s, &text);
+    if (!st) st = text.failed ? oom() : spmd_inspect(op, str_cstr(&text));
+    str_free(&text);
+    return st;
+}
+
 /* A result whose form nobody names stays divided where the client takes it so, and says how. */
 static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form *r) {
     str text = STR_INIT;
@@ -298,6 +312,7 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
         const spmd_value *in = spmd_value_of(s, op->in[0]);
         return status_at(cross(s, op, op->in[0], spmd_in_form(s, op->in[0], enters(op) ? &in->want : &in->have)), src_get(op->src));
     }
+    if (spmd_is_inspect(op)) return status_at(inspect(s, op), src_get(op->src));
     if (ir_is_sharding(op)) {
         spmd_value *v = spmd_value_of(s, &op->out[0]);
         v->now = spmd_in_form(s, op->in[0], &v->want);
@@ -370,22 +385,27 @@ static xt_status partition(spmd *s, texts *all) {
     return spmd_merge(s);
 }
 
-/* On one device an annotation is its operand. */
-static void drop_annotations(pass_ctx *c, ir_module *m, ir_block *b) {
+/* On one device an annotation is its operand; so on each of several that all do the whole. */
+static xt_status drop_annotations(pass_ctx *c, ir_module *m, ir_block *b) {
     for (ir_op *op = b ? b->first : NULL, *next; op; op = next) {
         next = op->next;
-        for (uint32_t r = 0; r < op->n_regions; r++) drop_annotations(c, m, op->regions[r].block);
-        if (!ir_is_sharding(op)) continue;
-        ir_replace_uses(m, &op->out[0], op->in[0]);
+        for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(drop_annotations(c, m, op->regions[r].block));
+        bool asks = spmd_is_inspect(op);
+        if (!asks && !ir_is_sharding(op)) continue;
+        if (asks)
+            XT_TRY(spmd_inspect(op, "{replicated}"));
+        else
+            ir_replace_uses(m, &op->out[0], op->in[0]);
         ir_erase(op);
         c->changed = true;
     }
+    return NULL;
 }
 
 xt_status pass_lower_spmd(pass_ctx *c, ir_module *m) {
     ir_func *f = entry_func(m);
     if (c->partitions <= 1 || !f || !names_sharding(f)) {
-        for (ir_func *g = m->funcs; g; g = g->next) drop_annotations(c, m, g->body);
+        for (ir_func *g = m->funcs; g; g = g->next) XT_TRY(drop_annotations(c, m, g->body));
         return NULL;
     }
     spmd s = {.m = m, .f = f, .mem = arena_new(), .grid = {.devices = c->partitions}, .stats = &c->spmd, .keep_divided = c->keep_divided};
@@ -395,7 +415,7 @@ xt_status pass_lower_spmd(pass_ctx *c, ir_module *m) {
     base_free(all.texts);
     arena_free(s.mem);
     if (st) return status_context(st, "partitioning over %d devices", c->partitions);
-    for (ir_func *g = m->funcs; g; g = g->next) drop_annotations(c, m, g->body);
+    for (ir_func *g = m->funcs; g; g = g->next) XT_TRY(drop_annotations(c, m, g->body));
     c->changed = true;
     return NULL;
 }

@@ -115,6 +115,9 @@ typedef struct spmd_linear {
     bool one;
 } spmd_linear;
 spmd_linear spmd_linear_of(const ir_op *op);
+/* spmd_inspect.c: a call that wants to know how its operand is divided, and telling it. */
+bool spmd_is_inspect(const ir_op *op);
+xt_status spmd_inspect(const ir_op *op, const char *sharding);
 bool spmd_is_number(const ir_value *v, double want); /* spmd_rules.c: v is this number everywhere */
 /* Takes a value whose devices stand in the order of `text` to the order of the program, or (out) the other way round. */
 ir_value *spmd_reorder(spmd *s, ir_value *v, const char *text, bool out);

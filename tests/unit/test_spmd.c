@@ -648,6 +648,44 @@ static void one_device(void **state) {
     ir_module_free(m);
 }
 
+static char told[2][64];
+static int tell(int64_t id, const char *sharding, char *error, size_t error_size) {
+    if (id == 2) {
+        snprintf(error, error_size, "said no");
+        return 1;
+    }
+    snprintf(told[id], sizeof told[id], "%s", sharding);
+    return 0;
+}
+
+/* A program asks how a value is divided: the function is told, and the op is gone. On devices that all do the whole it is told so; its failure is an error. */
+static void inspected(void **state) {
+    (void)state;
+    char text[1200];
+    const char *call = "stablehlo.custom_call @xtrain_inspect_sharding(%%%s) {api_version = 4 : i32, has_side_effect = true, mhlo.backend_config = {function = %llu : i64, id = %d : i64}} : (tensor<4x8xf32>) -> ()\n";
+    for (int round = 0; round < 3; round++) {
+        char one[400], two[400];
+        unsigned long long f = (unsigned long long)(uintptr_t)tell;
+        snprintf(one, sizeof one, call, "a", f, 0);
+        snprintf(two, sizeof two, call, "n", f, round == 2 ? 2 : 1);
+        snprintf(text, sizeof text, "func.func @main(%%a: tensor<4x8xf32> %s) -> (tensor<4x8xf32>) {\n%s%%n = stablehlo.negate %%a : tensor<4x8xf32>\n%sreturn %%n : tensor<4x8xf32>\n}\n",
+                 round == 1 ? "" : "{mhlo.sharding = \"{devices=[1,4]<=[4]}\"}", one, two);
+        ir_module *m = parsed(text);
+        pass_ctx c = {.partitions = 4};
+        memset(told, 0, sizeof told);
+        xt_status s = pass_lower_spmd(&c, m);
+        if (round == 2) {
+            assert_true(s && strstr(xt_status_message(s), "said no"));
+            xt_status_free(s);
+        } else {
+            ok(s, text);
+            for (int k = 0; k < 2; k++) assert_string_equal(told[k], round ? "{replicated}" : "{devices=[1,4]<=[4]}");
+            assert_int_equal(ir_func_find(m, "main")->body->first->code, OP_negate);
+        }
+        ir_module_free(m);
+    }
+}
+
 static void refused(void **state) {
     (void)state;
     static const struct {
@@ -670,6 +708,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
