@@ -117,6 +117,15 @@ static lazy_why explain_outputs(str *out, const lazy_roots *r, const lazy_progra
     return why;
 }
 
+/* The options of the step are all known, but not in this combination. */
+static lazy_why explain_form(str *out, const lazy_roots *r) {
+    char at[256];
+    const lazy_asker *who = r->n_also ? &r->also[0] : &r->askers[r->n - 1];
+    str_printf(out, "%s at %s is asked for in another combination than before: from now on one program has all that steps ask for under an `if`, and each switches off the rest",
+               who->what ? who->what : "a value", src_text(who->src, at, sizeof at));
+    return LAZY_WHY_NEW_VALUE;
+}
+
 /* --- nodes ------------------------------------------------------------------------------------------------------------------------------------ */
 typedef struct ops { /* of a node list, without its inputs */
     const lazy_node *at;
@@ -305,7 +314,8 @@ void lazy_explain(const lazy_flags *now, const lazy_node *nodes, size_t n, const
         if (explain_flags(&out, now, &best->flags, best->number)) ev->why = LAZY_WHY_FLAG;
         if (ev->why != LAZY_WHY_FLAG) ev->why = explain_outputs(&out, r, best);
         bool thawed = ev->why == LAZY_WHY_FLAG && now->mode == best->flags.mode && now->autocast == best->flags.autocast && now->freezes != best->flags.freezes;
-        if (!same && !thawed) { /* of other gradients, the ops say nothing more */
+        if (r->form && !ev->why) ev->why = explain_form(&out, r);
+        else if (!same && !thawed) { /* of other gradients, the ops say nothing more */
             if (out.len) str_append(&out, "; first difference: ");
             lazy_why w = explain_inputs(&out, nodes, n, best, &ev->advice);
             if (!w) w = explain_ops(&out, nodes, n, best);

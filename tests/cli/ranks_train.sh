@@ -57,6 +57,19 @@ for row in 'sum_step step 3' 'sum_epoch epoch 9' 'mean_step step 1.5' 'mean_epoc
     check "$1 is $3" [ "$(value "$csv" "$1" "$2")" = "$3" ]
 done
 
+# --- names under different ifs: no more programs than names, and the values of runs that have one of them
+for which in options options-A options-B options-C; do
+    XT_CACHE=off ranks 2 $which --run_name $which --max_epochs 3
+    check "$which" [ $? = 0 ]
+    grep -oE 'rank 0: [0-9]+ programs' "$tmp/out" | grep -oE '[0-9]+ ' >"$tmp/programs.$which"
+done
+check "three names: at most 2 programs more than one of them" [ "$(cat "$tmp/programs.options")" -le $(($(cat "$tmp/programs.options-A") + 2)) ]
+for k in A B C; do
+    for run in options options-$k; do awk -F, -v k=$k '$8 == k || $8 == k "_step" || $8 == k "_epoch"' OFS=, "$(newest $run)/metrics.csv" | cut -d, -f1,7-9 >"$tmp/rows.$run"; done
+    check "$k has its own values" [ -s "$tmp/rows.options" ]
+    check "$k is the same alone" cmp -s "$tmp/rows.options" "$tmp/rows.options-$k"
+done
+
 # --- batch norm over ranks: the whole batch's statistics, so two ranks train as one does with both halves
 ranks 2 norm --sync_batchnorm on --max_epochs 1
 two=$(line 0 | grep -oE 'loss [0-9.]+')

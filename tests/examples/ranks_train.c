@@ -24,6 +24,13 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     if (is("spike") && b.index == 12 && xt_rank() == 1) loss = xt_add(loss, xt_scalar(1000, XT_F32)); /* data of this rank alone */
     else if (is("spike")) loss = xt_add(loss, xt_scalar(0, XT_F32));
     xt_log("train/loss", loss, .on_step = XT_ON, .on_epoch = XT_ON, .sync_dist = XT_ON);
+    if (strncmp(mode, "options", 7) == 0) { /* "options-A": A alone */
+        xt_tensor out = xt_sum(xt_square(xt_module_find(m, "fc1.weight")));
+        const char *which = mode[7] ? mode + 8 : "ABC";
+        if (strchr(which, 'A') && b.index % 2 == 1) xt_log("A", xt_add(loss, out), .on_epoch = XT_ON, .sync_dist = XT_ON);
+        if (strchr(which, 'B') && b.index % 3 == 2) xt_log("B", out, .on_epoch = XT_ON, .reduce = XT_MAX, .sync_dist = XT_ON);
+        if (strchr(which, 'C') && b.index % 5 == 4) xt_log_metric("C", xt_accuracy(xt_forward(m, b.x), b.y), .on_epoch = XT_ON, .sync_dist = XT_ON);
+    }
     if (is("merge")) {
         xt_tensor mine = xt_scalar(1 + xt_rank(), XT_F32), at = xt_scalar((double)b.index + xt_rank(), XT_F32);
         xt_log("sum", mine, .on_step = XT_ON, .on_epoch = XT_ON, .reduce = XT_SUM, .sync_dist = XT_ON);
@@ -85,6 +92,7 @@ static int train(int rank, void *arg) {
     }
     printf("rank %d of %d: code %d, step %lld, epoch %lld, weights %016llx, loss %.7g\n", rank, xt_world_size(), code, (long long)xt_trainer_global_step(t), (long long)xt_trainer_epoch(t), sum,
            xt_trainer_metric(t, "train/loss_epoch", true));
+    if (strncmp(mode, "options", 7) == 0) printf("rank %d: %lld programs\n", rank, (long long)xt_trainer_result(t).compiles);
     fflush(stdout);
     int finished = xt_finish();
     return code ? code : finished;
