@@ -19,7 +19,7 @@
 #include <stdatomic.h>
 
 typedef struct combination { /* of options: what its steps run */
-    uint64_t set;
+    uint64_t set, states; /* states: types of those that the owners had */
     struct family *of;
     lazy_form *form; /* NULL: a program of its own */
 } combination;
@@ -273,9 +273,18 @@ static uint64_t set_of(const option_step *st) {
     return set;
 }
 
+static uint64_t state_types(const book *k) {
+    uint64_t h = 1;
+    for (size_t i = 0; i < k->n_owners; i++) {
+        const ir_type *t = lazy_type(k->owners[i].o.state(k->owners[i].o.user));
+        if (k->owners[i].active) h = mix(h, (t ? t->id : 0) + (uint64_t)i * 7);
+    }
+    return h;
+}
+
 static bool add_combination(book *k, family *f, hash128 key, uint64_t set, lazy_form *form) {
     combination *n = base_calloc(1, sizeof *n), *old = NULL;
-    if (n) *n = (combination){set, f, form};
+    if (n) *n = (combination){set, state_types(k), f, form};
     if (!n || !VEC_PUSH(f->combos, f->n_combos, f->cap_combos, n)) {
         base_free(n);
         return false;
@@ -378,8 +387,8 @@ static bool may_have_its_own(const family *f) {
 static xt_status decide(lazy_ctx *c, book *k, hash128 key, option_step *st, family *f, lazy_form **out) {
     uint64_t set = set_of(st);
     bool same = find_items(f, st), own = true, counts = true;
-    for (size_t i = 0; i < f->n_combos && same; i++) {
-        if (f->combos[i]->set != set) continue; /* seen before, with another state of the log, say */
+    for (size_t i = 0; i < f->n_combos && same; i++) { /* seen before: with another state of the log, or in another order, for which a program of its own is one more */
+        if (f->combos[i]->set != set || (!f->combos[i]->form && f->combos[i]->states == state_types(k))) continue;
         *out = f->combos[i]->form;
         return add_combination(k, f, key, set, *out) ? NULL : status_oom(sizeof(combination), "a step's program");
     }
