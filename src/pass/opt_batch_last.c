@@ -187,7 +187,7 @@ static void count_costs(batch_last *b, ir_op *op) {
 
 /* A transpose reads and writes about 5 GB a second on one core. */
 static bool gains(const batch_last *b, const region *r) {
-    return r->images >= b->lanes && share(r->images, b->lanes) >= 0.75 && r->then + 2 * r->moved / 5e9 < r->now;
+    return r->images >= b->lanes && share(r->images, b->lanes) >= 0.5 && r->then + 2 * r->moved / 5e9 < r->now;
 }
 
 static xt_status choose(batch_last *b) {
