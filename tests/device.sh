@@ -1,10 +1,12 @@
 #!/bin/bash
-# The device suite: what xtrain needs of a device, asked of one named in XT_TEST_PLUGIN (TPU, CUDA or the path of a PJRT plugin). Run by
-# `make test-device DEVICE=...`. The client's own tests first: if those fail, nothing after them says more.
+# The device suite: what xtrain needs of a device, asked of one named by its argument or in XT_TEST_PLUGIN (TPU, CUDA or the path of a PJRT plugin): `tests/device.sh PLUGIN`,
+# or `make test-device DEVICE=...`, which builds first. The client's own tests first: if those fail, nothing after them says more.
 . "$(dirname "$0")/examples/lib.sh"
 root=$(cd "$(dirname "$0")/.." && pwd)
 BUILD=${BUILD:-$root/build}
-device=${XT_TEST_PLUGIN:?the device to test: make test-device DEVICE=/path/plugin.so}
+device=${1:-${XT_TEST_PLUGIN:?the device to test: make test-device DEVICE=/path/plugin.so}}
+[[ $device != */* ]] || device=$(realpath "$device") # as a path it is read from other folders too
+export XT_TEST_PLUGIN=$device
 out=$tmp/out
 if ! "$BUILD/xtrain" doctor --device "$device" >"$out" 2>&1; then
     echo "no such device: $device: $(grep -vE "^$device" "$out" | head -n 2 | tr -s ' \n' ' ')"
