@@ -26,3 +26,10 @@ def library_path() -> str:
         return named
     _load_libraries()
     return os.path.join(_FOLDER, "pjrt_plugin_xtrain_cpu.so")
+
+
+def allow(function):
+    """Programs may call this C function by its address; the plugin calls no other."""
+    plugin = ctypes.CDLL(library_path())
+    if plugin.xtrain_allow_host_function(ctypes.cast(function, ctypes.c_void_p)) != 0:
+        raise RuntimeError(f"{library_path()}: xtrain_allow_host_function failed")

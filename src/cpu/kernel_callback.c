@@ -1,9 +1,10 @@
 /* custom_call @xtrain_host_callback: a function of the process that compiled the program, as Python's callbacks in JAX (python/xtrain_pjrt/jax.py).
  *
- * The op's backend_config has two numbers: `function`, the address of an xt_host_function, and `id`, which it gets back. The addresses mean something
- * in one process only, so such programs are not serialised (cpu_serialize refuses them). `once` = 1: of several devices only the first calls it. */
+ * The op's backend_config has two numbers: `function`, the address of an xt_host_function that the process has named (host_function.h), and `id`, which it
+ * gets back. The addresses mean something in one process only, so such programs are not serialised (cpu_serialize refuses them). `once` = 1: of several devices only the first calls it. */
 #include "cpu/kernel_coll.h"
 #include "ir/config.h"
+#include "ir/host_function.h"
 
 typedef struct xt_host_array { /* what the function sees of an operand or result: dense, row-major */
     void *data;
@@ -28,14 +29,14 @@ xt_status cpu_custom_call_hook(void *device, const ir_op *op, const array *in, a
     const cpu_device *d = device;
     if (!cpu_is_host_callback(op))
         return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target", ir_get_string(op, IR_A_call_target_name));
-    xt_host_function f = (xt_host_function)(uintptr_t)ir_config_int(op, "function", 0);
-    if (!f) return status_new(XT_INVALID_ARGUMENT, NULL, "custom_call @xtrain_host_callback without the address of its function");
+    void *function;
+    XT_TRY(host_function_of(op, &function));
     if (ir_config_int(op, "once", 0) && d && d->group && coll_rank(d->group) != 0) return NULL;
     xt_host_array *arrays = base_calloc(op->n_in + op->n_out + 1, sizeof *arrays);
     if (!arrays) return status_oom(op->n_in * sizeof *arrays, "a host callback");
     char error[4096] = "";
     int n_in = describe(in, op->n_in, arrays), n_out = describe(out, op->n_out, arrays + n_in);
-    int rc = f(ir_config_int(op, "id", 0), n_in, arrays, n_out, arrays + n_in, error, sizeof error);
+    int rc = ((xt_host_function)(uintptr_t)function)(ir_config_int(op, "id", 0), n_in, arrays, n_out, arrays + n_in, error, sizeof error);
     base_free(arrays);
     error[sizeof error - 1] = 0;
     return rc == 0 ? NULL : status_new(XT_INTERNAL, NULL, "%s", *error ? error : "a host callback failed");

@@ -10,10 +10,11 @@ same() {
 # --- text: train, stop after an epoch, go on, and the bits are those of the run that never stopped
 for i in $(seq 240); do echo "line $i says that the quick brown fox jumps over $((i * 7)) lazy dogs"; done >"$tmp/text.txt"
 tiny=(--layers 2 --width 32 --heads 2 --context 32 --seq 32 --dropout 0.1 --batch 8 --sample 20)
-fit=("$xtrain" fit gpt2-tiny --data "$tmp/text.txt" "${tiny[@]}" --epochs 2)
-expect train 0 'sample: ' "${fit[@]}" --ckpt "$tmp/whole"
-expect half 0 '"epochs": 1, "steps": [0-9]+.*"val_loss": [0-9.]+' env XT_TRAINER_MAX_EPOCHS=1 "${fit[@]}" --ckpt "$tmp/half" --json
-expect resume 0 '"val_loss": [0-9.]+' "${fit[@]}" --ckpt "$tmp/half" --resume "$tmp/half/last.ckpt" --json
+fit=("$xtrain" fit gpt2-tiny --data "$tmp/text.txt" "${tiny[@]}" --schedule constant --warmup 5) # a cosine would follow the number of epochs
+expect train 0 'sample: ' "${fit[@]}" --epochs 2 --ckpt "$tmp/whole"
+expect half 0 '"epochs": 1, "steps": [0-9]+.*"val_loss": [0-9.]+' "${fit[@]}" --epochs 1 --ckpt "$tmp/half" --json
+expect resume 0 '"val_loss": [0-9.]+' "${fit[@]}" --epochs 2 --ckpt "$tmp/half" --resume "$tmp/half/last.ckpt" --json
+expect command-line-wins 0 '"epochs": 1, ' env XT_TRAINER_MAX_EPOCHS=3 "${fit[@]}" --epochs 1 --ckpt "$tmp/third" --json
 expect text 0 '240 tokens|40 tokens' "$xtrain" generate gpt2-tiny --ckpt "$tmp/half" --prompt 'line 7 ' --tokens 40 --seed 5
 "$xtrain" generate gpt2-tiny --ckpt "$tmp/half" --prompt 'line 7 ' --tokens 60 --seed 5 >"$tmp/a" 2>/dev/null
 "$xtrain" generate gpt2-tiny --ckpt "$tmp/whole/last.ckpt" --prompt 'line 7 ' --tokens 60 --seed 5 >"$tmp/b" 2>/dev/null
