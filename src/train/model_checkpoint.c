@@ -40,14 +40,15 @@ static void free_saver(void *user) {
     base_free(m);
 }
 
+/* A name has the values of its own save: rows under way are waited for. Without a trainer a name is only tried. */
 static double value_of(void *user, const char *key) {
-    (void)user;
-    return train_metric_of(key);
+    return xt_trainer_metric(user, key, true);
 }
 
 /* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its file was given up: so names do not depend
  * on how far the writer is, and no file is removed that was written anew. */
-static bool taken(saver *m, const char *path) {
+static bool taken(saver *m, const char *path, const char *replaced) {
+    if (replaced && strcmp(path, replaced) == 0) return false;
     for (size_t i = 0; i < m->n; i++)
         if (strcmp(m->files[i].path, path) == 0) return true;
     for (size_t i = 0; i < m->n_leaving; i++)
@@ -64,10 +65,11 @@ static bool leave(saver *m, const char *path) {
     return (m->leaving[m->n_leaving] = base_strdup(path)) && ++m->n_leaving;
 }
 
-/* dir/NAME.ckpt, or -v1, -v2 when the name is taken. */
-static xt_status free_path(xt_trainer *t, saver *m, char **out) {
+/* dir/NAME.ckpt, or -v1, -v2 when the name is taken; the file that the new one takes the place of may give it its own, so filename = "best" is best.ckpt
+ * after every save. */
+static xt_status free_path(xt_trainer *t, saver *m, const char *replaced, char **out) {
     str name = STR_INIT;
-    xt_status s = checkpoint_name(m->o.filename && *m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, NULL,
+    xt_status s = checkpoint_name(m->o.filename && *m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, t,
                                  m->o.auto_insert_metric_name != XT_OFF, &name);
     *out = NULL;
     for (int v = 0; !s && !*out; v++) {
@@ -77,7 +79,7 @@ static xt_status free_path(xt_trainer *t, saver *m, char **out) {
         str_append(&path, ".ckpt");
         if (path.failed)
             s = status_oom(path.len, "a checkpoint's name");
-        else if (!taken(m, str_cstr(&path)) && !(*out = base_strdup(str_cstr(&path))))
+        else if (!taken(m, str_cstr(&path), replaced) && !(*out = base_strdup(str_cstr(&path))))
             s = status_oom(path.len, "a checkpoint's name");
         str_free(&path);
     }
@@ -97,9 +99,16 @@ static bool same_file(const char *a, const char *b) {
     return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
-/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete. The file the fit was resumed from stays. */
+/* The file that goes when one more comes; NULL: none, or the one that the fit was resumed from, which stays. */
+static const char *replaced_file(const xt_trainer *t, const saver *m, int64_t k) {
+    const char *path = m->n && (int64_t)m->n >= k ? m->files[worst(m)].path : NULL;
+    return path && t->resumed_from && same_file(t->resumed_from, path) ? NULL : path;
+}
+
+/* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete, unless that has the same name. The file the
+ * fit was resumed from stays. */
 static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, size_t *cap) {
-    if (t->resumed_from && same_file(t->resumed_from, m->files[i].path))
+    if ((job->path && strcmp(job->path, m->files[i].path) == 0) || (t->resumed_from && same_file(t->resumed_from, m->files[i].path)))
         base_free(m->files[i].path);
     else if (!leave(m, m->files[i].path) || !VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path))
         return false;
@@ -116,7 +125,7 @@ static const kept *best_of(const saver *m) {
 }
 
 static double shown_score(const saver *m, const kept *f) {
-    return !m->o.monitor || !isfinite(f->score) ? NAN : m->o.mode == XT_MAX ? -f->score : f->score;
+    return !m->o.monitor ? NAN : m->o.mode == XT_MAX ? -f->score : f->score;
 }
 
 const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value) {
@@ -175,7 +184,7 @@ static xt_status save(xt_trainer *t, saver *m) {
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
     checkpoint_job job = {.last = last};
     size_t cap = 0;
-    xt_status s = good ? free_path(t, m, &path) : NULL;
+    xt_status s = good ? free_path(t, m, replaced_file(t, m, k), &path) : NULL;
     if (!s && good) {
         kept entry = {path, score};
         job.path = path;

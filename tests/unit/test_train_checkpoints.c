@@ -134,7 +134,11 @@ static void what_is_kept(void **state) {
         {"last", 2, 5, NULL, NULL, NULL, {.last_only = XT_ON}, "last", NAN},
         {"late", 4, 2, "1", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=3", 5},
         {"four", 4, 2, "1", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3", 5},
-        {"nan", 3, 2, "1", no, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=0", NAN},
+        {"nan", 3, 2, "1", no, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=0", INFINITY},
+        /* A fixed name is the newest's, or the best's, after any number of saves; values in names are those of the save. */
+        {"fixed", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .filename = "newest"}, "newest", NAN},
+        {"fixed", 4, 2, "1", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "best"}, "best newest", 6},
+        {"valued", 4, 2, "1", falls, NULL, {.save_last = XT_OFF, .filename = "{epoch}-{val/score:.0f}"}, "epoch=3-val_score=6", NAN},
         /* The same folder twice: the files of the other fit stay as they are. */
         {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1", NAN},
         {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0-v1 epoch=0 epoch=1-v1 epoch=1", NAN},
