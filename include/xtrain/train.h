@@ -34,15 +34,15 @@ typedef struct xt_task {
      * own; in the others it is an error. A callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks
      * that watch values come after the task. */
     void (*prepare_data)(void *user);                                     /* rank 0 only, before anything else; the others wait (downloads) */
-    void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit", "validate", "test" or "predict"; and its counterpart at the end */
+    void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
     void (*teardown)(xt_module *net, const char *stage, void *user);
     void (*on_fit_start)(xt_module *net, void *user);
     void (*on_fit_end)(xt_module *net, void *user);
     void (*on_train_start)(xt_module *net, void *user);                   /* after the sanity batches */
     void (*on_train_end)(xt_module *net, void *user);                     /* before on_fit_end, while validations are over too */
-    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user); /* of every stage: gives the batch that the step gets (augmentation on the device) */
+    xt_batch (*on_after_batch_transfer)(xt_module *net, xt_batch b, void *user); /* of every stage: gives the batch that hooks and the step get (augmentation on the device) */
     void (*on_train_epoch_start)(xt_module *net, int64_t epoch, void *user);
-    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user); /* true: this batch and the rest of the epoch are left out */
+    bool (*on_train_batch_start)(xt_module *net, const xt_batch *b, void *user); /* true: this batch and the rest of the epoch are left out; within an accumulation window, once it has ended */
     void (*on_before_backward)(xt_module *net, xt_tensor loss, void *user);
     void (*on_after_backward)(xt_module *net, void *user);                /* gradients are there (xt_grad) */
     void (*on_before_optimizer_step)(xt_module *net, void *user);         /* gradients of the whole window, before clipping; not in every micro-batch */

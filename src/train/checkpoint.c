@@ -126,6 +126,7 @@ static xt_status take_meta(xt_trainer *t, snapshot *w) {
     XT_TRY(add_meta(w, "position", text)); /* of the next micro-batch: epoch, batch in it; micro-batches and samples so far */
     snprintf(text, sizeof text, "%lld", (long long)t->epoch);
     XT_TRY(add_meta(w, "epoch", text));
+    XT_TRY(add_meta(w, "row_seen", t->row_seen ? "1" : "0"));
     snprintf(text, sizeof text, "%lld", (long long)t->global_step);
     XT_TRY(add_meta(w, "global_step", text));
     snprintf(text, sizeof text, "%llu", (unsigned long long)lazy_seed());

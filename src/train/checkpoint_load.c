@@ -19,6 +19,7 @@ typedef struct restored {
     uint64_t seed;
     int64_t elapsed_ns;
     double lr;
+    bool row_seen;
 } restored;
 
 static xt_status missing(const char *path, const char *key) {
@@ -41,6 +42,8 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
     if (!lr || !parse_double(lr, &r->lr)) return missing(path, "lr");
     const char *elapsed = st_get_meta(f, "elapsed_ns");
     if (!elapsed || !parse_i64(elapsed, &r->elapsed_ns)) r->elapsed_ns = 0; /* of an older version: max_time begins anew */
+    const char *row = st_get_meta(f, "row_seen");
+    r->row_seen = row && strcmp(row, "1") == 0;
     return NULL;
 }
 
@@ -407,6 +410,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
         t->position = r.position;
         t->epoch = r.position.epoch;
         t->global_step = r.global_step;
+        t->row_seen = r.row_seen;
         lazy_position_of_thread()->samples = r.position.samples;
         if (world_get()->rank == 0)
             log_msg(XT_SEV_INFO, "resuming from %s: epoch %lld, batch %lld, step %lld", path, (long long)r.position.epoch,

@@ -22,10 +22,9 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
         lazy_set_draw_step(done);
         train_precision_begin(t);
         if (done % t->every.steps == 0) log_window_begin();
+        hooks_batch(t, src, &b);
         hooks_batch_begin(t, pass, &b);
-        xt_batch given = b;
-        hooks_batch(t, src, &given);
-        step(t->net, given, task->user);
+        step(t->net, b, task->user);
         train_precision_end(t);
         hooks_batch_end(t, pass, &b, (xt_tensor){0});
         cut = ++done == limit;

@@ -17,11 +17,11 @@ typedef struct loop {
     bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
     bool settled; /* the last settle had a micro-batch */
     int64_t samples; /* of it */
-    bool row_seen; /* in this epoch */
     int64_t row_mark; /* micro-batches at the last row, in periods */
     bool settings_checked;
     bool validates; /* the micro-batch being settled has a validation after it */
     bool asks;      /* that was within a window: whether to stop is asked at its end */
+    bool leaves;    /* on_train_batch_start said so: the epoch ends with the window */
     bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
 } loop;
 
@@ -99,20 +99,35 @@ static void check_loss(const xt_src *src, xt_tensor loss) {
     str_free(&shape);
 }
 
-static void record(loop *l, const xt_batch *b, const window *w) {
+/* What comes before the step: the batch as the step gets it, and the hooks that see it. False: this batch is left out, with the rest of the epoch. A window
+ * whose gradients have begun is trained to its end first, since nothing else would take them. */
+static bool enter_batch(loop *l, xt_batch *b, const window *w) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    if (w->begins && l->leaves) return false;
+    hooks_batch(t, l->src, b);
+    TRAIN_CALL(t, batch_start, t, b);
+    if (task->on_train_batch_start && task->on_train_batch_start(t->net, b, task->user)) l->leaves = true;
+    return !(w->begins && l->leaves);
+}
+
+/* False: the batch was left out. */
+static bool record(loop *l, const xt_batch *fetched, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
     int64_t steps_before = counter_get(COUNTER_optimizer_steps);
-    TRAIN_CALL(t, batch_start, t, b);
     if (w->begins) log_window_begin();
     log_row_next(w->ends && (t->global_step + 1) % t->every.steps == 0, t->global_step + 1);
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
     lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);
-    xt_batch given = *b;
-    hooks_batch(t, l->src, &given);
+    xt_batch b = *fetched;
+    if (!enter_batch(l, &b, w)) {
+        train_precision_end(t);
+        return false;
+    }
     bool outer = lazy_steps_for_caller(!task->manual_optimization);
-    xt_tensor loss = task->training_step(t->net, given, task->user);
+    xt_tensor loss = task->training_step(t->net, b, task->user);
     lazy_steps_for_caller(outer);
     check_settings(l);
     check_loss(l->src, loss);
@@ -126,10 +141,11 @@ static void record(loop *l, const xt_batch *b, const window *w) {
     train_precision_end(t);
     t->step_loss = loss;
     t->step_recorded = l->stepped = task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
-    TRAIN_CALL(t, batch_end, t, b);
-    if (task->on_train_batch_end && !xt_error()) task->on_train_batch_end(t->net, b, loss, task->user);
+    TRAIN_CALL(t, batch_end, t, &b);
+    if (task->on_train_batch_end && !xt_error()) task->on_train_batch_end(t->net, &b, loss, task->user);
     l->recorded = true;
-    l->samples = lazy_share_of(b->size);
+    l->samples = lazy_share_of(fetched->size);
+    return true;
 }
 
 /* --- after the boundary that ended it --------------------------------------------------------------------------------------------------------- */
@@ -149,7 +165,7 @@ static void emit_row(loop *l) {
     log_emit(LOG_TRAIN, false, t->global_step);
     TRAIN_CALL(t, row, t);
     *at = next;
-    l->row_seen = true;
+    t->row_seen = true;
 }
 
 /* Whether the epoch is one whose end has a validation. */
@@ -228,7 +244,7 @@ static bool run_batches(loop *l) {
     int64_t began = clock_ns(), paused = 0;
     bool limited = l->batches < xt_loader_batches(t->train), cut = t->epoch_batches >= l->batches;
     xt_batch b;
-    l->loader_ready = false;
+    l->loader_ready = l->leaves = false;
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     while (!cut) {
         bool more = xt_next_at(l->src, t->train, &b);
@@ -242,11 +258,10 @@ static bool run_batches(loop *l) {
         window w = window_of(b.index, l->batches, t->accumulate);
         b.epoch = t->epoch;
         lazy_position_of_thread()->epoch = t->epoch;
-        if (w.begins && t->task->on_train_batch_start && t->task->on_train_batch_start(t->net, &b, t->task->user)) {
+        if (!record(l, &b, &w)) {
             t->whole_epoch = true;
             break;
         }
-        record(l, &b, &w);
         if (!xt_error() && validation_due(l, b.index + 1)) {
             int64_t from = clock_ns();
             if (!interrupt(l)) break;
@@ -269,7 +284,7 @@ static bool finish_epoch(loop *l) {
     const xt_task *task = t->task;
     if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
     /* An epoch shorter than the period, and one that the fit ends in, have their last step's row: a short run shows its loss. */
-    if (!l->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
+    if (!t->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
     log_emit(LOG_TRAIN, true, t->global_step);
     bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
@@ -293,15 +308,16 @@ static bool run_epoch(loop *l) {
     int64_t began = clock_ns();
     xt_epoch_detail before = result_counters();
     t->epoch_batches = t->position.batch;
-    t->whole_epoch = l->row_seen = false;
+    t->whole_epoch = false;
+    if (t->position.batch == 0) t->row_seen = false; /* else the epoch goes on */
     t->accumulate = t->o.accumulate_grad_batches;
     if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
     xt_train(t->net);
     log_set_stage(LOG_TRAIN);
     if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
-    if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
     TRAIN_CALL(t, epoch_start, t);
+    if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
     log_between_send(t->global_step);
     bool ok = run_batches(l) && finish_epoch(l);
     result_epoch(t, began, &before);
@@ -520,10 +536,10 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     result_begin(t);
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
     s = train_begin(t, src);
+    lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
     l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
-    if (!s) hooks_setup(t, "fit");
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src);

@@ -11,10 +11,9 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
     for (xt_batch b; !cut && xt_next_at(src, l, &b);) {
         lazy_set_draw_step(done);
         train_precision_begin(t);
+        hooks_batch(t, src, &b);
         hooks_batch_begin(t, PASS_PREDICT, &b);
-        xt_batch given = b;
-        hooks_batch(t, src, &given);
-        xt_tensor out = task->predict_step(t->net, given, task->user);
+        xt_tensor out = task->predict_step(t->net, b, task->user);
         train_precision_end(t);
         if (out.slot == 0 && !xt_error()) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
         if (xt_error()) break;

@@ -172,6 +172,8 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     t->epoch_batches_known = xt_loader_batches(t->train);
     XT_TRY(prepare_data(t));
     XT_TRY(train_module(t, t->task));
+    hooks_setup(t, "fit"); /* what the optimizers are made from may be made there */
+    if (xt_error()) return status_clone(xt_error());
     XT_TRY(make_optimizers(t));
     XT_TRY(callbacks_built_in(t));
     XT_TRY(resume(t));

@@ -103,6 +103,7 @@ struct xt_trainer {
     bool validation_next; /* in step_end: a validation comes before the next micro-batch */
     int64_t validated_step; /* the newest validation's; -1 */
     bool whole_epoch; /* the current epoch's batches are done */
+    bool row_seen;    /* a row of step values has been written in this epoch */
     int stop_signal; /* that ended the fit; 0 = none */
     train_interval val_interval;
     int64_t max_time_ns, elapsed_before_ns, clock_began_ns; /* 0 = no limit; of earlier fits; 0 = no fit is running */

@@ -300,7 +300,7 @@ static void hooks_run_in_order(void **state) {
     hooked.on_before_optimizer_step = h_step, hooked.on_validation_epoch_start = h_val, hooked.on_validation_epoch_end = h_val_end;
     xt_trainer *t = TRAINER(.max_epochs = 1, .accumulate_grad_batches = 2);
     assert_int_equal(xt_fit(t, &hooked, data(8, 2, XT_ON), data(2, 2, XT_ON)), 0);
-    assert_string_equal(str_cstr(&order), "prepare <fit>fit epoch batch backward gradients batch_end backward gradients step batch_end batch val val_end epoch_end end</fit>");
+    assert_string_equal(str_cstr(&order), "prepare <fit>fit epoch batch backward gradients batch_end batch backward gradients step batch_end batch val val_end epoch_end end</fit>");
     str_free(&order);
 }
 

@@ -107,16 +107,16 @@ static void hooks_come_in_order(void **state) {
     xt_trainer_add(t, xt_callback_new(&watcher, NULL));
     str_clear(&order);
     assert_int_equal(xt_fit(t, &hooked, data(2), data(1)), 0);
-#define BATCH "m.batch_start c.batch_start transfer step c.before_backward m.before_backward c.after_backward m.after_backward "
-    came("configure c.fit_start c.setup m.setup m.fit_start c.sanity_start transfer val c.sanity_end m.train_start m.epoch_start c.epoch_start " BATCH
-         "c.batch_end m.batch_end c.batch_start transfer step c.before_backward m.before_backward c.after_backward m.after_backward c.before_step m.before_step c.batch_end m.batch_end c.step_end "
-         "c.val_start m.val_start c.val_batch_start m.val_batch_start transfer val c.val_batch_end m.val_batch_end m.val_end c.val_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
+#define BATCH "transfer c.batch_start m.batch_start step c.before_backward m.before_backward c.after_backward m.after_backward "
+    came("c.setup m.setup configure c.fit_start m.fit_start c.sanity_start transfer val c.sanity_end m.train_start c.epoch_start m.epoch_start " BATCH
+         "c.batch_end m.batch_end " BATCH "c.before_step m.before_step c.batch_end m.batch_end c.step_end "
+         "c.val_start m.val_start transfer c.val_batch_start m.val_batch_start val c.val_batch_end m.val_batch_end m.val_end c.val_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
     assert_int_equal(xt_validate(t, &hooked, data(1)), 0);
-    came("c.setup m.setup c.val_start m.val_start c.val_batch_start m.val_batch_start transfer val c.val_batch_end m.val_batch_end m.val_end c.val_end c.teardown m.teardown ");
+    came("c.setup m.setup c.val_start m.val_start transfer c.val_batch_start m.val_batch_start val c.val_batch_end m.val_batch_end m.val_end c.val_end c.teardown m.teardown ");
     assert_int_equal(xt_test(t, &hooked, data(1)), 0);
-    came("c.setup m.setup c.test_start m.test_start c.test_batch_start m.test_batch_start transfer test c.test_batch_end m.test_batch_end m.test_end c.test_end c.teardown m.teardown ");
+    came("c.setup m.setup c.test_start m.test_start transfer c.test_batch_start m.test_batch_start test c.test_batch_end m.test_batch_end m.test_end c.test_end c.teardown m.teardown ");
     assert_int_equal(xt_predict(t, &hooked, data(1), NULL, NULL), 0);
-    came("c.setup m.setup c.predict_start m.predict_start c.predict_batch_start m.predict_batch_start transfer predict c.predict_batch_end m.predict_batch_end "
+    came("c.setup m.setup c.predict_start m.predict_start transfer c.predict_batch_start m.predict_batch_start predict c.predict_batch_end m.predict_batch_end "
          "m.predict_end c.predict_end c.teardown m.teardown ");
     str_free(&order);
 }
