@@ -212,6 +212,8 @@ xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot 
 void lazy_slot_persist(lazy_ctx *c, xt_tensor t);
 void lazy_slot_free(lazy_ctx *c, uint32_t index, src_id died);
 void lazy_dead_error(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *what); /* reports a dead handle */
+xt_tensor lazy_error_slot(lazy_ctx *c, src_id src);               /* a tensor of a failed op, without an error of its own */
+const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims); /* NULL with an error pending */
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf); /* takes the leaf's reference over, also when it gives NULL */
 int64_t lazy_take_now(lazy_ctx *c);                             /* now_ns, used up, or the clock */
@@ -305,11 +307,10 @@ typedef struct lazy_roots {
     struct lazy_form *form; /* option.c: the program is known by this instead of by its ops; else NULL */
 } lazy_roots;
 
-/* --- values that only some steps give out or log (option.c, option_tail.c) ------------------------------------------------------------------------- */
+/* --- values that only some steps give out or log (option*.c) ------------------------------------------------------------------------------------- */
 typedef struct lazy_form { /* a program that has some options, each of which a step may switch off */
     hash128 key;
     uint64_t *inputs; /* what each is to the base; of the program `key` */
-    size_t n_inputs;
     uint32_t *places; /* room for a step's */
     bool *has;        /* by item of its family */
     size_t n_has;

@@ -387,6 +387,7 @@ static bool may_have_its_own(const family *f) {
 static xt_status decide(lazy_ctx *c, book *k, hash128 key, option_step *st, family *f, lazy_form **out) {
     uint64_t set = set_of(st);
     bool same = find_items(f, st), own = true, counts = true;
+    *out = NULL;
     for (size_t i = 0; i < f->n_combos && same; i++) { /* seen before: with another state of the log, or in another order, for which a program of its own is one more */
         if (f->combos[i]->set != set || (!f->combos[i]->form && f->combos[i]->states == state_types(k))) continue;
         *out = f->combos[i]->form;
@@ -489,7 +490,6 @@ static void key_form(lazy_ctx *c, const book *k, lazy_form *form) {
     uint64_t shape = form_shape(c, k);
     if (form->key.hi == shape) return;
     form->key = (hash128){hash_mix((hash128){new_serial(), shape}, (hash128){0x666f726d, 1}).lo, shape};
-    form->n_inputs = 0;
 }
 
 xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form) {
@@ -505,10 +505,11 @@ xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, con
     xt_status s = list_tensors(c, k) ? read_step(c, k, r, slots, requests, st) : status_oom(c->n_step_slots * sizeof(uint32_t), "the options of a step");
     if (!st->n_base) st->base = hash_mix((hash128){1, c->used.mode}, (hash128){(uint64_t)c->used.no_grad, c->used.autocast}); /* a pass over data that is only logged */
     family *f = s ? NULL : known ? known->of : family_of(k, st->base);
-    if (!s && known) find_items(f, st);
-    else if (f) s = decide(c, k, key, st, f, &form);
+    bool as_known = f && known && find_items(f, st) && has_all(form, st); /* the key does not know which lines ask */
     bool ok = false;
+    if (f && !as_known) s = decide(c, k, key, st, f, &form);
     if (!s && form) s = record_form(c, k, f, form, st, &ok);
+    if (s && f) forget_families(k); /* they may have been left half made */
     if (!s && ok) key_form(c, k, form);
     lazy_key_tree_done(c);
     if (!s && ok) *out_form = form;
@@ -537,18 +538,21 @@ static bool place_of(const lazy_ctx *c, const book *k, uint64_t what, uint32_t *
     return leaf != NULL;
 }
 
-xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made) {
-    if (made || f->n_inputs != p->n_inputs) {
-        base_free(f->inputs);
-        base_free(f->places);
-        f->inputs = base_calloc(p->n_inputs + 1, sizeof *f->inputs);
-        f->places = base_calloc(p->n_inputs + 1, sizeof *f->places);
-        f->n_inputs = p->n_inputs;
-        if (!f->inputs || !f->places) return status_oom(p->n_inputs * sizeof *f->inputs, "the inputs of a step");
-        for (size_t i = 0; i < p->n_inputs; i++) f->inputs[i] = identify(c, c->book, p->inputs[i]);
-    }
-    for (size_t i = 0; i < p->n_inputs; i++)
-        if (!f->inputs[i] || !place_of(c, c->book, f->inputs[i], &f->places[i])) return status_new(XT_INTERNAL, NULL, "input %zu of a step with options is not there", i);
-    c->places = f->places;
+static xt_status set_inputs(const lazy_ctx *c, lazy_form *f, const lazy_program *p) {
+    base_free(f->inputs);
+    base_free(f->places);
+    f->inputs = base_calloc(p->n_inputs + 1, sizeof *f->inputs);
+    f->places = base_calloc(p->n_inputs + 1, sizeof *f->places);
+    if (!f->inputs || !f->places) return status_oom(p->n_inputs * sizeof *f->inputs, "the inputs of a step");
+    for (size_t i = 0; i < p->n_inputs; i++) f->inputs[i] = identify(c, c->book, p->inputs[i]);
     return NULL;
+}
+
+xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made) {
+    xt_status s = made ? set_inputs(c, f, p) : NULL;
+    if (s) f->key = (hash128){0}; /* only the trace that made a program tells what its inputs are: it is made again */
+    for (size_t i = 0; i < p->n_inputs && !s; i++)
+        if (!f->inputs[i] || !place_of(c, c->book, f->inputs[i], &f->places[i])) s = status_new(XT_INTERNAL, NULL, "input %zu of a step with options is not there", i);
+    if (!s) c->places = f->places;
+    return s;
 }

@@ -293,6 +293,7 @@ void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_rea
         lazy_buf_retain(q.buf);
     }
     if (!v || !VEC_PUSH(c->requests, c->n_requests, c->cap_requests, q)) {
+        if (v) lazy_fail(status_at(status_oom(sizeof q, what), src));
         lazy_buf_release(q.buf);
         if (failed) failed(user);
     }

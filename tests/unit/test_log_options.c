@@ -242,8 +242,86 @@ static void named(void **state) {
     assert_int_equal(xt_finish(), 0);
 }
 
+/* --- asked for at other lines, and without memory ------------------------------------------------------------------------------------------------------ */
+static int asked, came, told, wrong;
+static void expect(void *user, const void *data, size_t bytes, xt_dtype dtype) {
+    double *want = user;
+    came++;
+    wrong += bytes != 4 || fabs(lazy_as_double(data, dtype) - *want) > 1e-4;
+    free(want);
+}
+static double *wanted(double v) {
+    double *w = malloc(sizeof *w);
+    assert_non_null(w);
+    *w = v;
+    asked++;
+    return w;
+}
+static void gone(void *user) {
+    told++;
+    free(user);
+}
+
+/* A step of a base of its own for each `number`, asked for what mask says: k times the sum of [number, number]. */
+static void ask_step(int number, unsigned mask, bool elsewhere) {
+    xt_tensor x = xt_full((double)number, XT_F32, 2), base = xt_sum(xt_tanh(xt_add_scalar(x, (double)number)));
+    lazy_request_value(XT_HERE, "base", base, NULL, NULL, NULL);
+    for (int k = 1; k < NAMES; k++) {
+        if (!(mask >> k & 1)) continue;
+        xt_tensor v = xt_mul_scalar(xt_sum(x), (double)k);
+        double *want = wanted(2.0 * number * k);
+        if (elsewhere && k == 1) lazy_request_value(XT_HERE, "there", v, expect, gone, want);
+        else lazy_request_value(XT_HERE, "here", v, expect, gone, want);
+    }
+}
+
+/* Programs know no lines: a step that asks for the same values at other lines has the program of one that was given a form. */
+static void asked_for_elsewhere(void **state) {
+    (void)state;
+    static const unsigned masks[] = {0, 2, 4, 8, 6, 10, 12, 14, 6, 14, 10};
+    asked = came = wrong = 0;
+    for (int round = 0; round < 3; round++)
+        for (size_t i = 0; i < sizeof masks / sizeof masks[0]; i++) {
+            ask_step(3, masks[i], round > 0 && i % 2 == 0);
+            assert_true(xt_mark_step());
+        }
+    assert_true(xt_wait());
+    assert_int_equal(wrong, 0);
+    assert_int_equal(came, asked);
+    assert_int_equal(xt_finish(), 0);
+}
+
+/* The n-th allocation of a step that makes an option, a form, or runs one fails: it is an error of that step, and what the others ask for comes. */
+static void without_memory(void **state) {
+    (void)state;
+    static const unsigned masks[] = {0, 2, 4, 6, 8, 14, 10, 6, 12, 14, 2};
+    enum { N = sizeof masks / sizeof masks[0] };
+    int failed = 0;
+    asked = came = told = wrong = 0;
+    xt_set_sink(quiet, NULL);
+    for (int at = 1; at < 6; at++)
+        for (int64_t n = 1; n < 240; n += n < 40 ? 1 : 7) {
+            for (int i = 0; i < N; i++) {
+                if (i == at) base_fail_alloc_after(n);
+                ask_step((int)(n * 10) + at, masks[i], false);
+                bool ok = xt_mark_step();
+                base_fail_alloc_after(-1);
+                if (!ok && i != at) fail_msg("step %d, allocation %lld in step %d: %s", i, (long long)n, at, xt_status_message(xt_error()));
+                failed += !ok;
+                xt_clear_error();
+                assert_true(xt_wait());
+                bool right = i == at ? came + told == asked : came == asked;
+                if (wrong || !right) fail_msg("step %d, allocation %lld in step %d: %d values of %d came, %d of them wrong", i, (long long)n, at, came, asked, wrong);
+                asked = came = told = 0;
+            }
+        }
+    assert_true(failed > 100);
+    assert_int_equal(xt_finish(), 0);
+}
+
 int main(void) {
     lazy_on_event(on_event, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(logged), cmocka_unit_test(printed_values), cmocka_unit_test(logged_and_printed), cmocka_unit_test(other_loops), cmocka_unit_test(named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(logged), cmocka_unit_test(printed_values), cmocka_unit_test(logged_and_printed), cmocka_unit_test(other_loops), cmocka_unit_test(named),
+                                       cmocka_unit_test(asked_for_elsewhere), cmocka_unit_test(without_memory)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
