@@ -362,16 +362,12 @@ static void use(lazy_program *p) {
     p->uses++;
 }
 
-static bool is_known(hash128 key) {
-    pthread_mutex_lock(&programs.lock);
-    bool known = programs.by_key && map_get(programs.by_key, &key, sizeof key);
-    pthread_mutex_unlock(&programs.lock);
-    return known;
-}
+/* Under the lock. */
+static lazy_program *known(hash128 key) { return programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL; }
 
 lazy_program *lazy_program_find(hash128 key) {
     pthread_mutex_lock(&programs.lock);
-    lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
+    lazy_program *p = known(key);
     if (p) {
         use(p);
         counter_add(COUNTER_memory_hits, 1);
@@ -405,79 +401,91 @@ static xt_status admit(lazy_ctx *c, hash128 key, const lazy_event *ev) {
     return VEC_PUSH(f->keys, f->n_keys, f->cap_keys, key) ? NULL : status_oom(sizeof key, "a compiled step function");
 }
 
-/* The key of r; its nodes only where they are wanted, for a form is known without them. */
-static xt_status key_of(lazy_ctx *c, const lazy_roots *r, hash128 *key, lazy_node **nodes, size_t *n) {
-    if (r->form && is_known(r->form->key)) {
-        *key = r->form->key;
-        return NULL;
+typedef struct wanted { /* a program that is looked for */
+    hash128 key;
+    lazy_node *nodes; /* only where they are wanted: a form that is known needs none */
+    size_t n;
+    int64_t hashed_ns; /* when the key was there */
+} wanted;
+
+/* Leaves the lock taken unless it fails; *out NULL: not in memory. A form is known by its key alone, which no other thread has. */
+static xt_status look_up(lazy_ctx *c, const lazy_roots *r, wanted *w, lazy_program **out) {
+    *out = NULL;
+    if (r->form) {
+        w->hashed_ns = clock_ns();
+        pthread_mutex_lock(&programs.lock);
+        if ((*out = known(w->key = r->form->key))) return NULL;
+        pthread_mutex_unlock(&programs.lock);
     }
-    XT_TRY(lazy_key(c, r, key, nodes, n));
-    if (r->form) *key = r->form->key;
+    hash128 key;
+    XT_TRY(lazy_key(c, r, &key, &w->nodes, &w->n));
+    w->hashed_ns = clock_ns();
+    pthread_mutex_lock(&programs.lock);
+    if (!r->form) *out = known(w->key = key);
     return NULL;
 }
 
+/* Under the lock. Takes the nodes over. */
+static xt_status make_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, const lazy_flags *flags, lazy_event *ev, lazy_program **out) {
+    lazy_program *p = base_calloc(1, sizeof *p);
+    if (!p) {
+        base_free(w->nodes);
+        return status_oom(sizeof *p, "a program");
+    }
+    atomic_init(&p->refs, 1);
+    p->key = w->key;
+    p->nodes = w->nodes;
+    p->n_nodes = w->n;
+    p->flags = *flags;
+    p->src = ev->src;
+    p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
+    xt_status s = make(c, r, ev, p);
+    if (!s) count_again(w->key, ev->source);
+    if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
+    if (s) lazy_program_release(p);
+    else *out = p;
+    return s;
+}
+
+/* For the report of a program that is not in memory. */
+static void tell_new(lazy_ctx *c, const lazy_roots *r, const wanted *w, const lazy_flags *flags, lazy_event *ev) {
+    lazy_describe_nodes(c, w->nodes, w->n);
+    ev->device_before = counter_get(COUNTER_device_bytes);
+    ev->rss_before = base_rss();
+    if (programs.evicted && map_get(programs.evicted, &w->key, sizeof w->key)) ev->why = LAZY_WHY_EVICTED;
+    lazy_explain(flags, w->nodes, w->n, r, programs.all, programs.n, ev);
+}
+
 xt_status lazy_program_get(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_program **out) {
-    lazy_node *nodes = NULL;
-    size_t n = 0;
-    hash128 key;
-    int64_t began = lazy_take_now(c), hashed;
-    XT_TRY(key_of(c, r, &key, &nodes, &n));
-    hashed = clock_ns();
-    ev->hash_ns = hashed - began;
+    wanted w = {0};
+    lazy_program *p;
+    int64_t began = lazy_take_now(c);
+    *out = NULL;
+    XT_TRY(look_up(c, r, &w, &p));
+    ev->hash_ns = w.hashed_ns - began;
     counter_add(COUNTER_hash_ns, ev->hash_ns);
     lazy_flags flags = c->used;
     flags.no_grad &= !flags.backward;
     ev->evaluation = flags.no_grad || flags.mode;
-    ev->key = key;
-    ev->ops = n;
+    ev->key = w.key;
+    ev->ops = w.n;
     ev->outputs = r->n;
-    pthread_mutex_lock(&programs.lock);
-    lazy_program *p = programs.by_key ? map_get(programs.by_key, &key, sizeof key) : NULL;
     if (!p && r->out_unknown) {
         pthread_mutex_unlock(&programs.lock);
-        base_free(nodes);
+        base_free(w.nodes);
         *r->out_unknown = true;
-        *r->out_key = key;
-        *out = NULL;
+        *r->out_key = w.key;
         return NULL;
     }
-    if (!p) {
-        lazy_describe_nodes(c, nodes, n);
-        ev->device_before = counter_get(COUNTER_device_bytes);
-        ev->rss_before = base_rss();
-        if (programs.evicted && map_get(programs.evicted, &key, sizeof key)) ev->why = LAZY_WHY_EVICTED;
-        lazy_explain(&flags, nodes, n, r, programs.all, programs.n, ev);
-    }
-    xt_status s = admit(c, key, ev);
-    if (s) {
-        base_free(nodes);
-        p = NULL;
-    } else if (p) {
-        base_free(nodes);
+    if (!p) tell_new(c, r, &w, &flags, ev);
+    xt_status s = admit(c, w.key, ev);
+    if (s || p) base_free(w.nodes);
+    if (s) p = NULL;
+    else if (!p) s = make_new(c, r, &w, &flags, ev, &p);
+    else {
         ev->source = LAZY_FROM_MEMORY;
-        c->now_ns = hashed;
+        c->now_ns = w.hashed_ns;
         counter_add(COUNTER_memory_hits, 1);
-    } else {
-        p = base_calloc(1, sizeof *p);
-        if (!p) {
-            base_free(nodes);
-            s = status_oom(sizeof *p, "a program");
-        } else {
-            atomic_init(&p->refs, 1);
-            p->key = key;
-            p->nodes = nodes;
-            p->n_nodes = n;
-            p->flags = flags;
-            p->src = ev->src;
-            p->last_used = ++programs.clock; /* before it can be evicted as the oldest */
-            s = make(c, r, ev, p);
-            if (!s) count_again(key, ev->source);
-            if (!s && !remember(p)) s = status_oom(sizeof *p, "a program");
-            if (s) {
-                lazy_program_release(p);
-                p = NULL;
-            }
-        }
     }
     if (p) {
         use(p);
