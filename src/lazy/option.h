@@ -1,4 +1,4 @@
-/* Inside option.c and option_tail.c. */
+/* Inside option*.c: what option.c says first. */
 #ifndef XT_SRC_LAZY_OPTION_H
 #define XT_SRC_LAZY_OPTION_H
 
@@ -43,12 +43,69 @@ typedef struct option_step {
     hash128 base;
 } option_step;
 
+/* --- option.c ------------------------------------------------------------------------------------------------------------------------------------ */
+typedef struct combination { /* of options: what its steps run */
+    uint64_t set, states; /* states: types of those that the owners had */
+    struct family *of;
+    lazy_form *form; /* NULL: a program of its own */
+} combination;
+
+typedef struct family {
+    hash128 base;
+    option_item *items;
+    size_t n_items, cap_items;
+    combination **combos;
+    size_t n_combos, cap_combos;
+    lazy_form **forms;
+    size_t n_forms, cap_forms;
+    size_t n_own;
+    uint64_t always, never; /* patterns of items asked for in every combination, and in none */
+} family;
+
+enum { OPTION_OWNERS = 4 };
+typedef struct lazy_book { /* of a thread */
+    struct {
+        lazy_options o;
+        bool active, used; /* in this step: it has options, its state has a new value */
+    } owners[OPTION_OWNERS];
+    size_t n_owners;
+    bool begun;
+    family **families;
+    size_t n_families, cap_families;
+    map *combos; /* by natural key */
+    size_t n_combos;
+    size_t *order;
+    size_t n_order, cap_order;
+    option_step step; /* the present one, where it was looked at */
+    uint32_t *tensors; /* slots of its tensors that have buffers, in the order in which they were made */
+    size_t n_tensors, cap_tensors;
+} book;
+
+static inline uint64_t option_mix(uint64_t a, uint64_t b) { return hash_mix((hash128){a, 0x6f70}, (hash128){b, 0x74}).lo; }
+void option_forget_families(book *k);
+
+/* --- option_step.c ----------------------------------------------------------------------------------------------------------------------------------- */
+/* An argument by what it is: kind << KIND_SHIFT | number. */
+enum { OF_BASE = 1, OF_PACK, OF_LOG, OF_STATE, OF_STEP, KIND_SHIFT = 60 };
+book *option_book_of(lazy_ctx *c); /* made at first use; NULL only without memory */
+void option_step_free(option_step *st);
+bool option_list_tensors(lazy_ctx *c, book *k);
+/* What the step with these roots is asked for; the first part of `st` is its base. */
+xt_status option_read_step(lazy_ctx *c, book *k, const lazy_roots *r, const uint32_t *slots, const size_t *requests, option_step *st);
+size_t option_owner_of_slot(const book *k, uint32_t slot); /* n_owners: none */
+uint32_t option_slot_of(const lazy_ctx *c, uint64_t id);     /* the slot that an id stands for in this step; 0: none */
+ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l); /* NULL: this step has no such tensor */
+
+/* --- option_form.c ----------------------------------------------------------------------------------------------------------------------------------- */
+/* Records the form's options in this trace; *out_ok: false where something that one of them reads is not there. */
+xt_status option_record_form(lazy_ctx *c, book *k, const family *f, lazy_form *form, const option_step *st, bool *out_ok);
+void option_key_form(lazy_ctx *c, const book *k, lazy_form *form);
+
+/* --- option_tail.c ----------------------------------------------------------------------------------------------------------------------------------- */
 xt_status option_marks(lazy_ctx *c, option_step *st); /* sets marks of the values and of `now`, and the base's key */
 /* Keeps what the steps to come need of items[from..n), which are in `st`; marks are made again. */
 xt_status option_save(lazy_ctx *c, option_step *st, option_item *items, size_t from, size_t n);
 /* Records what makes the items that are not in `on` (by item) but in `has`: out[2 * i], out[2 * i + 1]. *out_ok: everything they read is there. */
 xt_status option_graft(lazy_ctx *c, const option_item *items, size_t n, const bool *has, const bool *on, ir_value **out, bool *out_ok);
-
-ir_value *option_leaf_again(lazy_ctx *c, const struct option_leaf *l); /* NULL: this step has no such tensor */
 
 #endif
