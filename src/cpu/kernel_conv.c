@@ -449,7 +449,8 @@ xt_status conv_plain_run(conv_plain *p, const cpu_call *c) {
 
 xt_status conv_plain_unless_finite(conv_plain *p, const cpu_call *c) {
     const dnnl_memory_desc_t *w = &p->desc.md[WEI];
-    bool finite = conv_kernel_is_finite(c->out[0], w->data_type == dnnl_bf16, w->dims, w->format_desc.blocking.strides);
+    const char *taps = (const char *)c->out[0] + w->offset0 * (int64_t)dnnl_data_type_size(w->data_type); /* of a kernel that was cropped */
+    bool finite = conv_kernel_is_finite(taps, w->data_type == dnnl_bf16, w->dims, w->format_desc.blocking.strides);
     return finite ? NULL : conv_plain_run(p, c);
 }
 
@@ -537,7 +538,8 @@ CPU_LOWER(convolution) {
     const ir_value *in[2] = {op->in[0], op->in[1]};
     int threads = cpu_build_threads(b);
     bool ok = find_form(&c, &in[1], s, &scratch, &d);
-    if (ok && crop_kernel(&d) && d.output == WEI) s->zeros = ir_type_bytes(c.out);
+    bool cropped = ok && crop_kernel(&d);
+    if (cropped && d.output == WEI) s->zeros = ir_type_bytes(c.out);
     uint64_t in_blocked = 0;
     for (int i = 0; i < 2 && ok; i++)
         if (lie_blocked(&d.md[d.input[i]], d.input[i], layout_feature(b, in[i]))) in_blocked |= 1u << i;
@@ -545,7 +547,7 @@ CPU_LOWER(convolution) {
     wino_problem problem;
     bool both = ok && (d.form == CONV_WEIGHTS ? in_blocked == 3 : in_blocked == 1 && out_blocked);
     double flops = cpu_op_flops(op);
-    if (both && !s->flip && d.md[SRC].data_type == dnnl_bf16 && winograd_is_meant(&d) && wino_of(&d, &problem)) {
+    if (both && !s->flip && !cropped && d.md[SRC].data_type == dnnl_bf16 && winograd_is_meant(&d) && wino_of(&d, &problem)) {
         xt_status made = plain_new(&d, s, scratch, flops, threads, &problem.plain);
         conv_free(s);
         *out_done = !made;
