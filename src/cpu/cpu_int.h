@@ -55,6 +55,7 @@ typedef struct cpu_kernel {
     bool anywhere; /* may run on any thread, without a team, in the time its flops and bytes foretell */
     bool onednn; /* its oneDNN calls start regions: in the pool where these come to us (openmp.h) */
     bool blas; /* its OpenBLAS calls do: only in libgomp's team */
+    void (*report)(const void *state, str *out); /* what a profile says of its runs besides their time; NULL: nothing */
 } cpu_kernel;
 
 struct cpu_thunk {
@@ -185,7 +186,7 @@ size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out);
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
 void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
 bool cpu_is_result_copy(const cpu_kernel *k); /* plan.c: what brings a value to the place of a result */
-bool cpu_is_fused(const cpu_kernel *k); /* group.c: a loop over elements, without effects but its results */
+bool cpu_is_fused(const cpu_kernel *k); /* group_emit.c: a loop over elements, without effects but its results */
 xt_status cpu_plan_schedule(cpu_exec *e); /* schedule.c: thunks in an order that needs less memory */
 /* buffers.c: lifetimes, sharing, offsets; without `reuse` every slot has memory of its own */
 xt_status cpu_plan_assign(cpu_exec *e, bool reuse);

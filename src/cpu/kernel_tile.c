@@ -8,6 +8,8 @@
 #include "cpu/kernel_copy.h"
 #include "cpu/tile.h"
 
+#include <stdatomic.h>
+
 enum { UNITS = 24 }; /* that a call is cut into, if it has so many tiles */
 enum { WHOLE, REST, CUT, FORMS = CUT + TILE_CUTS }; /* programs of a tile: all columns; the same of the last rows; tile_call.cuts */
 
@@ -36,6 +38,7 @@ typedef struct tile_state {
     int32_t *mask_of; /* per batch element: the first that reads the same part of that mask */
     size_t forms_at; /* per batch element and tile, a byte: the program that the mask asks for, for the first of each part */
     size_t bounds_at, arena_at, places_at, thread_bytes, sums_bytes, sums_at;
+    _Atomic int64_t ran, shortened, redone; /* tiles so far; without their last columns; of these, how many were computed again, whole */
 } tile_state;
 
 static void tile_free(void *state) {
@@ -232,14 +235,6 @@ static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form
     }
 }
 
-static _Atomic int64_t redone, shortened;
-int64_t tile_redone(void) {
-    return redone;
-}
-int64_t tile_shortened(void) {
-    return shortened;
-}
-
 /* One tile; *form: of the one before it. */
 static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const tile_at *t, int *form) {
     int was = *form;
@@ -249,9 +244,10 @@ static xt_status run_tile(const tile_run *r, cpu_device *d, worker *w, const til
     bool again = was != *form || (*form >= CUT && !w->bounded);
     if (*form >= CUT) bring_bounds(r, w, t);
     XT_TRY(run_form(r, d, w, t, *form, again, &ok));
-    shortened += *form >= CUT;
+    tile_state *counts = r->call->thunk->state;
+    if (*form >= CUT) atomic_fetch_add_explicit(&counts->shortened, 1, memory_order_relaxed);
     if (!ok) {
-        redone++;
+        atomic_fetch_add_explicit(&counts->redone, 1, memory_order_relaxed);
         *form = WHOLE;
         XT_TRY(run_form(r, d, w, t, *form, true, &ok));
     }
@@ -319,13 +315,19 @@ static xt_status tile_kernel_run(const cpu_call *c) {
     tile_run r = {.call = c, .s = s};
     XT_TRY(dnnl_device_open(c->device));
     pthread_mutex_init(&r.lock, NULL);
+    atomic_fetch_add_explicit(&((tile_state *)c->thunk->state)->ran, s->call->batch * s->tiles, memory_order_relaxed);
     if (s->mask_of) team_for(&c->device->team, s->call->batch * s->tiles, 1, look_at_mask, &r);
     team_for(&c->device->team, s->call->batch * s->pieces, 1, run_units, &r);
     if (!r.status && s->sums_bytes) team_for(&c->device->team, s->call->batch, 1, join_sums, &r);
     pthread_mutex_destroy(&r.lock);
     return r.status;
 }
-static const cpu_kernel tile_kernel = {"tiles", tile_kernel_run, tile_free, true};
+
+static void tile_report(const void *state, str *out) {
+    const tile_state *s = state;
+    str_printf(out, "%lld of %lld tiles without their last columns, %lld of them computed again", (long long)s->shortened, (long long)s->ran, (long long)s->redone);
+}
+static const cpu_kernel tile_kernel = {"tiles", tile_kernel_run, tile_free, true, .report = tile_report};
 
 /* --- lowering --------------------------------------------------------------------------------------------------------------------------------------- */
 static size_t take(size_t *all, size_t bytes) {
@@ -401,26 +403,23 @@ static size_t lay_out(tile_state *s, int threads) {
     return s->forms_at + (s->mask_of ? (size_t)(s->call->batch * s->tiles) : 0);
 }
 
-/* Heads mostly share a mask: neighbours are asked first. */
+/* Heads mostly share a mask, and batch elements may: which of them read the same part of it. */
 static xt_status share_mask(tile_state *s) {
     const part *p = &s->in[s->call->mask_in];
-    int64_t n = s->call->batch, *places = base_malloc((size_t)n * 2 * sizeof *places), *firsts = places + n;
-    s->mask_of = base_malloc((size_t)n * sizeof *s->mask_of);
-    if (!places || !s->mask_of) {
-        base_free(places);
-        return status_oom((size_t)n * sizeof *places, "a plan");
+    int64_t n = s->call->batch;
+    map *firsts = map_new(); /* by place: 1 + the first that reads there */
+    s->mask_of = base_calloc((size_t)n, sizeof *s->mask_of);
+    bool ok = firsts && s->mask_of;
+    for (int64_t b = 0; b < n && ok; b++) {
+        int64_t place = place_of(s, p, b, 0);
+        uintptr_t first = (uintptr_t)map_get(firsts, &place, sizeof place);
+        s->mask_of[b] = (int32_t)(first ? (int64_t)first - 1 : b);
+        ok = first || map_put(firsts, &place, sizeof place, (void *)(uintptr_t)(b + 1), NULL);
     }
-    for (int64_t b = 0, n_firsts = 0; b < n; b++) {
-        places[b] = place_of(s, p, b, 0);
-        int64_t k = n_firsts;
-        while (k > 0 && places[firsts[k - 1]] != places[b]) k--;
-        if (!k) firsts[n_firsts++] = b;
-        s->mask_of[b] = (int32_t)(k ? firsts[k - 1] : b);
-    }
+    map_free(firsts, NULL);
     for (uint32_t d = 0; d < p->whole->rank; d++)
         if (p->place->tags.at[d] == TILE_COL) s->mask_cols = p->whole->dims[d];
-    base_free(places);
-    return NULL;
+    return ok ? NULL : status_oom((size_t)n * sizeof *s->mask_of, "a plan");
 }
 
 static double sum_flops(const ir_block *b, double *out_transcendentals) {

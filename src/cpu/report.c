@@ -149,6 +149,10 @@ static void print_covered(const cpu_exec *e, const cpu_thunk *th, str *out) {
     if (t) ir_type_print(t, out);
     for (uint32_t i = 0; th->n_ops > 1 && i < th->n_ops && i < 8; i++) str_printf(out, "%s %s", i ? "" : " of", ir_op_infos[th->ops[i]->code].name);
     if (th->n_ops > 8) str_printf(out, " and %u more", th->n_ops - 8);
+    if (th->kernel->report) {
+        str_append(out, "; ");
+        th->kernel->report(th->state, out);
+    }
     str_append(out, "\n");
 }
 

@@ -131,7 +131,7 @@ static bool is_summed(const ir_type *t, const tile_tags *g) {
 static ir_value *first_columns(tile_group *g, const ir_op *op, const tile_value *v, ir_value *const *in) {
     const ir_type *whole = tile_type(v->value->type, &v->tags, g->rows, 0), *t = tile_type(v->value->type, &v->tags, g->rows, g->cols);
     ir_op *made = ir_build(&g->b, op->code, op->n_in, in, op->n_attrs, op->attrs, 0, NULL, 1, &whole);
-    return made ? ir_slice(&g->b, &made->out[0], (int64_t[IR_MAX_RANK]){0}, t->dims, NULL) : NULL;
+    return made && t ? ir_slice(&g->b, &made->out[0], (int64_t[IR_MAX_RANK]){0}, t->dims, NULL) : NULL;
 }
 
 static ir_value *rebuild(tile_group *g, const ir_op *op) {
@@ -186,8 +186,9 @@ static xt_status make_function(tile_group *g, int64_t rows, int64_t cols, const 
     ir_value **results = arena_alloc(m->mem, (g->n_roots + 2) * sizeof *results);
     for (ir_op *op = c->body->first; op; op = op->next) {
         if (!is_member(g, op)) continue;
-        tile_info(c, &op->out[0])->copy = rebuild(g, op);
-        if (cols && !g->b.status) tile_demand(g, op);
+        ir_value *copy = tile_info(c, &op->out[0])->copy = rebuild(g, op);
+        if (!copy) return g->b.status ? status_context(g->b.status, "a tile's function") : status_oom(0, "a tile's function");
+        if (cols) tile_demand(g, op);
     }
     for (size_t i = 0; results && i < g->n_roots; i++) results[i] = tile_info(c, &g->roots[i]->out[0])->copy;
     if (results && cols) results[g->n_roots] = g->ok ? g->ok : ir_splat(&g->b, ir_scalar(XT_F32), 0);

@@ -142,7 +142,21 @@ static void fill_mask(const row *r, array *m) {
 typedef struct result {
     array out[8];
     size_t n, tiles, cuts, arena;
+    long long shortened, redone; /* tiles, as a profile tells */
 } result;
+
+static void count_tiles(const cpu_thunk *t, result *r) {
+    if (strcmp(t->kernel->name, "tiles") != 0) return;
+    long long shortened, all, redone;
+    str told = STR_INIT;
+    t->kernel->report(t->state, &told);
+    if (sscanf(str_cstr(&told), "%lld of %lld tiles without their last columns, %lld of them computed again", &shortened, &all, &redone) != 3) fail_msg("%s", str_cstr(&told));
+    assert_true(redone <= shortened && shortened <= all && all > 0);
+    r->tiles++;
+    r->shortened += shortened;
+    r->redone += redone;
+    str_free(&told);
+}
 
 /* `poison`: an element of input `poisoned` that is not 0. */
 static result run_with(const row *r, const char *text, int threads, size_t poisoned, int64_t at, float poison) {
@@ -155,7 +169,6 @@ static result run_with(const row *r, const char *text, int threads, size_t poiso
     cpu_alloc mem = {&h, heap_alloc, heap_free};
     expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = threads}, &e), r->name);
     expect_ok(cpu_device_new(threads, NULL, &d), r->name);
-    for (size_t t = 0; t < e->plan.n_thunks; t++) a.tiles += strcmp(e->plan.thunks[t].kernel->name, "tiles") == 0;
     for (size_t i = 0; i < cpu_exec_inputs(e); i++) {
         expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), r->name);
         fill_random(&in[i], 100 + i);
@@ -166,6 +179,7 @@ static result run_with(const row *r, const char *text, int threads, size_t poiso
     a.n = cpu_exec_outputs(e);
     a.arena = e->plan.arena_bytes;
     expect_ok(cpu_run(e, d, &mem, in, NULL, a.out, from), r->name);
+    for (size_t t = 0; t < e->plan.n_thunks; t++) count_tiles(&e->plan.thunks[t], &a);
     for (size_t i = 0; i < cpu_exec_inputs(e); i++) array_free(&in[i]);
     cpu_device_free(d);
     cpu_exec_free(e);
@@ -184,12 +198,11 @@ static void tiles_agree_with_the_whole(void **state) {
         const row *r = &rows[i];
         str text = STR_INIT;
         write_program(r, &text);
-        int64_t redone = tile_redone(), shortened = tile_shortened();
         result one = run(r, str_cstr(&text), 1);
-        if (r->cut && r->mask != GIVEN && tile_shortened() == shortened) fail_msg("%s: no tile left columns out", r->name);
+        if (r->cut && r->mask != GIVEN && !one.shortened) fail_msg("%s: no tile left columns out", r->name);
         if (r->cut != (one.cuts > 0)) fail_msg("%s: %zu sorts of tiles leave columns out", r->name, one.cuts);
-        if (r->mask != DRAWN_CAUSAL && tile_redone() != redone) /* there, chance leaves some early rows nothing to see */
-            fail_msg("%s: %lld tiles were computed again", r->name, (long long)(tile_redone() - redone));
+        if (r->mask != DRAWN_CAUSAL && one.redone) /* there, chance leaves some early rows nothing to see */
+            fail_msg("%s: %lld tiles were computed again", r->name, one.redone);
         result two = run(r, str_cstr(&text), 2);
         setenv("XT_PASSES", "-tile", 1);
         result whole = run(r, str_cstr(&text), 2);
@@ -244,9 +257,8 @@ static void hidden_columns_that_matter(void **state) {
         row r = {all[i].name, "f32", 1, 1, 1040, 1010, 8, all[i].mask, true, all[i].finite, 1e-4, all[i].hidden, true};
         str text = STR_INIT;
         write_program(&r, &text);
-        int64_t redone = tile_redone();
         result tiles = run_with(&r, str_cstr(&text), 2, all[i].input, all[i].row * r.D + 3, all[i].value);
-        if (!tiles.cuts || tile_redone() == redone) fail_msg("%s: nothing was computed again", r.name);
+        if (!tiles.cuts || !tiles.redone) fail_msg("%s: nothing was computed again", r.name);
         setenv("XT_PASSES", "-tile", 1);
         result whole = run_with(&r, str_cstr(&text), 2, all[i].input, all[i].row * r.D + 3, all[i].value);
         unsetenv("XT_PASSES");
@@ -255,6 +267,28 @@ static void hidden_columns_that_matter(void **state) {
         result_free(&whole);
         str_free(&text);
     }
+}
+
+/* The n-th allocation of planning fails: an error, or the plan. */
+static void without_memory(void **state) {
+    (void)state;
+    static const row r = {"memory", "f32", 4, 2, 520, 530, 8, MATRIX, false, true, 1e-4, 0, true};
+    str text = STR_INIT;
+    write_program(&r, &text);
+    int fails = 0, went = 0;
+    for (int64_t n = 1; went < 20; n += 3) {
+        cpu_exec *e = NULL;
+        base_fail_alloc_after(n);
+        xt_status s = cpu_compile(str_cstr(&text), text.len, &(cpu_compile_opts){.threads = 2}, &e);
+        base_fail_alloc_after(-1);
+        if (s) assert_null(e);
+        fails += s != NULL;
+        went = s ? 0 : went + 1;
+        xt_status_free(s);
+        if (e) cpu_exec_free(e);
+    }
+    assert_true(fails > 100);
+    str_free(&text);
 }
 
 /* Off, all columns are computed. */
@@ -339,7 +373,7 @@ int main(void) {
         cmocka_unit_test(tiles_agree_with_the_whole),
         cmocka_unit_test(tiles_agree_with_the_interpreter),
         cmocka_unit_test(hidden_columns_that_matter),
-        cmocka_unit_test(cuts_can_be_switched_off),
+        cmocka_unit_test(without_memory), cmocka_unit_test(cuts_can_be_switched_off),
         cmocka_unit_test(memory_is_linear),
         cmocka_unit_test(what_is_read_stays_whole),
         cmocka_unit_test(wide_layers_stay_products),
