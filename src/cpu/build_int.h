@@ -1,4 +1,4 @@
-/* The state of turning a function into a plan; shared by plan.c (values and thunks) and group.c (fused elementwise loops). */
+/* The state of turning a function into a plan; shared by plan.c (values and thunks) and group*.c (fused elementwise loops). */
 #ifndef XT_SRC_CPU_BUILD_INT_H
 #define XT_SRC_CPU_BUILD_INT_H
 
@@ -57,7 +57,7 @@ struct cpu_builder {
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */
 xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
 
-/* group.c */
+/* group*.c */
 bool group_can_take(const ir_op *op);
 int group_emit_op(tape_builder *tape, const ir_op *op, int x, int y, int z); /* one elementwise op on values that are on the tape */
 xt_status group_join(cpu_builder *b, const ir_op *op);
