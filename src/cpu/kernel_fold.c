@@ -2,6 +2,8 @@
  *
  * Dims, merged where neighbours are both kept or both reduced, alternate. Where the innermost are kept, a row of results folds row after row. Where they are
  * reduced, a row of partial results does, and is folded in halves at the end; short innermost dims are gathered, so that a row is many results' elements.
+ * Regions that are not known to commute (an argmax keeps the left one of two NaN; pairs that compose) meet elements in their order, as the specification asks:
+ * a row of partial results then has a stretch of neighbours behind each, and neighbours are folded at the end.
  * Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
 #include "cpu/cpu_int.h"
 #include "cpu/fold_axes.h"
@@ -14,7 +16,7 @@ typedef struct fold_state {
     size_t n, row_bytes; /* operands; of one thread */
     size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
     bool widen; /* f16 operands are folded as f32 */
-    bool gathered;
+    bool gathered, commutes;
     fold_axes axes;
     int64_t parts, outputs;
     size_t partial_at[MOST]; /* [parts][outputs] in the scratch memory */
@@ -92,6 +94,74 @@ static void give(const fold_run *r, rows *w, int64_t part, int64_t output, int64
     const fold_state *s = r->s;
     for (size_t j = 0; j < s->n; j++)
         memcpy(r->scratch + s->partial_at[j] + (size_t)(part * s->outputs + output) * s->elem[j], w->acc[j], (size_t)n * s->elem[j]);
+}
+
+/* --- in order --------------------------------------------------------------------------------------------------------------------------- */
+static void pick_every_other(const fold_state *s, size_t j, char *to, const char *from, int64_t n) {
+    view v = {.n = 1, .dims = {n}, .strides = {2}};
+    size_t e = s->elem[j];
+    int c = e == 1 ? 0 : e == 2 ? 1 : e == 4 ? 2 : 3;
+    if (e <= 8) simd_get()->gather[c](to, from, &v, 0, n);
+    for (int64_t i = 0; e > 8 && i < n; i++) memcpy(to + (size_t)i * e, from + (size_t)(2 * i) * e, e);
+}
+
+/* Folds lanes [0, n) into the first, neighbours with neighbours. */
+static void pair_up(const fold_state *s, rows *w, int64_t n) {
+    while (n > 1) {
+        int64_t h = n / 2;
+        for (size_t j = 0; j < s->n; j++) {
+            size_t e = s->elem[j];
+            char *left = w->next[j], *right = w->next[j] + ROW / 2 * ROWS_ELEM;
+            pick_every_other(s, j, left, w->acc[j], h);
+            pick_every_other(s, j, right, w->acc[j] + e, h);
+            if (n % 2) memmove(w->acc[j] + (size_t)h * e, w->acc[j] + (size_t)(n - 1) * e, e);
+            w->args[j] = left;
+            w->args[s->n + j] = right;
+            w->results[j] = w->acc[j];
+        }
+        rows_eval_run(w->eval, h, w->args, w->results);
+        n -= h;
+    }
+}
+
+/* The elements of [at, at + n), each lane some neighbours; what is left over is less than a lane has lanes and goes round again. */
+static void fold_in_order(const fold_run *r, rows *w, int64_t at, int64_t n, char (*total)[ROWS_ELEM], bool *begun) {
+    enum { DEEP = 8 };
+    const fold_state *s = r->s;
+    while (n > 0) {
+        int64_t lanes = n <= 2 * DEEP ? n : n / DEEP < ROW ? n / DEEP : ROW, deep = n / lanes;
+        for (int64_t i = 0; i < deep; i++) take_in(r, w, at + i, deep, lanes, i == 0);
+        pair_up(s, w, lanes);
+        for (size_t j = 0; j < s->n; j++) {
+            if (!*begun) memcpy(total[j], w->acc[j], s->elem[j]);
+            w->args[j] = w->results[j] = total[j];
+            w->args[s->n + j] = w->acc[j];
+        }
+        if (*begun) rows_eval_run(w->eval, 1, w->args, w->results);
+        *begun = true;
+        at += lanes * deep;
+        n -= lanes * deep;
+    }
+}
+
+static void ordered_runs(void *ctx, int64_t begin, int64_t end, int thread) {
+    const fold_run *r = ctx;
+    const fold_state *s = r->s;
+    rows w;
+    rows_begin(r, thread, &w);
+    for (int64_t t = begin; t < end; t++) {
+        _Alignas(16) char total[MOST][ROWS_ELEM];
+        bool begun = false;
+        int64_t k = t / s->parts, p = t % s->parts, base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides);
+        int64_t all = s->axes.red * s->axes.run, from = all * p / s->parts, to = all * (p + 1) / s->parts;
+        while (from < to) {
+            int64_t within = from % s->axes.run, n = s->axes.run - within < to - from ? s->axes.run - within : to - from;
+            fold_in_order(r, &w, base + cpu_fold_at(from / s->axes.run, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + within, n, total, &begun);
+            from += n;
+        }
+        for (size_t j = 0; j < s->n; j++) memcpy(w.acc[j], total[j], s->elem[j]);
+        give(r, &w, p, k, 1);
+    }
 }
 
 /* One result of each task: runs of the innermost dim, ROW lanes at a time. */
@@ -182,7 +252,7 @@ static xt_status fold_run_op(const cpu_call *c) {
     int64_t work = s->axes.red * s->axes.run / (s->axes.inner_reduced ? s->parts : 1);
     XT_TRY(rows_evals_new(&s->region, c, &r.evals));
     if (s->axes.inner_reduced && !s->gathered) {
-        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, reduced_runs, &r);
+        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, s->commutes ? reduced_runs : ordered_runs, &r);
     } else {
         int64_t width = s->gathered ? s->axes.keep_dims[s->axes.n_keep - 1] : s->axes.run, tiles = (width + ROW - 1) / ROW;
         work = s->axes.keep * s->axes.run * s->axes.red / (s->parts * (s->outputs / width) * tiles);
@@ -205,6 +275,18 @@ static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, fold_
     cpu_fold_axes(t, dims, n_dims, a);
     s->gathered = a->inner_reduced && a->run < 64 && a->n_keep > 0 && a->keep_dims[a->n_keep - 1] >= 16;
     s->outputs = a->keep * (a->inner_reduced ? 1 : a->run);
+}
+
+/* Every result is an op that commutes of its own two arguments. */
+static bool region_commutes(const ir_block *b, size_t n) {
+    const ir_op *last = b ? b->last : NULL;
+    if (!last || b->n_args != 2 * n || last->n_in != n) return false;
+    for (size_t j = 0; j < n; j++) {
+        const ir_op *o = last->in[j]->def;
+        if (!o || o->n_in != 2 || !(ir_op_infos[o->code].flags & IR_COMMUTES)) return false;
+        if (!((o->in[0] == b->args[j] && o->in[1] == b->args[n + j]) || (o->in[1] == b->args[j] && o->in[0] == b->args[n + j]))) return false;
+    }
+    return true;
 }
 
 static xt_status make_region(const cpu_builder *builder, const ir_op *op, fold_state *s, bool *ok) {
@@ -247,6 +329,7 @@ CPU_LOWER(fold) {
         return st;
     }
     classify(t, dims, n_dims, s);
+    s->commutes = region_commutes(op->regions[0].block, n);
     int64_t tasks = s->axes.inner_reduced && !s->gathered ? s->axes.keep : s->outputs / ROW + 1;
     s->parts = 1;
     if (tasks < 16 && t->count > 65536) {
