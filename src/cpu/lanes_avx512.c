@@ -20,14 +20,14 @@ static inline void vec_store_part(float *p, vec v, int64_t n) {
     _mm512_mask_storeu_ps(p, (__mmask16)((1u << n) - 1), (__m512)v);
 }
 static inline float vec_sum(vec v) { return _mm512_reduce_add_ps((__m512)v); }
-/* The instructions give their second operand when either is NaN. */
+/* Of two zeros the larger is +0. Where either is NaN the instruction gives the other one. */
 static inline vec vec_max(vec a, vec b) {
-    __m512 x = (__m512)a;
-    return (vec)_mm512_mask_mov_ps(_mm512_max_ps(x, (__m512)b), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+    __m512 x = (__m512)a, y = (__m512)b;
+    return (vec)_mm512_mask_add_ps(_mm512_range_ps(x, y, 5), _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q), x, y);
 }
 static inline vec vec_min(vec a, vec b) {
-    __m512 x = (__m512)a;
-    return (vec)_mm512_mask_mov_ps(_mm512_min_ps(x, (__m512)b), _mm512_cmp_ps_mask(x, x, _CMP_UNORD_Q), x);
+    __m512 x = (__m512)a, y = (__m512)b;
+    return (vec)_mm512_mask_add_ps(_mm512_range_ps(x, y, 4), _mm512_cmp_ps_mask(x, y, _CMP_UNORD_Q), x, y);
 }
 static inline vec vec_choose_ge(vec a, vec b, vec x, vec y) {
     return (vec)_mm512_mask_mov_ps((__m512)y, _mm512_cmp_ps_mask((__m512)a, (__m512)b, _CMP_GE_OQ), (__m512)x);

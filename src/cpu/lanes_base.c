@@ -28,9 +28,9 @@ static inline vec vec_choose_eq(vec a, vec b, vec x) {
     return (vec)((bits)x & (bits)(a == b));
 }
 static inline vec vec_max(vec a, vec b) {
-    return choose((bits)(a != a), a, choose((bits)(a > b), a, b));
+    return choose((bits)(a != a), a, choose((bits)(a == b), (vec)((bits)a & (bits)b), choose((bits)(a > b), a, b)));
 }
 static inline vec vec_min(vec a, vec b) {
-    return choose((bits)(a != a), a, choose((bits)(a < b), a, b));
+    return choose((bits)(a != a), a, choose((bits)(a == b), (vec)((bits)a | (bits)b), choose((bits)(a < b), a, b)));
 }
 #include "cpu/lanes.inc"
