@@ -7,6 +7,7 @@
  * Few results of much work are made in `parts` pieces, by a rule that looks at shapes only. Initial values join once, at the end. f16 accumulates in f32. */
 #include "cpu/cpu_int.h"
 #include "cpu/fold_axes.h"
+#include "cpu/region_order.h"
 #include "cpu/region_rows.h"
 
 enum { MOST = 8, ROW = ROWS_MOST };
@@ -16,7 +17,9 @@ typedef struct fold_state {
     size_t n, row_bytes; /* operands; of one thread */
     size_t elem[MOST], memory[MOST]; /* of an accumulator; of an operand's element */
     bool widen; /* f16 operands are folded as f32 */
-    bool gathered, commutes;
+    bool gathered;
+    region_order order;
+    xt_dtype type[MOST];
     fold_axes axes;
     int64_t parts, outputs;
     size_t partial_at[MOST]; /* [parts][outputs] in the scratch memory */
@@ -164,6 +167,16 @@ static void ordered_runs(void *ctx, int64_t begin, int64_t end, int thread) {
     }
 }
 
+/* A float among the results is NaN or a zero. */
+static bool is_special(const fold_state *s, const rows *w) {
+    for (size_t j = 0; j < s->n; j++) {
+        double v = 1;
+        if (ir_dtype_is_float(s->type[j])) convert_elems(1, s->type[j], w->acc[j], XT_F64, &v);
+        if (v != v || v == 0) return true;
+    }
+    return false;
+}
+
 /* One result of each task: runs of the innermost dim, ROW lanes at a time. */
 static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
     const fold_run *r = ctx;
@@ -188,6 +201,7 @@ static void reduced_runs(void *ctx, int64_t begin, int64_t end, int thread) {
         }
         halve(s, &w, lanes);
         give(r, &w, p, k, 1);
+        if (s->order == ORDER_SPECIAL && is_special(s, &w)) ordered_runs(ctx, t, t + 1, thread);
     }
 }
 
@@ -252,7 +266,7 @@ static xt_status fold_run_op(const cpu_call *c) {
     int64_t work = s->axes.red * s->axes.run / (s->axes.inner_reduced ? s->parts : 1);
     XT_TRY(rows_evals_new(&s->region, c, &r.evals));
     if (s->axes.inner_reduced && !s->gathered) {
-        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, s->commutes ? reduced_runs : ordered_runs, &r);
+        team_for(team, s->axes.keep * s->parts, 16384 / (work + 1) + 1, s->order == ORDER_KEPT ? ordered_runs : reduced_runs, &r);
     } else {
         int64_t width = s->gathered ? s->axes.keep_dims[s->axes.n_keep - 1] : s->axes.run, tiles = (width + ROW - 1) / ROW;
         work = s->axes.keep * s->axes.run * s->axes.red / (s->parts * (s->outputs / width) * tiles);
@@ -275,18 +289,6 @@ static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, fold_
     cpu_fold_axes(t, dims, n_dims, a);
     s->gathered = a->inner_reduced && a->run < 64 && a->n_keep > 0 && a->keep_dims[a->n_keep - 1] >= 16;
     s->outputs = a->keep * (a->inner_reduced ? 1 : a->run);
-}
-
-/* Every result is an op that commutes of its own two arguments. */
-static bool region_commutes(const ir_block *b, size_t n) {
-    const ir_op *last = b ? b->last : NULL;
-    if (!last || b->n_args != 2 * n || last->n_in != n) return false;
-    for (size_t j = 0; j < n; j++) {
-        const ir_op *o = last->in[j]->def;
-        if (!o || o->n_in != 2 || !(ir_op_infos[o->code].flags & IR_COMMUTES)) return false;
-        if (!((o->in[0] == b->args[j] && o->in[1] == b->args[n + j]) || (o->in[1] == b->args[j] && o->in[0] == b->args[n + j]))) return false;
-    }
-    return true;
 }
 
 static xt_status make_region(const cpu_builder *builder, const ir_op *op, fold_state *s, bool *ok) {
@@ -329,7 +331,8 @@ CPU_LOWER(fold) {
         return st;
     }
     classify(t, dims, n_dims, s);
-    s->commutes = region_commutes(op->regions[0].block, n);
+    s->order = region_order_of(op->regions[0].block, n);
+    for (size_t j = 0; j < n; j++) s->type[j] = op->in[j]->type->dtype;
     int64_t tasks = s->axes.inner_reduced && !s->gathered ? s->axes.keep : s->outputs / ROW + 1;
     s->parts = 1;
     if (tasks < 16 && t->count > 65536) {
