@@ -39,6 +39,7 @@ void face_device_deinit(PJRT_Device *d) {
     for (int k = 0; k < FACE_KINDS; k++) face_take_back(&d->memory[k], FACE_MEMORY);
     face_memory_trim(d);
     base_free(d->loose);
+    base_free(d->kept);
     xt_status_free(d->start_error);
     pthread_cond_destroy(&d->wake);
     pthread_mutex_destroy(&d->lock);

@@ -126,6 +126,7 @@ typedef struct face_promise {
     struct face_promise *next;
     int64_t bytes; /* 0: none was made */
 } face_promise;
+enum { FACE_KEPT = 512 };
 struct PJRT_Device {
     PJRT_Client *client; /* first: where a device begins is no place for its description, which is a handle too */
     PJRT_DeviceDescription description;
@@ -136,7 +137,7 @@ struct PJRT_Device {
 
     pthread_mutex_t account;
     int64_t in_use, peak, limit, n_allocs, largest; /* limit 0 = none */
-    face_block kept[8]; /* free large blocks, oldest first */
+    face_block *kept; /* [FACE_KEPT] free large blocks, oldest first; NULL before the first: a step may give hundreds of gradients back at once and ask for them again */
     size_t n_kept;
     face_block *loose; /* large blocks in use that are larger than what was asked for */
     size_t n_loose, cap_loose;

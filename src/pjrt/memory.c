@@ -97,9 +97,9 @@ static face_block block_of(PJRT_Device *d, void *p, size_t n) {
 
 /* Takes kept blocks, oldest first, until another of `need` bytes may be kept (0: until invariant 2 holds); they are freed by the caller, outside the
  * lock. */
-static size_t make_room(PJRT_Device *d, int64_t need, face_block out[BASE_COUNT(d->kept)]) {
+static size_t make_room(PJRT_Device *d, int64_t need, face_block out[FACE_KEPT]) {
     size_t n = 0;
-    while (d->n_kept > 0 && ((need > 0 && d->n_kept == BASE_COUNT(d->kept)) || d->in_use + d->kept_bytes + need > d->peak)) out[n++] = take_at(d, 0);
+    while (d->n_kept > 0 && ((need > 0 && d->n_kept == FACE_KEPT) || d->in_use + d->kept_bytes + need > d->peak)) out[n++] = take_at(d, 0);
     return n;
 }
 
@@ -116,9 +116,9 @@ int64_t face_largest_kept(const PJRT_Device *d) {
 
 void face_memory_trim(PJRT_Device *d) {
     pthread_mutex_lock(&d->account);
-    face_block out[BASE_COUNT(d->kept)];
+    face_block out[FACE_KEPT];
     size_t n = d->n_kept;
-    memcpy(out, d->kept, sizeof out);
+    if (n) memcpy(out, d->kept, n * sizeof *out);
     d->n_kept = 0;
     d->kept_bytes = 0;
     pthread_mutex_unlock(&d->account);
@@ -152,7 +152,7 @@ static xt_status take(PJRT_Device *d, size_t n, face_promise *p, bool running, v
     *out_zero = false;
     xt_status s = NULL;
     void *reuse = NULL;
-    face_block drop[BASE_COUNT(d->kept)];
+    face_block drop[FACE_KEPT];
     size_t n_drop = 0;
     pthread_mutex_lock(&d->account);
     int64_t held = running ? 0 : held_back(d);
@@ -182,14 +182,15 @@ static xt_status take(PJRT_Device *d, size_t n, face_promise *p, bool running, v
 
 void face_free(PJRT_Device *d, void *p, size_t n) {
     if (!p) return;
-    face_block drop[BASE_COUNT(d->kept) + 1];
+    face_block drop[FACE_KEPT + 1];
     size_t n_drop = 0;
     pthread_mutex_lock(&d->account);
     d->in_use -= (int64_t)n;
     if (n >= LARGE) {
         face_block b = block_of(d, p, n);
         n_drop = make_room(d, (int64_t)b.size, drop);
-        if (d->in_use + d->kept_bytes + (int64_t)b.size <= d->peak) {
+        if (!d->kept) d->kept = base_calloc(FACE_KEPT, sizeof *d->kept);
+        if (d->kept && d->in_use + d->kept_bytes + (int64_t)b.size <= d->peak) {
             d->kept[d->n_kept++] = b;
             d->kept_bytes += (int64_t)b.size;
         } else

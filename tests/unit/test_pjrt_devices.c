@@ -88,6 +88,28 @@ static void test_block_reuse(void **state) {
     client = usual;
 }
 
+/* A step gives hundreds of gradients back at once and asks for as many again: none of them is made of new pages. */
+static void test_many_blocks(void **state) {
+    (void)state;
+    enum { BLOCKS = 200 };
+    PJRT_Client *c = create(NULL, 0), *usual = client;
+    client = c;
+    static PJRT_Buffer *b[BLOCKS];
+    static uintptr_t at[BLOCKS];
+    for (int i = 0; i < BLOCKS; i++) at[i] = upload_bytes(1 << 20, &b[i]);
+    for (int i = 0; i < BLOCKS; i++) destroy(b[i]);
+    for (int i = 0; i < BLOCKS; i++) {
+        uintptr_t again = upload_bytes(1 << 20, &b[i]);
+        bool known = false;
+        for (int k = 0; k < BLOCKS && !known; k++)
+            if (at[k] == again) known = true, at[k] = 0;
+        assert_true(known);
+    }
+    for (int i = 0; i < BLOCKS; i++) destroy(b[i]);
+    CALL(Client_Destroy, .client = c);
+    client = usual;
+}
+
 static void test_two_devices(void **state) {
     (void)state;
     PJRT_NamedValue two = int_value("cpu_device_count", 2);
@@ -299,7 +321,7 @@ int main(void) {
     api = GetPjrtApi();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_memory_limit),
-        cmocka_unit_test(test_block_reuse),
+        cmocka_unit_test(test_block_reuse), cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_two_devices),
         cmocka_unit_test(test_two_replicas),
         cmocka_unit_test(test_two_partitions),
