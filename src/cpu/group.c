@@ -1,5 +1,7 @@
 /* Which elementwise ops run as one loop, and that loop's tape. */
 #include "cpu/group_int.h"
+#include "ir/interp.h"
+#include "pass/rewrite.h"
 
 #define GROUP_MAX_OPS 160
 #define GROUP_MAX_INPUTS 56
@@ -173,6 +175,15 @@ static int emit_convert(tape_builder *into, const ir_op *op, int x) {
     return x;
 }
 
+/* 2 or 3 where op raises to that power: products, as XLA has it (at most one unit in the last place from the rounded power), for pow has no vector form. */
+static int small_power(const ir_op *op) {
+    pass_literal c;
+    xt_dtype d = op->in[1]->type->dtype;
+    if (!pass_constant(op->in[1], &c) || !(d == XT_F32 || d == XT_F64 || group_is_half(d))) return 0;
+    double n = array_get(&(array){.type = ir_scalar(d), .data = (void *)(uintptr_t)c.lit->data}, 0);
+    return c.splat && (n == 2 || n == 3) ? (int)n : 0;
+}
+
 int group_emit_op(tape_builder *into, const ir_op *op, int x, int y, int z) {
     xt_dtype d = op->out[0].type->dtype;
     tape_type t;
@@ -187,7 +198,10 @@ int group_emit_op(tape_builder *into, const ir_op *op, int x, int y, int z) {
         return r;
     default:
         if (build_is_alias(op)) return x; /* a reshape inside the group: the same elements in the same order */
-        r = tape_emit(into, op_of(op), t, x, y, z);
+        r = op->code == OP_power ? small_power(op) : 0;
+        if (r == 2) r = tape_emit(into, TAPE_MUL, t, x, x, -1);
+        else if (r == 3) r = tape_emit(into, TAPE_MUL, t, tape_emit(into, TAPE_MUL, t, x, x, -1), x, -1);
+        else r = tape_emit(into, op_of(op), t, x, y, z);
         if (group_is_half(d)) r = tape_emit(into, d == XT_BF16 ? TAPE_ROUND_BF16 : TAPE_ROUND_F16, TAPE_F32, r, -1, -1);
         return r;
     }

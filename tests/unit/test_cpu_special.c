@@ -124,6 +124,19 @@ static void binary_ops(void **state) {
     }
 }
 
+/* Squares and cubes are products. */
+static void small_powers(void **state) {
+    (void)state;
+    for (size_t t = 0; t < BASE_COUNT(types); t++)
+        for (int e = 2; e <= 3; e++) {
+            char text[1024], name[64];
+            snprintf(name, sizeof name, "power of %d.%s", e, types[t]);
+            snprintf(text, sizeof text, "func.func @main(%%x: tensor<%dx%s>) -> tensor<%dx%s> {\n%%e = stablehlo.constant dense<%d.0> : tensor<%dx%s>\n%%r = stablehlo.power %%x, %%e : tensor<%dx%s>\nreturn %%r : tensor<%dx%s>\n}\n",
+                     (int)N, types[t], (int)N, types[t], e, (int)N, types[t], (int)N, types[t], (int)N, types[t]);
+            one_op(name, text, 8 * tolerance(types[t]));
+        }
+}
+
 static void conversions(void **state) {
     (void)state;
     static const char *const to[] = {"f32", "f64", "bf16", "f16", "i32", "i64", "i8", "ui8", "ui32", "i1"};
@@ -157,6 +170,6 @@ static void folds(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unary_ops), cmocka_unit_test(binary_ops), cmocka_unit_test(conversions), cmocka_unit_test(folds)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unary_ops), cmocka_unit_test(binary_ops), cmocka_unit_test(small_powers), cmocka_unit_test(conversions), cmocka_unit_test(folds)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
