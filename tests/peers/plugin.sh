@@ -1,6 +1,6 @@
 #!/bin/bash
 # The training scripts of JAX and PyTorch/XLA, unchanged, on xtrain's plugin and on XLA's CPU compiler, one after the other in one run.
-# usage: JAX_PYTHON=... TORCH_PYTHON=... XLA_PLUGIN=... tests/peers/plugin.sh SCRIPTS    (SCRIPTS: the folder with mnist_jax.py, gpt2_jax.py, mnist_torch.py, resnet_torch.py)
+# usage: JAX_PYTHON=... TORCH_PYTHON=... XLA_PLUGIN=... tests/peers/plugin.sh SCRIPTS    (SCRIPTS: the folder with mnist_jax.py, gpt2_jax.py, mnist_torch.py, resnet_torch.py, gpt2_torch.py)
 # XLA_PLUGIN: XLA's CPU compiler as a PJRT plugin for JAX (PyPI lammps-jax-pjrt-cpu); PyTorch/XLA brings its own. The wheel of $BUILD is unpacked and used.
 # The PyTorch scripts ask for XLA's CPU themselves, so the device is opened before they start.
 set -u
@@ -27,4 +27,5 @@ fi
 if [ -n "${TORCH_PYTHON:-}" ]; then
     torch mnist_torch.py xla 128 100
     torch resnet_torch.py xla 16 224 5 fp32
+    torch gpt2_torch.py xla 4 64 5 fp32
 fi
