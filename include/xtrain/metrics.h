@@ -11,7 +11,7 @@ extern "C" {
 /* xt_log("val/loss", loss, .sync_dist = XT_ON): a tensor of one element under a name. The same name must have the same options everywhere. Errors are xt_error()'s, with the line of the call. */
 typedef struct xt_log_opts {
     size_t struct_size;
-    xt_switch on_step;   /* default: on in training, off in validation. A row has what its own step logged: under an `if` that does not hold there, nothing */
+    xt_switch on_step;   /* default: on in training, off in validation. A row has the newest step in which it was logged since the row before */
     xt_switch on_epoch;  /* default: off in training, on in validation */
     xt_reduce reduce;    /* default mean, weighted by batch size; up to XT_LAST */
     xt_switch sync_dist; /* default off: one collective for all metrics when a row is due */

@@ -86,12 +86,13 @@ size_t log_sums(const char *name, double *out, size_t n); /* newest written sums
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
 xt_status log_not_logged(const char *who, const char *name); /* the error of a monitor nobody logs: what is logged, and the name that was meant */
 void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
-/* log_state.c: the training stage's sums in the middle of an epoch, for checkpoints. `text` says which rows are whose; base_free both. Nothing logged: NULL.
+/* log_state.c: the training stage's sums, for checkpoints. `text` says which rows are whose; base_free both. Nothing logged: NULL.
  * Waits for the device. */
 xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows);
-enum { LOG_STATE_COLUMNS = 6 };
+enum { LOG_STATE_COLUMNS = 7, LOG_STATE_COLUMNS_WERE = 6 }; /* until November 2026 */
 xt_status log_state_restore(const char *text, const float *sums, int64_t rows); /* sums NULL: none of this rank */
 void log_state_add(float *into, const float *sums, int64_t rows); /* what two ranks' sums are together */
+float *log_state_widen(const float *sums, int64_t rows, int64_t columns); /* an older version's; base_free, NULL without memory */
 /* Host scalars that did not come from the device (throughput, learning rate): a row of their own, no read. */
 void log_host_row(log_stage s, int64_t step, size_t n, const log_value *values);
 bool log_has_sinks(void);

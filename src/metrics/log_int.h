@@ -4,7 +4,9 @@
 
 #include "metrics/log.h"
 
-enum { LOG_COLUMNS = 6 };
+/* A row of the state: sum and weight of the epoch, smallest, largest, sum and weight of the newest window in which it was logged, that window's stamp (0: none).
+ * A stamp is the window's number, from 1 on again after 2^23 of them, which f32 counts exactly. */
+enum { LOG_STAMP = 6, LOG_COLUMNS = 7, LOG_STAMPS = 1 << 23 };
 typedef struct log_metric {
     char *name;
     xt_log_opts o; /* settled */
@@ -30,10 +32,11 @@ typedef struct log_set { /* one stage */
     size_t n_pending, cap_pending;
     size_t n_recorded; /* of `pending`: what the step being ended has */
     ir_value *before;  /* the state's value before them */
-    double began;      /* see begins_from */
+    double began;      /* see epoch_of */
     xt_tensor state; /* [rows, LOG_COLUMNS] */
     int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;
+    int64_t window, row_window; /* windows begun; of them, those that the last row of step values has seen */
     bool fresh; /* something was recorded since the last row */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
@@ -75,6 +78,7 @@ void log_between_note(log_engine *e, log_given given); /* takes the name over */
 void log_between_free(log_engine *e);
 
 log_engine *log_engine_get(void);
+double log_stamp(int64_t window);
 float *log_empty_rows(int64_t rows); /* [rows, LOG_COLUMNS] of nothing logged; base_free, NULL without memory */
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
 void log_record_step(log_engine *e); /* before a boundary */

@@ -113,12 +113,12 @@ xt_status log_not_logged(const char *who, const char *name) {
 void log_names_anew(log_stage s) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n; i++) e->sets[s].metrics[i].restored = true;
-    if (e) e->sets[s].fresh = false;
+    if (e) e->sets[s].fresh = false, e->sets[s].row_window = e->sets[s].window;
 }
 
 void log_epoch_begin(log_stage s) {
     log_engine *e = log_engine_get();
-    if (e) e->sets[s].epoch_begins = true;
+    if (e) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
 }
 
 void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {
@@ -409,6 +409,11 @@ static bool logs_extreme(const log_metric *m) {
     return m->o.reduce == XT_MIN || m->o.reduce == XT_MAX;
 }
 
+typedef struct beginning { /* data of the step, scalars: */
+    ir_value *epoch;  /* columns before it begin anew */
+    ir_value *window; /* the stamp of the window that the step is in */
+} beginning;
+
 /* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
 static ir_value *with_extremes(ir_builder *b, const log_set *set, const logged *l, int64_t rows, ir_value *old, ir_value *v, ir_value *on, ir_value *sums) {
     bool *least = base_calloc(2 * (size_t)rows * COLS, sizeof *least), *most = least ? least + rows * COLS : NULL;
@@ -425,36 +430,66 @@ static ir_value *with_extremes(ir_builder *b, const log_set *set, const logged *
     return out;
 }
 
-/* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values all of them work element by element, so that a device
- * makes one loop of them: columns 0, 1 (of the epoch) and 4, 5 (of the window) gain value * weight and weight. `from`: columns from there on begin anew. */
-static ir_value *updated(ir_builder *b, const log_set *set, const logged *l, ir_value *state, int64_t rows, ir_value *from) {
-    lists in = {NULL, NULL, NULL};
-    float *empty = log_empty_rows(rows);
-    bool *gain = base_calloc(2 * (size_t)rows * COLS, sizeof *gain), *sum = gain ? gain + rows * COLS : NULL;
+/* What of the state a step's update changes, as constants: [rows, COLS], true where. */
+typedef struct masks {
+    bool *gain, *sum;     /* columns that add up; of them, those that add value * weight and not weight alone */
+    bool *window, *stamp; /* of what the step logs: the columns of the window, and its number */
+} masks;
+
+static bool masks_make(const log_set *set, const logged *l, int64_t rows, masks *m) {
+    size_t all = (size_t)rows * COLS;
+    bool *room = base_calloc(4 * all, sizeof *room);
+    if (!room) return false;
+    *m = (masks){room, room + all, room + 2 * all, room + 3 * all};
+    for (size_t at = 0; at < all; at += COLS) {
+        m->gain[at] = m->gain[at + 1] = m->gain[at + 4] = m->gain[at + 5] = true;
+        m->sum[at] = m->sum[at + 4] = true;
+    }
+    for (size_t i = 0; i < l->n; i++) {
+        const log_metric *of = &set->metrics[l->list[i].metric];
+        for (int64_t at = of->at * COLS; at < (of->at + of->count) * COLS; at += COLS) m->window[at + 4] = m->window[at + 5] = m->stamp[at + LOG_STAMP] = true;
+    }
+    return true;
+}
+
+/* The state without what is over: an epoch's columns, at its first step; those of a window, where the step logs something that was last logged in another one. */
+static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value *on, ir_value *epoch, ir_value *window) {
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
-    ir_value *next = NULL;
-    if (empty && gain && from && gather(b, set, l, rows, &in)) {
-        for (int64_t r = 0; r < rows; r++) {
-            gain[r * COLS] = gain[r * COLS + 1] = gain[r * COLS + 4] = gain[r * COLS + 5] = true;
-            sum[r * COLS] = sum[r * COLS + 4] = true;
-        }
-        ir_value *stays = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, from, t));
-        ir_value *old = ir_select(b, stays, state, ir_constant(b, t, empty));
-        ir_value *wide_v = across(b, in.value, t), *wide_w = across(b, in.weight, t), *on = NULL;
+    int64_t rows = t->dims[0], begin[2] = {0, LOG_STAMP}, end[2] = {rows, COLS};
+    float *empty = log_empty_rows(rows);
+    if (!empty) return NULL;
+    ir_value *over = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, epoch, t));
+    ir_value *old = ir_select(b, over, ir_constant(b, t, empty), state);
+    ir_value *stamps = across(b, ir_reshape(b, ir_slice(b, state, begin, end, NULL), 1, &rows), t);
+    ir_value *other = ir_and(b, ir_compare(b, IR_NE, stamps, window), ir_constant(b, flags, m->window));
+    base_free(empty);
+    return ir_select(b, on ? ir_and(b, other, on) : other, ir_splat(b, t, 0), old);
+}
+
+/* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values and that of the stamps all of them work element by
+ * element, so that a device makes one loop of them: columns 0, 1 (of the epoch) and 4, 5 (of the window) gain value * weight and weight. */
+static ir_value *updated(ir_builder *b, const log_set *set, const logged *l, ir_value *state, int64_t rows, const beginning *begins) {
+    lists in = {NULL, NULL, NULL};
+    masks m = {NULL, NULL, NULL, NULL};
+    const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
+    ir_value *next = NULL, *old = NULL, *on = NULL;
+    if (begins->epoch && begins->window && masks_make(set, l, rows, &m) && gather(b, set, l, rows, &in)) {
+        ir_value *wide_v = across(b, in.value, t), *wide_w = across(b, in.weight, t), *window = ir_broadcast_scalar(b, begins->window, t);
         if (in.on) { /* chosen, not multiplied: what is not logged may be a NaN */
             ir_value *none = ir_splat(b, t, 0);
             on = ir_compare(b, IR_GT, across(b, in.on, t), none);
             wide_v = ir_select(b, on, wide_v, none);
             wide_w = ir_select(b, on, wide_w, none);
         }
-        ir_value *what = ir_select(b, ir_constant(b, flags, sum), ir_multiply(b, wide_v, wide_w), wide_w);
-        next = ir_select(b, ir_constant(b, flags, gain), ir_add(b, old, what), old);
+        old = begun(b, state, &m, on, begins->epoch, window);
+        ir_value *what = ir_select(b, ir_constant(b, flags, m.sum), ir_multiply(b, wide_v, wide_w), wide_w), *stamp = ir_constant(b, flags, m.stamp);
+        next = old ? ir_select(b, ir_constant(b, flags, m.gain), ir_add(b, old, what), old) : NULL;
+        next = next ? ir_select(b, on ? ir_and(b, stamp, on) : stamp, window, next) : NULL;
         bool extremes = false;
         for (size_t i = 0; i < l->n; i++) extremes = extremes || logs_extreme(&set->metrics[l->list[i].metric]);
-        if (extremes) next = with_extremes(b, set, l, rows, old, wide_v, on, next);
+        if (next && extremes) next = with_extremes(b, set, l, rows, old, wide_v, on, next);
     }
-    base_free(empty);
-    base_free(gain);
+    base_free(m.gain);
     return next;
 }
 
@@ -479,20 +514,30 @@ static bool make_room(log_set *set, const xt_src *src) {
     return !lazy_is_error(set->state);
 }
 
-/* The first column that begins anew: all with an epoch (whose first step begins a window, too), 4 and 5 with a window. */
-static double begins_from(void *user) {
+/* Columns before this one begin anew: those of the epoch, at its first step. What the newest window logged stays until it is logged again, so that the next
+ * row has it. */
+static double epoch_of(void *user) {
     log_set *set = user;
-    return set->began = set->epoch_begins ? 0 : set->window_begins ? 4 : COLS;
+    return set->began = set->epoch_begins ? 4 : 0;
+}
+static double epoch_again(void *user) {
+    return ((const log_set *)user)->began;
 }
 
-static double began_from(void *user) {
-    return ((const log_set *)user)->began;
+double log_stamp(int64_t window) {
+    return (double)(window % LOG_STAMPS + 1);
+}
+
+/* Of the window that the step belongs to; `recorded` turns the page afterwards. */
+static double window_of(void *user) {
+    const log_set *set = user;
+    return log_stamp(set->window + set->window_begins);
 }
 
 static double number_of(void *user) {
     return *(const double *)user;
 }
-static const double nothing_begins = COLS, off = 0, on = 1;
+static const double off = 0, on = 1;
 
 static xt_tensor data(const xt_src *src, const double *number) {
     return lazy_scalar_from(src, XT_F32, number_of, (void *)(uintptr_t)number);
@@ -501,6 +546,7 @@ static xt_tensor data(const xt_src *src, const double *number) {
 /* What a recorded update is to the host; compiled step functions do it again at each call. */
 static void recorded(void *user) {
     log_set *set = user;
+    set->window += set->window_begins;
     set->epoch_begins = set->window_begins = false;
     set->fresh = true;
 }
@@ -517,11 +563,12 @@ static void enter_numbers(const xt_src *src, log_pending *p) {
     if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
 }
 
-static bool record_update(log_set *set, const xt_src *src, const logged *l, xt_tensor from) {
-    ir_value *first = lazy_value(from);
+static bool record_update(log_set *set, const xt_src *src, const logged *l, xt_tensor epoch) {
+    xt_tensor window = lazy_scalar_from(src, XT_F32, window_of, set);
+    beginning begins = {lazy_value(epoch), lazy_value(window)};
     ir_builder *b = lazy_begin(src);
     if (!set->before) set->before = lazy_value(set->state);
-    xt_tensor next = lazy_wrap(set->before ? updated(b, set, l, set->before, set->rows, first) : NULL, "xt_log");
+    xt_tensor next = lazy_wrap(set->before ? updated(b, set, l, set->before, set->rows, &begins) : NULL, "xt_log");
     if (lazy_is_error(next)) return false;
     lazy_assign(set->state, next);
     return true;
@@ -558,7 +605,7 @@ static bool record_options(void *user, const lazy_option *all, size_t n) {
     const xt_src *src = src_get(all[0].src);
     xt_no_grad_begin();
     lazy_path_push("log");
-    xt_tensor from = set->n_recorded ? lazy_scalar_from(src, XT_F32, began_from, set) : data(src, &nothing_begins);
+    xt_tensor epoch = set->n_recorded ? lazy_scalar_from(src, XT_F32, epoch_again, set) : data(src, &off);
     for (size_t i = 0; i < n; i++) {
         const log_pending *p = all[i].on ? recorded_of(set, (int)(all[i].id - 1)) : NULL;
         if (p) list[i] = *p;
@@ -569,7 +616,7 @@ static bool record_options(void *user, const lazy_option *all, size_t n) {
         if (!p && all[i].values[0]) list[i].value = lazy_wrap(all[i].values[0], "xt_log");
         if (!p && all[i].values[1]) list[i].weight = lazy_wrap(all[i].values[1], "xt_log");
     }
-    bool ok = record_update(set, src, &(logged){list, n, true}, from);
+    bool ok = record_update(set, src, &(logged){list, n, true}, epoch);
     lazy_path_pop();
     xt_no_grad_end_at(NULL);
     base_free(list);
@@ -603,8 +650,8 @@ void log_record_step(log_engine *e) {
         }
         xt_no_grad_begin();
         lazy_path_push("log");
-        xt_tensor from = lazy_scalar_from(src, XT_F32, begins_from, set);
-        record_update(set, src, &(logged){set->pending, set->n_pending, false}, from);
+        xt_tensor epoch = lazy_scalar_from(src, XT_F32, epoch_of, set);
+        record_update(set, src, &(logged){set->pending, set->n_pending, false}, epoch);
         lazy_path_pop();
         xt_no_grad_end_at(NULL);
         set->n_recorded = set->n_pending;

@@ -23,6 +23,7 @@ typedef struct log_job {
     row_metric *metrics; /* NULL: a host row, whose values are ready */
     size_t n;
     bool all_meet; /* of a trainer with several ranks: each of them has this row */
+    int64_t window, seen; /* a row of step values: windows begun so far, and how many of them the row before has seen */
     float *data; /* [rows, LOG_COLUMNS] */
     log_value *values;
     void (*work)(void *user); /* instead of a row */
@@ -149,6 +150,18 @@ static xt_status combine(job *j) {
     return s;
 }
 
+/* A row of step values has what was logged since the row before: the newest window of each name. What is older, that row has shown. */
+static void drop_seen(job *j) {
+    for (size_t i = 0; i < j->n; i++)
+        for (int64_t r = j->metrics[i].at; r < j->metrics[i].at + j->metrics[i].count; r++) {
+            float *c = j->data + r * LOG_COLUMNS;
+            double age = log_stamp(j->window) - (double)c[LOG_STAMP];
+            if (age < 0) age += LOG_STAMPS;
+            if (c[LOG_STAMP] > 0 && age < (double)(j->window - j->seen)) continue;
+            c[4] = c[5] = 0;
+        }
+}
+
 /* --- the logger thread --------------------------------------------------------------------------------------------------------------------------- */
 static double value_of(const row_metric *m, const float *c, bool epoch_level) {
     double sum = epoch_level ? c[0] : c[4], weight = epoch_level ? c[1] : c[5];
@@ -247,6 +260,7 @@ void log_loss_watch(void) {
 }
 
 static void write_row(job *j) {
+    if (j->data && !j->row.epoch_level) drop_seen(j);
     if (j->metrics) {
         bool sync = j->all_meet;
         for (size_t i = 0; i < j->n; i++) sync = sync || j->metrics[i].sync;
@@ -482,6 +496,10 @@ void log_emit(log_stage s, bool epoch_level, int64_t step) {
     if (epoch_level) {
         set->fresh = false;
         atomic_fetch_add(&epoch_rows[s], 1);
+    } else {
+        j->window = set->window;
+        j->seen = set->row_window;
+        set->row_window = set->window;
     }
     lazy_state_when_ready(set->state, arrived, dropped, j);
 }

@@ -1,9 +1,31 @@
-/* The sums of the training stage as a checkpoint keeps them: a run that resumes in the middle of an epoch writes the epoch's values as the unbroken run
- * does. The text is a JSON array of [name, rows]; options are not kept, for the program that resumes logs each name again and brings them. */
+/* The sums of the training stage as a checkpoint keeps them: a run that resumes writes the rows and the epoch's values that the unbroken run writes, also of
+ * names that are logged under an `if`. The text is a JSON object: the metrics as [name, rows, on_step, on_epoch, reduce, sync_dist, prog_bar], and how far the
+ * windows are. A metric with a function of its sums waits for its next log call, which brings the function. */
 #include <cjson/cJSON.h>
 #include <math.h>
 
 #include "metrics/log_int.h"
+
+/* --- saved ------------------------------------------------------------------------------------------------------------------------------------------ */
+static cJSON *metric_text(const log_metric *m) {
+    cJSON *one = cJSON_CreateArray();
+    bool shown = !m->finish;
+    double numbers[] = {(double)m->count, shown ? m->o.on_step : 0, shown ? m->o.on_epoch : 0, m->o.reduce, m->o.sync_dist, m->o.prog_bar};
+    cJSON_AddItemToArray(one, cJSON_CreateString(m->name));
+    for (size_t i = 0; i < BASE_COUNT(numbers); i++) cJSON_AddItemToArray(one, cJSON_CreateNumber(numbers[i]));
+    return one;
+}
+
+static char *text_of(const log_set *set) {
+    cJSON *all = cJSON_CreateObject(), *metrics = cJSON_AddArrayToObject(all, "metrics");
+    for (size_t i = 0; metrics && i < set->n; i++) cJSON_AddItemToArray(metrics, metric_text(&set->metrics[i]));
+    bool whole = metrics && cJSON_AddNumberToObject(all, "window", (double)set->window) && cJSON_AddNumberToObject(all, "row_window", (double)set->row_window) &&
+                 cJSON_AddBoolToObject(all, "window_begins", set->window_begins) && cJSON_AddBoolToObject(all, "fresh", set->fresh);
+    char *text = whole ? cJSON_PrintUnformatted(all) : NULL, *copy = text ? base_strdup(text) : NULL;
+    cJSON_free(text);
+    cJSON_Delete(all);
+    return copy;
+}
 
 xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows) {
     *out_text = NULL;
@@ -12,36 +34,37 @@ xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows) {
     log_engine *e = log_engine_peek();
     const log_set *set = e ? &e->sets[LOG_TRAIN] : NULL;
     if (!set || !set->rows || !lazy_type(set->state)) return NULL;
-    cJSON *all = cJSON_CreateArray();
-    for (size_t i = 0; all && i < set->n; i++) {
-        cJSON *one = cJSON_CreateArray();
-        cJSON_AddItemToArray(one, cJSON_CreateString(set->metrics[i].name));
-        cJSON_AddItemToArray(one, cJSON_CreateNumber((double)set->metrics[i].count));
-        cJSON_AddItemToArray(all, one);
-    }
-    char *text = all ? cJSON_PrintUnformatted(all) : NULL;
     size_t bytes = (size_t)set->rows * LOG_COLUMNS * sizeof(float);
     float *sums = base_malloc(bytes);
-    char *copy = text ? base_strdup(text) : NULL;
-    xt_status s = copy && sums ? lazy_state_read(set->state, sums, bytes) : status_oom(bytes, "the sums of logged values");
-    cJSON_free(text);
-    cJSON_Delete(all);
+    char *text = text_of(set);
+    xt_status s = text && sums ? lazy_state_read(set->state, sums, bytes) : status_oom(bytes, "the sums of logged values");
     if (s) {
-        base_free(copy);
+        base_free(text);
         base_free(sums);
         return s;
     }
-    *out_text = copy;
+    *out_text = text;
     *out_sums = sums;
     *out_rows = set->rows;
     return NULL;
 }
 
+/* --- restored --------------------------------------------------------------------------------------------------------------------------------------- */
+/* A number that older versions did not write, or a damaged one: what it is then. */
+static double number_or(const cJSON *n, double least, double most, double missing) {
+    return cJSON_IsNumber(n) && n->valuedouble >= least && n->valuedouble <= most ? n->valuedouble : missing;
+}
+
 static xt_status add_metric(log_set *set, const cJSON *one) {
     const char *name = cJSON_GetStringValue(cJSON_GetArrayItem(one, 0));
-    double count = cJSON_GetNumberValue(cJSON_GetArrayItem(one, 1));
-    if (!name || !(count >= 1 && count <= 1 << 20)) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values has an entry that is no [name, rows]");
+    double count = number_or(cJSON_GetArrayItem(one, 1), 1, 1 << 20, 0);
+    if (!name || count < 1) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values has an entry that is no [name, rows]");
     log_metric m = {.name = base_strdup(name), .at = set->used, .count = (int64_t)count, .restored = true};
+    m.o.on_step = (xt_switch)number_or(cJSON_GetArrayItem(one, 2), 0, XT_OFF, 0);
+    m.o.on_epoch = (xt_switch)number_or(cJSON_GetArrayItem(one, 3), 0, XT_OFF, 0);
+    m.o.reduce = (xt_reduce)number_or(cJSON_GetArrayItem(one, 4), 0, XT_LAST, XT_MEAN);
+    m.o.sync_dist = (xt_switch)number_or(cJSON_GetArrayItem(one, 5), 0, XT_OFF, 0);
+    m.o.prog_bar = (xt_switch)number_or(cJSON_GetArrayItem(one, 6), 0, XT_OFF, 0);
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         return status_oom(sizeof m, "a metric");
@@ -50,25 +73,34 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
     return NULL;
 }
 
+/* Older versions wrote the array of metrics alone. */
+static xt_status read_text(log_set *set, const char *text) {
+    cJSON *all = cJSON_Parse(text);
+    const cJSON *metrics = cJSON_IsArray(all) ? all : cJSON_GetObjectItem(all, "metrics"), *one;
+    xt_status s = cJSON_IsArray(metrics) ? NULL : status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values is no JSON array");
+    cJSON_ArrayForEach(one, metrics) if (!s) s = add_metric(set, one);
+    set->window = (int64_t)number_or(cJSON_GetObjectItem(all, "window"), 0, 1e15, 0);
+    set->row_window = (int64_t)number_or(cJSON_GetObjectItem(all, "row_window"), 0, (double)set->window, (double)set->window);
+    set->window_begins = !cJSON_IsFalse(cJSON_GetObjectItem(all, "window_begins"));
+    set->fresh = cJSON_IsTrue(cJSON_GetObjectItem(all, "fresh"));
+    cJSON_Delete(all);
+    return s;
+}
+
 xt_status log_state_restore(const char *text, const float *sums, int64_t rows) {
     log_engine *e = log_engine_get();
     if (!e) return status_oom(sizeof *e, "the log engine");
     log_set *set = &e->sets[LOG_TRAIN];
     if (set->n) return NULL; /* this process has logged already: its own order of rows stays, and the epoch's values begin here */
-    cJSON *all = cJSON_Parse(text);
-    xt_status s = cJSON_IsArray(all) ? NULL : status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values is no JSON array");
-    const cJSON *one;
-    cJSON_ArrayForEach(one, all) if (!s) s = add_metric(set, one);
-    cJSON_Delete(all);
-    if (!s && set->used > rows) s = status_new(XT_DATA_LOSS, NULL, "the checkpoint's logged values have %lld rows, but %lld sums", (long long)set->used, (long long)rows);
-    if (s) return s;
+    XT_TRY(read_text(set, text));
+    if (set->used > rows) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's logged values have %lld rows, but %lld sums", (long long)set->used, (long long)rows);
     float *none = sums ? NULL : log_empty_rows(rows); /* a state all the same: every rank records the same program */
     if (!sums && !none) return status_oom((size_t)rows * LOG_COLUMNS * sizeof *none, "the sums of logged values");
     int64_t dims[2] = {rows, LOG_COLUMNS};
     set->state = lazy_state_new(NULL, LAZY_LOG, "log accumulators", XT_F32, 2, dims, sums ? sums : none);
     base_free(none);
     set->rows = rows;
-    set->epoch_begins = false;
+    set->epoch_begins = false; /* at an epoch's end the fit says so itself */
     return lazy_is_error(set->state) ? status_clone(xt_error()) : NULL;
 }
 
@@ -76,6 +108,12 @@ void log_state_add(float *into, const float *sums, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) {
         float *a = into + r * LOG_COLUMNS;
         const float *b = sums + r * LOG_COLUMNS;
-        for (int c = 0; c < LOG_COLUMNS; c++) a[c] = c == 2 ? fminf(a[c], b[c]) : c == 3 ? fmaxf(a[c], b[c]) : a[c] + b[c];
+        for (int c = 0; c < LOG_COLUMNS; c++) a[c] = c == 2 ? fminf(a[c], b[c]) : c == 3 || c == LOG_STAMP ? fmaxf(a[c], b[c]) : a[c] + b[c];
     }
+}
+
+float *log_state_widen(const float *sums, int64_t rows, int64_t columns) {
+    float *wide = log_empty_rows(rows);
+    for (int64_t r = 0; wide && r < rows; r++) memcpy(wide + r * LOG_COLUMNS, sums + r * columns, (size_t)columns * sizeof *sums);
+    return wide;
 }

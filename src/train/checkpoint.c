@@ -197,10 +197,9 @@ static xt_status take_tensors(xt_trainer *t, snapshot *s) {
     return NULL;
 }
 
-/* Only in the middle of an epoch is there something to go on with. */
 static xt_status take_log(xt_trainer *t, snapshot *s) {
     const checkpoint_log *l = &t->log_sums;
-    if (!l->text || t->position.batch == 0) return NULL;
+    if (!l->text) return NULL;
     int64_t dims[3] = {l->ranks, l->rows, LOG_STATE_COLUMNS};
     const ir_type *type = ir_tensor(XT_F32, 3, dims);
     size_t n = type ? ir_type_bytes(type) : 0;
@@ -310,7 +309,6 @@ static xt_status gather_all(xt_trainer *t) {
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
     XT_TRY(checkpoint_running_gather(&t->running));
     forget_log(&t->log_sums);
-    if (t->position.batch == 0) return NULL;
     XT_TRY(log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows));
     return gather_log(&t->log_sums);
 }

@@ -6,7 +6,7 @@
 #include "train/train_int.h"
 
 #define CHECKPOINT_CHECKSUM "xtrain:checksum"
-#define CHECKPOINT_LOG "xtrain:log" /* [ranks, rows, columns] f32: sums of logged values in the middle of an epoch; metadata "log" names the rows */
+#define CHECKPOINT_LOG "xtrain:log" /* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
 
 typedef struct checkpoint_fact { /* compared at resume: a difference is a warning */
     const char *key, *what;

@@ -138,16 +138,22 @@ static xt_status restore_callbacks(xt_trainer *t, const st_file *f, const char *
     return s;
 }
 
-/* The sums of an epoch that is not over. The ranks may be others than those that saved: then rank 0 goes on with what all had together. On a mesh
+/* The sums of logged values. The ranks may be others than those that saved: then rank 0 goes on with what all had together. On a mesh
  * every rank has the sums of the whole, and must: states made in another order would make another program. */
 static xt_status restore_log(st_file *f, const char *path) {
     const st_entry *e = st_find(f, CHECKPOINT_LOG);
     const char *text = st_get_meta(f, "log");
     if (!e || !text) return NULL;
-    if (e->rank != 3 || e->dtype != XT_F32 || e->dims[2] != LOG_STATE_COLUMNS || e->dims[0] < 1 || e->dims[1] < 1)
+    if (e->rank != 3 || e->dtype != XT_F32 || (e->dims[2] != LOG_STATE_COLUMNS && e->dims[2] != LOG_STATE_COLUMNS_WERE) || e->dims[0] < 1 || e->dims[1] < 1)
         return status_new(XT_DATA_LOSS, NULL, "%s: %s is not [ranks, rows, %d] f32", path, CHECKPOINT_LOG, LOG_STATE_COLUMNS);
     float *all = base_malloc((size_t)(e->end - e->begin) + 1);
     xt_status s = all ? st_read(f, e, all, (size_t)(e->end - e->begin)) : status_oom((size_t)(e->end - e->begin), path);
+    if (!s && e->dims[2] == LOG_STATE_COLUMNS_WERE) {
+        float *wide = log_state_widen(all, e->dims[0] * e->dims[1], e->dims[2]);
+        base_free(all);
+        all = wide;
+        if (!wide) s = status_oom((size_t)(e->end - e->begin), path);
+    }
     int64_t each = e->dims[1] * LOG_STATE_COLUMNS;
     const world *w = world_get();
     bool same = e->dims[0] == w->size && !lazy_spmd();

@@ -1,4 +1,5 @@
-/* What a resumed run must repeat to the bit where the plain cases do not reach: windows that a validation interrupts, running means, spikes; and which file
+/* What a resumed run must repeat to the bit where the plain cases do not reach: windows that a validation interrupts, running means, spikes, values that no row
+ * has shown yet; and which file
  * belongs to which validation. */
 #include "train_test.h"
 
@@ -21,6 +22,7 @@ static xt_tensor train_step(xt_module *m, xt_batch b, void *user) {
     if (!running) running = xt_running_new(5);
     xt_log("avg", xt_running_mean(running, loss), .reduce = XT_LAST);
     xt_log("epoch", loss, .on_step = XT_OFF, .on_epoch = XT_ON);
+    if (b.index % 5 == 1) xt_log("rare", loss, .on_step = XT_ON, .on_epoch = XT_ON); /* in windows whose step has no row, too */
     return loss;
 }
 static void val_step(xt_module *m, xt_batch b, void *user) {
@@ -80,6 +82,7 @@ static void resume_each(const char *name) {
     str whole = STR_INIT;
     fit(0, NULL, folder, &whole, 0);
     if (period == 1) assert_non_null(strstr(str_cstr(&whole), "spikes 3\n"));
+    assert_non_null(strstr(str_cstr(&whole), "rare_step"));
     DIR *d = opendir(folder);
     int files = 0;
     for (struct dirent *e; (e = readdir(d));) {

@@ -93,6 +93,33 @@ static void means_are_weighted(void **state) {
     in_validation = NULL;
 }
 
+/* --- names under an `if` -------------------------------------------------------------------------------------------------------------------------- */
+static void now_and_then(xt_tensor loss, const xt_batch *b) {
+    (void)loss;
+    if (b->index % 10 == 2) xt_log_value("rare", (double)b->index);
+    if (b->index % 10 >= 6) xt_log_value("half", (double)b->index);
+    if (b->index == 1) xt_log("last", xt_scalar((double)(b->epoch + 1), XT_F32), .on_step = XT_OFF, .on_epoch = XT_ON, .reduce = XT_LAST);
+    if (b->index % 10 == 3) xt_log("nothing", xt_scalar(NAN, XT_F32));
+}
+
+/* A row has the newest value of each name since the row before, once; nothing is lost between rows, nor at an epoch's end. */
+static void newest_since_the_row_before(void **state) {
+    (void)state;
+    in_training = now_and_then;
+    xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 5);
+    assert_int_equal(xt_fit(t, &task, data(18, 1), NULL), 0);
+    ROWS("step", "rare", "5=2 15=12 25=2 35=12"); /* steps 3, 13, 21 and 31 */
+    ROWS("step", "half", "10=9 20=17 25=6 30=9 35=16"); /* steps 7 to 10, 17 and 18; 25 to 28 and 35; after the last row a fit writes none */
+    ROWS("step", "nothing", "5=nan 15=nan 25=nan 35=nan");
+    ROWS("epoch", "last", "18=1 36=2");
+    t = LOGGED(.max_epochs = 1, .log_every_n_steps = 2, .accumulate_grad_batches = 4);
+    assert_int_equal(xt_fit(t, &task, data(40, 1), NULL), 0);
+    /* Windows of four: 2 is in the first, 12 in the fourth, 22 in the sixth, 32 in the ninth; of `half`, the second has 6 and 7, the third 8 and 9. */
+    ROWS("step", "rare", "2=2 4=12 6=22 10=32");
+    ROWS("step", "half", "2=6.5 4=8.5 6=17.5 8=28.5 10=37.5");
+    in_training = NULL;
+}
+
 /* --- names, axes ---------------------------------------------------------------------------------------------------------------------------------- */
 static void at_all_levels(xt_tensor loss, const xt_batch *b) {
     (void)b;
@@ -342,6 +369,7 @@ static void steps_are_known_in_advance(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
+        T(newest_since_the_row_before),
         T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
         T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once), T(steps_are_known_in_advance),
     };
