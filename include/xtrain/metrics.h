@@ -34,39 +34,53 @@ typedef struct xt_metric {
     xt_metric_finish finish;
     double arg;
 } xt_metric;
-#define xt_accuracy(out, labels) xt_accuracy_at(XT_HERE, out, labels) /* [N,C], int [N]: correct / N */
-XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels);
+/* Of all metrics with classes: xt_accuracy(out, labels, .ignore_index = 255). A sample with that label is as if it were not there: neither a hit nor a prediction. */
+typedef struct xt_metric_opts {
+    size_t struct_size;
+    int64_t ignore_index; /* 0 = -100, as the losses have it; for class 0 say XT_IGNORE_CLASS_0 */
+} xt_metric_opts;
+#define xt_accuracy(out, ...) XT_ACCURACY_(out, __VA_ARGS__, ) /* (out, labels): [N,C], int [N]; correct / N */
+#define XT_ACCURACY_(out, labels, ...) xt_accuracy_at(XT_HERE, out, labels, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+XT_API xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o);
 /* More of the kind; all merge over batches and ranks by adding numerators and denominators. A batch without the class counts for nothing. */
-#define xt_topk_accuracy(out, labels, k) xt_topk_accuracy_at(XT_HERE, out, labels, k) /* the label is among the k largest; of equal ones the lower index is first, as for xt_accuracy */
+#define xt_topk_accuracy(out, labels, ...) XT_TOPK_ACCURACY_(out, labels, __VA_ARGS__, ) /* (out, labels, k): the label is among the k largest; of equal ones the lower index is first, as for xt_accuracy */
+#define XT_TOPK_ACCURACY_(out, labels, k, ...) xt_topk_accuracy_at(XT_HERE, out, labels, k, XT_OPTS(xt_metric_opts, __VA_ARGS__))
 #define xt_mse(out, target) xt_mse_at(XT_HERE, out, target)                           /* mean squared difference over all elements */
 #define xt_mae(out, target) xt_mae_at(XT_HERE, out, target)
-#define xt_precision(out, labels, cls) xt_precision_at(XT_HERE, out, labels, cls)     /* of class cls, by argmax */
-#define xt_recall(out, labels, cls) xt_recall_at(XT_HERE, out, labels, cls)
-#define xt_f1(out, labels, cls) xt_f1_at(XT_HERE, out, labels, cls)
-XT_API xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k);
+#define xt_precision(out, labels, ...) XT_PRECISION_(out, labels, __VA_ARGS__, )      /* (out, labels, cls): of class cls, by argmax */
+#define XT_PRECISION_(out, labels, cls, ...) xt_precision_at(XT_HERE, out, labels, cls, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+#define xt_recall(out, labels, ...) XT_RECALL_(out, labels, __VA_ARGS__, )
+#define XT_RECALL_(out, labels, cls, ...) xt_recall_at(XT_HERE, out, labels, cls, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+#define xt_f1(out, labels, ...) XT_F1_(out, labels, __VA_ARGS__, )
+#define XT_F1_(out, labels, cls, ...) xt_f1_at(XT_HERE, out, labels, cls, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+XT_API xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k, xt_metric_opts o);
 XT_API xt_metric xt_mse_at(const xt_src *src, xt_tensor out, xt_tensor target);
 XT_API xt_metric xt_mae_at(const xt_src *src, xt_tensor out, xt_tensor target);
-XT_API xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
-XT_API xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
-XT_API xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls);
+XT_API xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o);
+XT_API xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o);
+XT_API xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o);
 /* Over all classes, by argmax of out [N,C] against int labels [N]; the sums are each class's hits, predictions and labels. XT_MACRO is the mean over the
  * classes that occur (labelled or predicted), XT_WEIGHTED weighs it by the labels, XT_MICRO counts all together. A quotient 0/0 is 0. */
 typedef enum xt_average { XT_MACRO = 0, XT_MICRO, XT_WEIGHTED } xt_average;
 typedef enum xt_class_score { XT_SCORE_PRECISION, XT_SCORE_RECALL, XT_SCORE_F1, XT_SCORE_SPECIFICITY, XT_SCORE_BALANCED_ACCURACY } xt_class_score;
-#define xt_precision_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_PRECISION, average)
-#define xt_recall_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_RECALL, average)
-#define xt_f1_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_F1, average)
-#define xt_specificity_avg(out, labels, average) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_SPECIFICITY, average)
-#define xt_balanced_accuracy(out, labels) xt_class_score_at(XT_HERE, out, labels, XT_SCORE_BALANCED_ACCURACY, XT_MACRO) /* mean recall of the labelled classes */
-XT_API xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score, xt_average average);
-/* C*C sums, row = label, column = prediction: read them with xt_logged_sums. The logged value is the accuracy. Up to 1024 classes. */
-#define xt_confusion_matrix(out, labels) xt_confusion_matrix_at(XT_HERE, out, labels)
-XT_API xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels);
+#define XT_CLASS_SCORE_(score, out, labels, average, ...) xt_class_score_at(XT_HERE, out, labels, score, average, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+#define xt_precision_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_PRECISION, out, labels, __VA_ARGS__, ) /* (out, labels, average) */
+#define xt_recall_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_RECALL, out, labels, __VA_ARGS__, )
+#define xt_f1_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_F1, out, labels, __VA_ARGS__, )
+#define xt_specificity_avg(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_SPECIFICITY, out, labels, __VA_ARGS__, )
+#define xt_balanced_accuracy(out, ...) XT_BALANCED_ACCURACY_(out, __VA_ARGS__, ) /* (out, labels): mean recall of the labelled classes */
+#define XT_BALANCED_ACCURACY_(out, labels, ...) XT_CLASS_SCORE_(XT_SCORE_BALANCED_ACCURACY, out, labels, XT_MACRO, __VA_ARGS__)
+XT_API xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score, xt_average average, xt_metric_opts o);
+/* C*C sums, row = label, column = prediction: read them with xt_logged_confusion. The logged value is the accuracy. Up to 1024 classes. */
+#define xt_confusion_matrix(out, ...) XT_CONFUSION_MATRIX_(out, __VA_ARGS__, )
+#define XT_CONFUSION_MATRIX_(out, labels, ...) xt_confusion_matrix_at(XT_HERE, out, labels, XT_OPTS(xt_metric_opts, __VA_ARGS__))
+XT_API xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o);
 /* Area under the ROC curve, binned at `thresholds` equal steps of [0,1] as torchmetrics. Scores are probabilities: [N] with labels 0 or 1, or [N,C] with
  * class labels (one against the rest, mean over the classes that have both kinds). Needs 2 thresholds + 2 sums a class. */
 typedef struct xt_auroc_opts {
     size_t struct_size;
     int thresholds; /* 0 = 200; 2 to 10000 */
+    int64_t ignore_index; /* as xt_metric_opts' */
 } xt_auroc_opts;
 #define xt_auroc(scores, ...) XT_AUROC_(scores, __VA_ARGS__, )
 #define XT_AUROC_(scores, labels, ...) xt_auroc_at(XT_HERE, scores, labels, XT_OPTS(xt_auroc_opts, __VA_ARGS__))
@@ -82,6 +96,10 @@ XT_API xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor
 /* The newest written sums of a metric logged under this name (with "_epoch" or "_step" where both are on), merged over ranks if it was; fills up to n and
  * gives their number, 0 when there are none yet. Waits for rows under way. */
 XT_API int64_t xt_logged_sums(const char *name, double *out, int64_t n);
+/* The same of a confusion matrix, as shares: of the row (what became of each label), of the column (what each prediction was), of all; the share of an empty one is
+ * 0. Ranks and batches are merged first. Gives C, which `out` must have room for squared (n elements); 0 when there is none yet, or no room. */
+typedef enum xt_normalize { XT_NORMALIZE_NONE = 0, XT_NORMALIZE_TRUE, XT_NORMALIZE_PRED, XT_NORMALIZE_ALL } xt_normalize;
+XT_API int64_t xt_logged_confusion(const char *name, xt_normalize how, double *out, int64_t n);
 
 /* The mean of the last `window` values of one element each, kept on the device: xt_log("loss/avg", xt_running_mean(r, loss), .reduce = XT_LAST). */
 typedef struct xt_running xt_running;

@@ -2,9 +2,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include <xtrain/metrics.h>
-
-#include "lazy/lazy.h"
+#include "metrics/counted.h"
 
 /* Sums of one class: positives at or above each threshold, negatives at or above each, all positives, all negatives. The curve goes through the
  * thresholds from the highest to the lowest. */
@@ -37,11 +35,13 @@ static bool fits(const ir_type *s, const ir_type *l) {
     return (binary || classes) && s->dims[0] == l->dims[0] && ir_dtype_is_float(s->dtype) && ir_dtype_is_int(l->dtype) && s->count > 0;
 }
 
-/* scores, truth [N,C] of f32 */
-static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, int64_t t) {
+/* scores, truth [N,C] of f32; counted [N]: others are neither positive nor negative */
+static xt_tensor sums_of(const xt_src *src, xt_tensor scores, xt_tensor truth, xt_tensor counted, int64_t t) {
+    xt_tensor there = xt_unsqueeze_at(src, xt_cast_at(src, counted, XT_F32), -1);
+    truth = xt_mul_at(src, truth, there);
     xt_tensor levels = xt_mul_scalar_at(src, xt_arange_at(src, t, XT_F32), 1.0 / (double)(t - 1)); /* [T] */
     xt_tensor above = xt_cast_at(src, xt_ge_at(src, xt_unsqueeze_at(src, scores, -1), levels), XT_F32); /* [N,C,T] */
-    xt_tensor is = xt_unsqueeze_at(src, truth, -1), not = xt_add_scalar_at(src, xt_mul_scalar_at(src, is, -1), 1);
+    xt_tensor is = xt_unsqueeze_at(src, truth, -1), not = xt_unsqueeze_at(src, xt_sub__at(src, there, truth), -1);
     xt_tensor parts[4] = {xt_sum_axis_at(src, xt_mul_at(src, above, is), 0), xt_sum_axis_at(src, xt_mul_at(src, above, not ), 0),
                           xt_sum_axis_at(src, truth, 0), xt_sum_axis_at(src, xt_squeeze_at(src, not, -1), 0)};
     for (int i = 0; i < 4; i++) parts[i] = xt_flatten_at(src, parts[i], 0);
@@ -66,10 +66,11 @@ xt_metric xt_auroc_at(const xt_src *src, xt_tensor scores, xt_tensor labels, xt_
     if (lazy_is_error(m.sums)) return m;
     xt_no_grad_begin();
     scores = xt_cast_at(src, scores, XT_F32);
+    xt_tensor counted = metric_counted(src, labels, o.ignore_index);
     if (s->rank == 1)
-        m.sums = sums_of(src, xt_unsqueeze_at(src, scores, -1), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_F32), -1), t);
+        m.sums = sums_of(src, xt_unsqueeze_at(src, scores, -1), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_F32), -1), counted, t);
     else
-        m.sums = sums_of(src, scores, xt_one_hot_at(src, labels, s->dims[1], XT_F32), t);
+        m.sums = sums_of(src, scores, xt_one_hot_at(src, labels, s->dims[1], XT_F32), counted, t);
     xt_no_grad_end_at(NULL);
     return m;
 }

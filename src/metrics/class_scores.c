@@ -1,9 +1,7 @@
 /* Scores over all classes as functions of counts: each class's hits, predictions and labels, or the whole confusion matrix. Counts merge by adding. */
 #include <math.h>
 
-#include <xtrain/metrics.h>
-
-#include "lazy/lazy.h"
+#include "metrics/counted.h"
 
 enum { MOST_CLASSES = 1024 };
 
@@ -21,11 +19,12 @@ static bool fits(const xt_src *src, const char *what, xt_tensor out, xt_tensor l
     return false;
 }
 
-/* [N,C] of f32: 1 at the predicted class; 1 at the label. */
-static void hot(const xt_src *src, xt_tensor out, xt_tensor labels, xt_tensor *predicted, xt_tensor *actual) {
+/* [N,C] of f32: 1 at the predicted class; 1 at the label. The row of a sample that is ignored is 0 in both. */
+static void hot(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t ignore_index, xt_tensor *predicted, xt_tensor *actual) {
     int64_t classes = xt_dim(out, 1);
-    *predicted = xt_one_hot_at(src, xt_argmax_at(src, out, -1), classes, XT_F32);
-    *actual = xt_one_hot_at(src, labels, classes, XT_F32);
+    xt_tensor counted = xt_unsqueeze_at(src, xt_cast_at(src, metric_counted(src, labels, ignore_index), XT_F32), -1);
+    *predicted = xt_mul_at(src, xt_one_hot_at(src, xt_argmax_at(src, out, -1), classes, XT_F32), counted);
+    *actual = xt_mul_at(src, xt_one_hot_at(src, labels, classes, XT_F32), counted);
 }
 
 /* --- scores of a class, averaged ------------------------------------------------------------------------------------------------------------- */
@@ -65,7 +64,7 @@ static double finish_scores(const double *sums, int64_t n, double arg) {
     return score_of(score, h, p, a, all);
 }
 
-xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score, xt_average average) {
+xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_class_score score, xt_average average, xt_metric_opts o) {
     xt_metric m = {.finish = finish_scores, .arg = (double)score * 8 + (double)average};
     lazy_begin(src);
     if ((unsigned)score > XT_SCORE_BALANCED_ACCURACY || (unsigned)average > XT_WEIGHTED) {
@@ -76,7 +75,7 @@ xt_metric xt_class_score_at(const xt_src *src, xt_tensor out, xt_tensor labels, 
     if (!fits(src, "xt_class_score", out, labels, &m)) return m;
     xt_tensor predicted, actual;
     xt_no_grad_begin();
-    hot(src, out, labels, &predicted, &actual);
+    hot(src, out, labels, o.ignore_index, &predicted, &actual);
     xt_tensor parts[] = {xt_sum_axis_at(src, xt_mul_at(src, predicted, actual), 0), xt_sum_axis_at(src, predicted, 0),
                          xt_sum_axis_at(src, actual, 0)};
     m.sums = xt_concat_at(src, 3, parts, 0);
@@ -95,14 +94,35 @@ static double finish_matrix(const double *sums, int64_t n, double arg) {
     return quotient(hits, all);
 }
 
-xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
+xt_metric xt_confusion_matrix_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
     xt_metric m = {.finish = finish_matrix, .arg = (double)xt_dim(out, 1)};
     lazy_begin(src);
     if (!fits(src, "xt_confusion_matrix", out, labels, &m)) return m;
     xt_tensor predicted, actual;
     xt_no_grad_begin();
-    hot(src, out, labels, &predicted, &actual);
+    hot(src, out, labels, o.ignore_index, &predicted, &actual);
     m.sums = xt_matmul_at(src, xt_transpose_at(src, actual, 0, 1), predicted);
     xt_no_grad_end_at(NULL);
     return m;
+}
+
+static double line_sum(const double *m, int64_t n, int64_t step) {
+    double sum = 0;
+    for (int64_t i = 0; i < n; i++) sum += m[i * step];
+    return sum;
+}
+
+int64_t xt_logged_confusion(const char *name, xt_normalize how, double *out, int64_t n) {
+    int64_t cells = xt_logged_sums(name, out, n), c = 0;
+    while (c * c < cells) c++;
+    if (cells == 0 || cells > n || c * c != cells || (unsigned)how > XT_NORMALIZE_ALL) return 0;
+    if (how == XT_NORMALIZE_NONE) return c;
+    double all = line_sum(out, cells, 1);
+    for (int64_t i = 0; i < c && how != XT_NORMALIZE_ALL; i++) {
+        int64_t first = how == XT_NORMALIZE_TRUE ? i * c : i, step = how == XT_NORMALIZE_TRUE ? 1 : c;
+        double sum = line_sum(out + first, c, step);
+        for (int64_t k = 0; k < c; k++) out[first + k * step] = quotient(out[first + k * step], sum);
+    }
+    for (int64_t i = 0; i < cells && how == XT_NORMALIZE_ALL; i++) out[i] = quotient(out[i], all);
+    return c;
 }

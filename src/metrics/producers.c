@@ -3,7 +3,7 @@
 
 #include <xtrain/metrics.h>
 
-#include "lazy/lazy.h"
+#include "metrics/counted.h"
 
 /* A number that belongs to the shapes: always a constant. As a number of the user's it would be taken for one that changes when a function of theirs logs
  * batches of 32 in training and of 64 in validation, and become data, which is one more program. */
@@ -14,19 +14,28 @@ static xt_tensor total(const xt_src *src, xt_tensor flags) {
     return xt_sum_at(src, xt_cast_at(src, flags, XT_F32));
 }
 
-xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels) {
+xt_tensor metric_counted(const xt_src *src, xt_tensor labels, int64_t ignore_index) {
+    int64_t ignored = ignore_index == 0 ? -100 : ignore_index == XT_IGNORE_CLASS_0 ? 0 : ignore_index;
+    return xt_ne_at(src, xt_cast_at(src, labels, XT_I64), xt_full_at(src, (double)ignored, XT_I64, XT_DIMS_(0)));
+}
+
+/* Those of the counted samples for which the flag holds, of all counted ones. */
+static xt_metric share_of(const xt_src *src, xt_tensor flags, xt_tensor counted) {
+    return (xt_metric){.numerator = total(src, xt_logical_and_at(src, flags, counted)), .denominator = total(src, counted)};
+}
+
+xt_metric xt_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, xt_metric_opts o) {
     xt_no_grad_begin();
     xt_tensor hit = xt_eq_at(src, xt_argmax_at(src, out, -1), xt_cast_at(src, labels, XT_I64));
-    xt_metric m = {.numerator = total(src, hit),
-                   .denominator = count_of(src, (double)xt_numel(labels))};
+    xt_metric m = share_of(src, hit, metric_counted(src, labels, o.ignore_index));
     xt_no_grad_end_at(NULL);
     return m;
 }
 
 /* A label is among the k best when fewer than k classes are before it: those with a larger score and, as argmax has it, those of a lower index with the same. */
-xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k) {
+xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels, int k, xt_metric_opts o) {
     xt_no_grad_begin();
-    xt_metric m = {.denominator = count_of(src, (double)xt_numel(labels))};
+    xt_metric m = {.denominator = count_of(src, 1)};
     if (k < 1 || (xt_rank_of(out) == 2 && k > xt_dim(out, 1)))
         m.numerator = lazy_error(src, XT_INVALID_ARGUMENT, "xt_topk_accuracy: k = %d of %lld classes; 1 to the number of classes is needed", k,
                                  (long long)xt_dim(out, 1));
@@ -36,7 +45,8 @@ xt_metric xt_topk_accuracy_at(const xt_src *src, xt_tensor out, xt_tensor labels
             xt_unsqueeze_at(src, xt_sum_axis_at(src, xt_where_at(src, xt_gt_at(src, one_hot, count_of(src, 0)), scores, count_of(src, 0)), -1), -1);
         xt_tensor lower = xt_lt_at(src, xt_arange_at(src, xt_dim(out, -1), XT_I64), xt_unsqueeze_at(src, xt_cast_at(src, labels, XT_I64), -1));
         xt_tensor before = xt_logical_or_at(src, xt_gt_at(src, scores, own), xt_logical_and_at(src, xt_eq_at(src, scores, own), lower));
-        m.numerator = total(src, xt_lt_at(src, xt_sum_axis_at(src, xt_cast_at(src, before, XT_F32), -1), count_of(src, k)));
+        xt_tensor hit = xt_lt_at(src, xt_sum_axis_at(src, xt_cast_at(src, before, XT_F32), -1), count_of(src, k));
+        m = share_of(src, hit, metric_counted(src, labels, o.ignore_index));
     }
     xt_no_grad_end_at(NULL);
     return m;
@@ -65,29 +75,30 @@ typedef struct hits {
     xt_tensor both, predicted, actual;
 } hits;
 
-static hits hits_of(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
-    xt_tensor c = xt_full_at(src, (double)cls, XT_I64, XT_DIMS_(0));
-    xt_tensor predicted = xt_eq_at(src, xt_argmax_at(src, out, -1), c), actual = xt_eq_at(src, xt_cast_at(src, labels, XT_I64), c);
+static hits hits_of(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
+    xt_tensor c = xt_full_at(src, (double)cls, XT_I64, XT_DIMS_(0)), counted = metric_counted(src, labels, o.ignore_index);
+    xt_tensor predicted = xt_logical_and_at(src, xt_eq_at(src, xt_argmax_at(src, out, -1), c), counted);
+    xt_tensor actual = xt_logical_and_at(src, xt_eq_at(src, xt_cast_at(src, labels, XT_I64), c), counted);
     return (hits){total(src, xt_logical_and_at(src, predicted, actual)), total(src, predicted), total(src, actual)};
 }
 
-xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+xt_metric xt_precision_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
     xt_no_grad_begin();
-    hits h = hits_of(src, out, labels, cls);
+    hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
     return (xt_metric){h.both, h.predicted};
 }
 
-xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+xt_metric xt_recall_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
     xt_no_grad_begin();
-    hits h = hits_of(src, out, labels, cls);
+    hits h = hits_of(src, out, labels, cls, o);
     xt_no_grad_end_at(NULL);
     return (xt_metric){h.both, h.actual};
 }
 
-xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls) {
+xt_metric xt_f1_at(const xt_src *src, xt_tensor out, xt_tensor labels, int64_t cls, xt_metric_opts o) {
     xt_no_grad_begin();
-    hits h = hits_of(src, out, labels, cls);
+    hits h = hits_of(src, out, labels, cls, o);
     xt_metric m = {xt_mul_scalar_at(src, h.both, 2), xt_add_at(src, h.predicted, h.actual)};
     xt_no_grad_end_at(NULL);
     return m;
@@ -135,9 +146,7 @@ xt_metric xt_perplexity_at(const xt_src *src, xt_tensor logits, xt_tensor labels
     xt_no_grad_begin();
     o.reduction = XT_SUM;
     xt_tensor sum = xt_cross_entropy_at(src, logits, labels, o);
-    int64_t ignore = o.ignore_index == 0 ? -100 : o.ignore_index == XT_IGNORE_CLASS_0 ? 0 : o.ignore_index;
-    xt_tensor ignored = xt_full_at(src, (double)ignore, XT_I64, XT_DIMS_(0));
-    xt_tensor count = total(src, xt_ne_at(src, xt_cast_at(src, labels, XT_I64), ignored));
+    xt_tensor count = total(src, metric_counted(src, labels, o.ignore_index));
     xt_metric m = {.sums = xt_concat_at(src, 2, (xt_tensor[]){row(src, sum), row(src, count)}, 0), .finish = finish_perplexity};
     xt_no_grad_end_at(NULL);
     return m;
