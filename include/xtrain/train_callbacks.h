@@ -96,8 +96,8 @@ typedef struct xt_sample_writer_opts {
 XT_API xt_callback *xt_sample_writer_opt(const xt_src *src, xt_sample_writer_opts o);
 
 /* --- Finders: trial runs on a module of their own; the trainer they prepare for, the seed and the loader are left as they were. --------------------------- */
-/* Leslie Smith's range test (2017): one short run with a rate that grows exponentially; suggests where the smoothed loss falls most steeply. NaN with a
- * pending error, or when there are fewer than two finite points. */
+/* Leslie Smith's range test (2017): one short run with a rate that grows exponentially, or linearly; suggests where the smoothed loss falls most steeply from one
+ * step to the next. NaN with a pending error, or when there are fewer than two finite points. */
 typedef struct xt_lr_find_opts {
     size_t struct_size;
     double min_lr, max_lr; /* 0 = 1e-8, 1 */
@@ -105,6 +105,7 @@ typedef struct xt_lr_find_opts {
     double stop_factor;    /* ends when the smoothed loss is above so many times the best; 0 = 4 */
     int64_t skip_first, skip_last; /* points left out of the suggestion; 0 = 10 and 1 */
     const char *plot;      /* PNG of the curve; NULL = none */
+    xt_switch linear;      /* default off: rates rise by equal factors; on: by equal amounts, for a range of one order of magnitude or less */
 } xt_lr_find_opts;
 #define xt_lr_find(task, ...) XT_LR_FIND_(task, __VA_ARGS__, )
 #define XT_LR_FIND_(task, loader, ...) xt_lr_find_at(XT_HERE, task, loader, XT_OPTS(xt_lr_find_opts, __VA_ARGS__))

@@ -1,5 +1,5 @@
-/* The learning-rate range test: Leslie N. Smith, "Cyclical Learning Rates for Training Neural Networks", 2017. The rate rises exponentially over a short
- * run; the suggestion is where the smoothed loss falls most steeply. Losses stay on the device and are read every few steps. */
+/* The learning-rate range test: Leslie N. Smith, "Cyclical Learning Rates for Training Neural Networks", 2017. The rate rises over a short run,
+ * exponentially or linearly; the suggestion is where the smoothed loss falls most steeply. Losses stay on the device and are read every few steps. */
 #include <math.h>
 
 #include <xtrain/plot.h>
@@ -19,7 +19,7 @@ typedef struct test {
 
 static double rate_at(const test *m, int64_t i) {
     double share = m->o.steps > 1 ? (double)i / (double)(m->o.steps - 1) : 0;
-    return m->o.min_lr * pow(m->o.max_lr / m->o.min_lr, share);
+    return m->o.linear == XT_ON ? m->o.min_lr + share * (m->o.max_lr - m->o.min_lr) : m->o.min_lr * pow(m->o.max_lr / m->o.min_lr, share);
 }
 
 static xt_status fit_start(xt_trainer *t, void *user) {
@@ -109,20 +109,22 @@ static const option_row rows[] = {
     {"stop_factor", "ends above so many times the best loss", OPTION_DOUBLE, offsetof(xt_lr_find_opts, stop_factor), 4, 0, 1e9, NULL},
     {"skip_first", "points left out at the begin", OPTION_I64, offsetof(xt_lr_find_opts, skip_first), 10, 0, 1e6, NULL},
     {"skip_last", "points left out at the end", OPTION_I64, offsetof(xt_lr_find_opts, skip_last), 1, 0, 1e6, NULL},
+    {"linear", "rates rise by equal amounts", OPTION_SWITCH, offsetof(xt_lr_find_opts, linear), 0, 0, 0, NULL},
 };
 
 static xt_status draw(const test *m, int64_t suggested) {
-    double *log_rates = base_malloc((size_t)m->read * sizeof *log_rates);
+    double *at = base_malloc((size_t)m->read * sizeof *at);
+    bool linear = m->o.linear == XT_ON;
     char mark[64];
-    if (!log_rates) return status_oom(64, "the plot");
-    for (int64_t i = 0; i < m->read; i++) log_rates[i] = log10(m->rates[i]);
-    xt_plot_series series[2] = {{"smoothed loss", log_rates, m->smooth, m->read}};
+    if (!at) return status_oom(64, "the plot");
+    for (int64_t i = 0; i < m->read; i++) at[i] = linear ? m->rates[i] : log10(m->rates[i]);
+    xt_plot_series series[2] = {{"smoothed loss", at, m->smooth, m->read}};
     if (suggested >= 0) {
         snprintf(mark, sizeof mark, "suggested: %.3g", m->rates[suggested]);
-        series[1] = (xt_plot_series){mark, log_rates + suggested, m->smooth + suggested, 1};
+        series[1] = (xt_plot_series){mark, at + suggested, m->smooth + suggested, 1};
     }
-    xt_status s = xt_plot_lines(m->o.plot, "learning rate range test", "log10(learning rate)", series, suggested >= 0 ? 2 : 1);
-    base_free(log_rates);
+    xt_status s = xt_plot_lines(m->o.plot, "learning rate range test", linear ? "learning rate" : "log10(learning rate)", series, suggested >= 0 ? 2 : 1);
+    base_free(at);
     return s;
 }
 

@@ -397,6 +397,10 @@ static void the_range_test_leaves_nothing_behind(void **state) {
     assert_true(lr > 1e-4 && lr < 1); /* beyond 1 the bowl's steps overshoot */
     assert_true(file_exists(in_dir("lr.png")));
     assert_null(xt_error());
+    double even = xt_lr_find(&bowl, l, .min_lr = 0.01, .max_lr = 0.6, .steps = 60, .linear = XT_ON, .plot = in_dir("linear.png")); /* rates a hundredth apart */
+    assert_true(even >= 0.01 && even <= 0.6 && fabs(100 * even - round(100 * even)) < 1e-6);
+    assert_true(fabs(100 * lr - round(100 * lr)) > 1e-6);
+    assert_true(file_exists(in_dir("linear.png")));
     xt_trainer *t = TRAINER(.max_epochs = 1);
     assert_int_equal(xt_fit(t, &bowl, l, NULL), 0);
     assert_int_equal(xt_trainer_global_step(t), 32);
