@@ -1,7 +1,6 @@
 /* Taking a checkpoint: the module's tensors under their own names, the optimizer's as "optimizer:NAME" (of a second one "optimizer1:NAME"),
- * callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as "xtrain:ranks:NAME" (checkpoint_ranks.c), running means as "xtrain:running:N"
- * (checkpoint_running.c), and the rest as metadata: versions, position,
- * seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_writer.c writes it. A later
+ * callbacks' as "callback:CALLBACK:NAME", other ranks' buffers as "xtrain:ranks:NAME" (checkpoint_ranks.c), running means as "xtrain:running:N" and what
+ * callbacks have of each rank as "xtrain:callback:CALLBACK:NAME" (checkpoint_running.c), and the rest as metadata: versions, position, seed, callbacks' state as JSON. A snapshot copies them to the host, so that the next step may change the device's; checkpoint_writer.c writes it. A later
  * reader may rely on: unknown metadata and unknown "xtrain:" tensors are to be ignored. */
 #include "train/checkpoint.h"
 
@@ -307,7 +306,7 @@ static xt_status gather_log(checkpoint_log *l) {
 static xt_status gather_all(xt_trainer *t) {
     XT_TRY(lazy_gather_states());
     XT_TRY(checkpoint_ranks_gather(&t->own_buffers, t->net));
-    XT_TRY(checkpoint_running_gather(&t->running));
+    XT_TRY(checkpoint_running_gather(&t->running, t));
     forget_log(&t->log_sums);
     XT_TRY(log_state_save(&t->log_sums.text, &t->log_sums.sums, &t->log_sums.rows));
     return gather_log(&t->log_sums);

@@ -33,10 +33,10 @@ xt_status checkpoint_ranks_take(const checkpoint_ranks *r, const xt_module *m, s
 void checkpoint_ranks_forget(checkpoint_ranks *r);
 xt_status checkpoint_ranks_restore(xt_module *m, st_file *f, const char *path);
 
-/* checkpoint_running.c: the same for running means. */
-xt_status checkpoint_running_gather(checkpoint_running *r);
+/* checkpoint_running.c: the same for running means, and for tensors of callbacks that are of_ranks. */
+xt_status checkpoint_running_gather(checkpoint_running *r, const xt_trainer *t);
 xt_status checkpoint_running_take(const checkpoint_running *r, snapshot *s);
 void checkpoint_running_forget(checkpoint_running *r);
-xt_status checkpoint_running_restore(st_file *f, const char *path);
+xt_status checkpoint_running_restore(const xt_trainer *t, st_file *f, const char *path);
 
 #endif

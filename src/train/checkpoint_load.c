@@ -100,7 +100,7 @@ static xt_status restore_tensors(xt_trainer *t, st_file *f, const char *path) {
         const ir_type *type = ir_tensor(e->dtype, (size_t)e->rank, e->dims);
         void *data = base_malloc(n + 1);
         xt_status s = data && type ? st_read(f, e, data, n) : status_oom(n, path);
-        if (!s) s = opt ? optim_restore(opt, own, type, data) : cb->tensors->restore(own, e->dtype, e->rank, e->dims, data, cb->user);
+        if (!s) s = opt ? optim_restore(opt, own, type, data) : cb->tensors->restore(own, e->dtype, e->rank, e->dims, data, false, cb->user);
         base_free(data);
         XT_TRY(s);
     }
@@ -403,7 +403,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     }
     if (!s) s = restore_tensors(t, f, path);
     if (!s && t->opt) s = checkpoint_ranks_restore(t->net, f, path);
-    if (!s && t->opt) s = checkpoint_running_restore(f, path);
+    if (!s && t->opt) s = checkpoint_running_restore(t, f, path);
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
     if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);

@@ -1,7 +1,7 @@
 /* Spikes of the loss, judged on the device. Three states go with the step's program: the last good losses [window], how many good ones and how many
  * spikes there were [2], and the micro-batches of the last spikes [ring]. The count of spikes travels with the row of logs, so watching costs no read;
- * only when it has grown is the ring read. A spike does not enter the mean. The states are in checkpoints (rank 0's), so that a resumed run judges as the
- * unbroken one does. */
+ * only when it has grown is the ring read. A spike does not enter the mean. The states of all ranks are in checkpoints, so that a resumed run judges as the
+ * unbroken one does. Rank 0's list of spikes is there as text; another rank's is what its ring still has. */
 #include <cjson/cJSON.h>
 #include <math.h>
 #include <stdlib.h>
@@ -16,6 +16,7 @@ typedef struct detector {
     int64_t seen; /* spikes reported */
     str batches;  /* "12, 345", for the file */
     bool anew;    /* the checkpoint's losses are of another window */
+    bool own;     /* this rank's own states were in it */
 } detector;
 
 static void free_detector(void *user) {
@@ -156,9 +157,11 @@ static xt_status load_state(const char *json, void *user) {
     cJSON *o = cJSON_Parse(json);
     const cJSON *reported = cJSON_GetObjectItemCaseSensitive(o, "reported");
     const char *batches = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(o, "batches"));
-    if (cJSON_IsNumber(reported)) d->seen = (int64_t)reported->valuedouble;
-    str_clear(&d->batches);
-    if (batches && world_get()->rank == 0) str_append(&d->batches, batches); /* its own spikes */
+    if (world_get()->rank == 0 || !d->own) { /* what is told here is rank 0's */
+        if (cJSON_IsNumber(reported)) d->seen = (int64_t)reported->valuedouble;
+        str_clear(&d->batches);
+        if (batches && world_get()->rank == 0) str_append(&d->batches, batches);
+    }
     cJSON_Delete(o);
     return NULL;
 }
@@ -173,8 +176,15 @@ static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
     return states[i];
 }
 
+/* A rank other than 0 has told of all spikes its counts know, and its list is in its ring. The counts come before the ring. */
+static void list_again(detector *d, const float *ring) {
+    int64_t n = d->seen < RING ? d->seen : RING;
+    str_clear(&d->batches);
+    for (int64_t i = RING - n; i < RING; i++) str_printf(&d->batches, "%s%.0f", d->batches.len ? ", " : "", (double)ring[i]);
+}
+
 /* With another window the mean begins anew; what was counted stays. */
-static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, void *user) {
+static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own, void *user) {
     detector *d = user;
     make_states(d);
     const xt_tensor states[] = {d->losses, d->counts, d->ring};
@@ -187,12 +197,15 @@ static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64
         float counts[2];
         if (i == 1) memcpy(counts, data, sizeof counts);
         if (i == 1 && d->anew) counts[0] = 0;
+        d->own = d->own || own;
+        if (own && world_get()->rank != 0 && i == 1) d->seen = (int64_t)counts[1];
+        if (own && world_get()->rank != 0 && i == 2) list_again(d, data);
         return lazy_state_write(states[i], i == 1 ? counts : data, ir_type_bytes(type));
     }
     return NULL;
 }
 
-static const callback_tensors tensors = {tensor_at, restore};
+static const callback_tensors tensors = {tensor_at, restore, .of_ranks = true};
 static const xt_callback_desc desc = {.struct_size = sizeof(xt_callback_desc), .name = "spike_detection", .batch_end = batch_end, .step_end = step_end, .fit_end = fit_end, .save_state = save_state, .load_state = load_state, .free_user = free_detector};
 
 static const option_row rows[] = {

@@ -25,7 +25,9 @@ xt_status logger_open_own(const struct own_logger *l, const char *dir, log_sink 
 
 typedef struct callback_tensors { /* tensors of a callback in checkpoints, as "callback:CALLBACK:NAME" */
     xt_tensor (*at)(int i, char *name, size_t n, void *user); /* none: there are no more */
-    xt_status (*restore)(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, void *user);
+    /* own: this rank's, after rank 0's */
+    xt_status (*restore)(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own, void *user);
+    bool of_ranks; /* f32, and each rank has its own: the file has rank 0's under that name and all ranks' as "xtrain:callback:CALLBACK:NAME" */
 } callback_tensors;
 struct xt_callback {
     xt_callback_desc d;
@@ -59,7 +61,8 @@ typedef struct checkpoint_ranks {
     checkpoint_own *all;
     size_t n, cap;
 } checkpoint_ranks;
-typedef struct checkpoint_ring { /* a running mean: all ranks', a row each */
+typedef struct checkpoint_ring { /* a running mean or a callback's tensor: all ranks', a row each */
+    char name[128];
     float *rows;
     int64_t ranks, n;
 } checkpoint_ring;
@@ -257,6 +260,9 @@ void result_begin(xt_trainer *t);
 void result_epoch(xt_trainer *t, int64_t began_ns, const xt_epoch_detail *before);
 xt_epoch_detail result_counters(void); /* counters now, to be subtracted */
 void result_end(xt_trainer *t);
+/* The summary of a fit without an error. Behind it what there is to say of a last loss that is not finite: 1 when parameters are not either, and what was trained is of no
+ * use; else 0. */
+int result_summary(xt_trainer *t, const xt_src *src);
 
 /* run_dir.c */
 xt_status run_dir_make(const char *runs, const char *name, char **out); /* runs/NAME/version_N, N the next free; base_free */

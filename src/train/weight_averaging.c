@@ -169,8 +169,9 @@ static xt_tensor tensor_at(int i, char *name, size_t n, void *user) {
     return a->all[i].mean;
 }
 
-static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, void *user) {
+static xt_status restore(const char *name, xt_dtype dtype, int rank, const int64_t *dims, const void *data, bool own, void *user) {
     averager *a = user;
+    (void)own; /* ranks have the same weights */
     average *e = find(a, name);
     if (!e) return add(a, name, dtype, rank, dims, data) ? NULL : status_oom(64, name);
     const ir_type *type = lazy_type(e->mean), *given = ir_tensor(dtype, (size_t)rank, dims);

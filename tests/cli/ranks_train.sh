@@ -49,6 +49,13 @@ check "with a checkpoint" [ -f "$(newest default)/checkpoints/last.ckpt" ]
 ranks 2 spike --max_epochs 1 --run_name spike
 check "a spike of rank 1" [ $? = 0 ]
 check "is reported" grep -qiE 'spike.*(batch )?12' "$tmp/out"
+want=$(cat "$(newest spike)/skip_batches.json")
+check "the list has it" [ "$want" = '{"rank 0": [], "rank 1": [12]}' ]
+KEEP=$tmp/spiked ranks 2 spike --max_epochs 1 --run_name spiked --max_steps 15
+check "a run of 15 steps, the spike among them" [ $? = 0 ]
+ranks 2 spike --max_epochs 1 --run_name spiked --resume "$tmp/spiked/last.ckpt"
+check "resumed: rank 1 knows its own spikes" [ "$(cat "$(newest spiked)/skip_batches.json" 2>/dev/null)" = "$want" ]
+check "and tells none again" [ "$(grep -c 'the loss spiked' "$tmp/out")" = 0 ]
 ranks 2 merge --run_name merge --max_epochs 1 --limit_train_batches 3
 check "values of two ranks" [ $? = 0 ]
 csv=$(newest merge)/metrics.csv
