@@ -574,6 +574,6 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
     if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();
     if (s || xt_error()) return train_report(status_at(s, src));
-    diag_summary_once();
-    return stopping_result(t, t->saved_last);
+    int ruined = result_summary(t, src);
+    return ruined ? ruined : stopping_result(t, t->saved_last);
 }

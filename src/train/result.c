@@ -72,3 +72,49 @@ void result_end(xt_trainer *t) {
     r->peak_rss_mib = (double)ru.ru_maxrss / 1024;
     r->epochs_detail = t->details;
 }
+
+/* --- a loss that is no number -------------------------------------------------------------------------------------------------------------------- */
+/* One number on the device: how many parameter tensors hold NaN or Inf. */
+static xt_tensor count_ruined(const xt_trainer *t, const xt_src *src, int *out_params) {
+    xt_tensor n = {0};
+    *out_params = 0;
+    for (int i = 0; i < xt_module_tensors(t->net); i++) {
+        xt_tensor v = xt_module_tensor(t->net, i);
+        const ir_type *type = lazy_type(v);
+        if (!xt_module_tensor_is_param(t->net, i) || !type || !ir_dtype_is_float(type->dtype)) continue;
+        xt_tensor bad = xt_cast_at(src, xt_logical_not_at(src, xt_isfinite_at(src, v)), XT_F32);
+        xt_tensor any = xt_minimum_at(src, xt_sum_at(src, bad), xt_full_at(src, 1, XT_F32, XT_DIMS_(0)));
+        n = (*out_params)++ ? xt_add_at(src, n, any) : any;
+    }
+    return n;
+}
+
+static bool read_ruined(const xt_trainer *t, const xt_src *src, double *out_ruined, int *out_params) {
+    xt_no_grad_begin();
+    xt_tensor n = count_ruined(t, src, out_params);
+    xt_tensor kept = *out_params ? xt_keep_at(src, n) : n;
+    xt_no_grad_end_at(NULL);
+    if (!*out_params || !lazy_boundary(LAZY_STEP_END, src)) return false;
+    *out_ruined = xt_item_at(src, kept);
+    xt_drop_at(src, kept);
+    return !xt_error();
+}
+
+int result_summary(xt_trainer *t, const xt_src *src) {
+    double loss = t->result.loss_last, ruined = 0;
+    int params = 0;
+    bool judged = !isfinite(loss) && !t->loss_begins && t->at.micro_batches > 0 && t->net; /* without a loss there is none to judge */
+    bool known = judged && read_ruined(t, src, &ruined, &params);
+    if (judged && !known) xt_clear_error();
+    diag_summary_once(); /* which has the read in it, so that the end of the program adds no second one */
+    if (!known) return 0;
+    const char *word = isnan(loss) ? "NaN" : "infinity"; /* not -nan */
+    if (ruined == 0) {
+        log_msg(XT_SEV_WARNING, "the fit ended with a loss of %s, and all its parameters are finite: what the last batch gave it is the cause (a label outside the classes, an input that is not finite); "
+                "--detect_anomaly on names the line", word);
+        return 0;
+    }
+    log_msg(XT_SEV_ERROR, "the fit ended with a loss of %s and no model: %.0f of %d parameter tensors hold NaN or Inf, as do the checkpoints since the first such loss. --detect_anomaly on ends a fit at the first one and names "
+            "its line; xt_early_stopping(.monitor = \"train/loss\") ends it soon; --resume an earlier checkpoint with a smaller learning rate or gradient_clip_val", word, ruined, params);
+    return 1;
+}
