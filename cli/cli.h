@@ -69,7 +69,7 @@ typedef struct cli_diag {
 void cli_print_switches(void);
 #define CLI_DIAG_ROWS(d)                                                                                                                             \
     {"--explain", CLI_FLAG, &(d).explain, NULL, "say why each program is compiled, run or read, with your line (as XT_DEBUG=compile,exec,read); costs 2.8 us a step"},   \
-        {"--max-compiles", CLI_INT, &(d).max_compiles, "N", "the compile after N is an error that says why it was needed"},                         \
+        {"--max-compiles", CLI_INT, &(d).max_compiles, "N", "the compile after N is an error that says why it was needed; programs from the cache on disk are not compiled (XT_CACHE=off counts all)"},                         \
         {"--debug", CLI_STRING, &(d).debug, "WORDS", "compile, exec, read, nan, eager: as XT_DEBUG; costs: compile " CLI_COST_COMPILE ", read " CLI_COST_READ ", exec " CLI_COST_EXEC ", nan " CLI_COST_NAN ", eager " CLI_COST_EAGER}, \
     {"--profile", CLI_STRING, &(d).profile, "FILE", "trace of host phases and device ops of some steps (XT_PROFILE_STEPS), as Chrome/Perfetto JSON; costs " CLI_COST_PROFILE}
 int cli_diag_apply(const char *command, const cli_diag *d); /* 0, or the exit code after a message */

@@ -132,6 +132,14 @@ static bool is_own_source(const char *unit_name) {
     return unit_name && n > 0 && strncmp(unit_name, here, n) == 0;
 }
 
+/* The file as the compiler was given it, which is what __FILE__ is in all other messages; libdw puts the folder of the compilation in front. */
+static const char *as_given(Dwarf_Die *unit, const char *file) {
+    Dwarf_Attribute attr;
+    const char *folder = dwarf_formstring(dwarf_attr(unit, DW_AT_comp_dir, &attr)), *name = dwarf_diename(unit);
+    size_t n = folder ? strlen(folder) : 0;
+    return n && name && name[0] != '/' && strncmp(file, folder, n) == 0 && file[n] == '/' ? file + n + 1 : file;
+}
+
 static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_found *out) {
     Dwfl_Module *mod = debug_of(m);
     Dwarf_Addr bias;
@@ -142,7 +150,7 @@ static void find_line(const module *m, uintptr_t call, bool same_module, dwarf_f
     const char *file = line ? dwarf_linesrc(line, NULL, NULL) : NULL;
     int number = 0;
     if (file && dwarf_lineno(line, &number) == 0 && number > 0) {
-        str_append(&out->file, file);
+        str_append(&out->file, as_given(unit, file));
         out->line = number;
     }
     function_at(unit, call - bias, &out->func);

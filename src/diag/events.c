@@ -1,8 +1,10 @@
 /* Compile and execution reports (XT_DEBUG=compile,exec,read). Each begins with a line that says what happened and why, the same on all ranks, so that the
  * launcher can fold it; its figures stand on a second line.
- * Without XT_DEBUG one thing is still said: compiles that go on after the run has warmed up. Early reads are then a number in the summary. */
+ * Without XT_DEBUG two things are still said: compiles that go on after the run has warmed up, and the first line that reads a value too early in a training
+ * loop. Other early reads are then a number in the summary. */
 #include "diag/diag.h"
 
+#include <pthread.h>
 #include <stdlib.h>
 
 enum { WARM_UP_STEPS = 200, LATE_COMPILES_TOLD = 3 };
@@ -81,6 +83,32 @@ static void warn_forced(const lazy_event *e) {
              at);
 }
 
+/* A read that comes again after the optimizer has stepped is in a loop that trains; one that does not is none to worry about. The first such line is named. */
+static void note_forced(const lazy_event *e) {
+    enum { LINES = 16 };
+    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+    static struct {
+        src_id src;
+        int64_t steps;
+    } lines[LINES];
+    static int n;
+    static bool told;
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    bool again = false;
+    if (!e->src || e->evaluation || steps == 0) return;
+    pthread_mutex_lock(&lock);
+    int k = 0;
+    while (k < n && lines[k].src != e->src) k++;
+    if (k < n) again = !told && steps > lines[k].steps;
+    else if (n < LINES) lines[n].src = e->src, lines[n++].steps = steps;
+    told = told || again;
+    pthread_mutex_unlock(&lock);
+    char at[256];
+    if (again)
+        log_msg(XT_SEV_WARNING, "%s reads a value before its step has ended, in each step anew: an extra program runs for it and the host waits. xt_when_ready or xt_master_printf(\"... %%t\", t) give the value "
+                "when it arrives (XT_DEBUG=read names all such lines, the summary counts them)", src_text(e->src, at, sizeof at));
+}
+
 static void warn_late(const lazy_event *e) {
     static int told;
     int64_t steps = counter_get(COUNTER_steps);
@@ -100,6 +128,7 @@ static void on_event(void *user, const lazy_event *e) {
     diag_phases_event(e);
     diag_event_json(e);
     diag_profile_event(e);
+    if (e->forced && !debug) note_forced(e);
     if (e->source == LAZY_FROM_MEMORY && !debug) return;
     bool made = e->source != LAZY_FROM_MEMORY;
     if (made && debug & DIAG_COMPILE_WORD) report_compile(e);

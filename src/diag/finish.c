@@ -1,6 +1,7 @@
 /* The end of a run: the last boundary, everything brought to rest, the pending error or the cost summary. */
 #include "diag/diag.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -16,15 +17,17 @@ __attribute__((constructor)) static void at_load(void) {
 
 static double ms(counter c) { return (double)counter_get(c) / 1e6; }
 
-/* A loop that waits for its loader wants more readers: as many as would have read everything in the time that the rest of the run took. */
+/* Training that waits for its loader wants more readers: as many as would have read everything in the time that the rest of the run took. A program that only
+ * reads, or runs through its data once, waits for nothing else. */
 static void advise_workers(str *t, double wall) {
     double wait = (double)counter_get(COUNTER_loader_wait_ns) / 1e9, rest = wall - wait;
     int64_t workers = counter_get(COUNTER_loader_workers), cores = sysconf(_SC_NPROCESSORS_ONLN);
-    if (workers < 1 || wait < LEAST_WAIT_S || wait < LARGE_SHARE * wall) return;
+    if (workers < 1 || counter_get(COUNTER_optimizer_steps) == 0 || wait < LEAST_WAIT_S || wait < LARGE_SHARE * wall) return;
     double wanted = rest > 0 ? (double)workers * wall / rest : (double)workers * 2;
     int64_t n = wanted < 64 ? (int64_t)wanted + 1 : 64;
-    str_printf(t, "  loader      waited for during %.0f %% of the run: try %lld workers instead of %lld (the loader's .workers; xtrain fit --workers %lld)", 100 * wait / wall, (long long)n,
-               (long long)workers, (long long)n);
+    str_printf(t, "  loader      waited for during %.0f %% of the run: try %lld workers instead of %lld (", 100 * wait / wall, (long long)n, (long long)workers);
+    if (strcmp(program_invocation_short_name, "xtrain") == 0) str_printf(t, "--workers %lld; a model of your own: the loader's .workers)", (long long)n);
+    else str_append(t, "the loader's .workers)");
     if (n > cores) str_printf(t, "; there are %lld cores, so only reading that waits (disk, network) gains from so many", (long long)cores);
     str_putc(t, '\n');
 }

@@ -205,6 +205,12 @@ check "--explain" grep -qE '^compile 1: program 1 .*expected: first program' "$t
 check "a misspelt word of --debug" grep -q 'no word "compil", it does nothing; did you mean compile?' "$tmp/out"
 "$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --max-compiles 1 --no-pictures >"$tmp/out" 2>&1
 check "--max-compiles" [ $? = 1 ]
+export XT_CACHE_DIR=$tmp/warm
+XT_CACHE=on "$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --no-pictures >"$tmp/warm.out" 2>&1
+XT_CACHE=on "$BUILD/xtrain" fit mnist --epochs 1 --limit-batches 3 --max-compiles 1 --no-pictures >"$tmp/warm.out" 2>&1
+check "programs from disk are not compiled" [ $? = 0 ]
+unset XT_CACHE_DIR
+check "which --help says" grep -qE -- '--max-compiles N .*programs from the cache on disk are not compiled' <("$BUILD/xtrain" fit --help)
 check "says why" grep -q 'XT_MAX_COMPILES=1 programs are compiled already and this step needs another: ' "$tmp/out"
 
 # The trace of a device that is not ours: two runs of a module, "fusion.3" of op n0 twice, inside of a loop once; times since the begin of the session.

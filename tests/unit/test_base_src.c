@@ -106,7 +106,7 @@ static void linked_statically(void **state) {
     (void)state;
     src_id id = probe();
     assert_int_equal(src_get(id)->line, __LINE__ - 1);
-    assert_non_null(strstr(src_get(id)->file, "test_base_src.c"));
+    assert_string_equal(src_get(id)->file, __FILE__); /* as every message of a macro has it, not as an absolute path */
     assert_string_equal(src_get(id)->func, "linked_statically");
     assert_int_equal(src_from_return_address(NULL), 0);
     assert_non_null(strstr(src_get(src_from_return_address((void *)0x10))->file, "code+0x")); /* in no module */

@@ -378,10 +378,11 @@ static void the_summary_suggests_workers(void **state) {
     for (int e = 0; e < 8; e++)
         for (xt_batch b; xt_next(l, &b);) continue;
     xt_loader_free(l);
+    counter_add(COUNTER_optimizer_steps, 1); /* a loop that trains */
     xt_set_sink(listen, NULL);
     xt_cost_summary();
     xt_set_sink(NULL, NULL);
-    if (!strstr(said, " (the loader's .workers; xtrain fit --workers ")) fail_msg("no advice in:\n%s", said);
+    if (!strstr(said, " (the loader's .workers)")) fail_msg("no advice in:\n%s", said);
 }
 
 /* What a loader holds does not depend on how long it runs: each worker reads into the same host memory, and the blocks of batches that are done serve the next ones. */

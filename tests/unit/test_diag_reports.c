@@ -347,6 +347,57 @@ static void the_report(void **state) {
     assert_non_null(strstr(said, "execution "));
 }
 
+static xt_tensor one_unit(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 1);
+}
+
+/* Without XT_DEBUG: a line of the loop that reads in each step is named, once; one that read once is not, nor are further lines. */
+static void the_first_early_read(void **state) {
+    (void)state;
+    static const char words[] = " reads a value before its step has ended, in each step anew";
+    xt_module *m = xt_module_new(one_unit, NULL);
+    xt_optimizer *sgd = xt_sgd(m, .lr = 0.01);
+    int line = 0;
+    double sum = 0;
+    for (int i = 0; i < 6; i++) {
+        xt_tensor loss = xt_mean(xt_square(xt_forward(m, rows(4))));
+        xt_backward(loss);
+        xt_optimizer_step(sgd);
+        if (i == 1) sum += xt_item(loss);
+        if (i == 2) assert_null(strstr(said, words));
+        if (i > 2) line = __LINE__, sum += xt_item(loss);
+        if (i > 3) sum += xt_item(xt_exp(loss));
+        assert_true(xt_mark_step());
+    }
+    char want[200];
+    snprintf(want, sizeof want, "%s:%d%s", __FILE__, line, words);
+    const char *first = strstr(said, want);
+    if (!first) fail_msg("no \"%s\" in:\n%s", want, said);
+    assert_null(strstr(first + strlen(want), words));
+    assert_true(sum > 0);
+    xt_optimizer_free(sgd);
+    xt_module_free(m);
+}
+
+static void advice_on_workers(void **state) {
+    (void)state;
+    str t = STR_INIT;
+    int64_t steps = counter_get(COUNTER_optimizer_steps);
+    counter_max(COUNTER_loader_workers, 1);
+    counter_add(COUNTER_loader_wait_ns, 100000000000);
+    counter_add(COUNTER_optimizer_steps, -steps);
+    diag_summary(&t);
+    assert_null(strstr(str_cstr(&t), "workers")); /* a program that only reads waits for nothing else */
+    counter_add(COUNTER_optimizer_steps, steps + 1);
+    diag_summary(&t);
+    assert_non_null(strstr(str_cstr(&t), " workers instead of "));
+    assert_non_null(strstr(str_cstr(&t), " (the loader's .workers)")); /* --workers is the command's */
+    assert_null(strstr(str_cstr(&t), "--workers"));
+    counter_add(COUNTER_loader_wait_ns, -100000000000);
+    str_free(&t);
+}
+
 static void a_limit(void **state) {
     (void)state;
     char text[24];
@@ -376,6 +427,6 @@ int main(void) {
     lazy_on_event(on_event, NULL);
     const struct CMUnitTest tests[] = {CAUSE(first_and_known), CAUSE(phases_of_compiling), CAUSE(epochs_in_the_summary), CAUSE(shape_change), CAUSE(last_batch), CAUSE(dtype_change), CAUSE(cast_change), CAUSE(scalar_constant), CAUSE(constant_in_the_graph),
                                        CAUSE(attribute_change), CAUSE(print_under_an_if), CAUSE(kept_and_dropped), CAUSE(flag_change), CAUSE(value_read), CAUSE(checkpoint),
-                                       CAUSE(explicit_sync), CAUSE(evicted), CAUSE(the_report), CAUSE(a_limit)};
+                                       CAUSE(explicit_sync), CAUSE(evicted), CAUSE(the_report), CAUSE(the_first_early_read), CAUSE(advice_on_workers), CAUSE(a_limit)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
