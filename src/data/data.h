@@ -19,6 +19,7 @@ struct xt_dataset {
 };
 
 const ir_type *data_spec_type(const xt_spec *s); /* NULL for none or a bad one */
+xt_status data_spec_check(const char *who, const char *what, const xt_spec *s); /* says what is wrong with it */
 xt_spec data_spec(xt_dtype t, size_t rank, const int64_t *dims);
 size_t data_spec_bytes(const xt_spec *s);
 /* A failure of a function that gives a dataset: leaves it pending, frees `over` (what the function has taken over), gives NULL. */

@@ -7,6 +7,34 @@ const ir_type *data_spec_type(const xt_spec *s) {
     return s->dtype ? ir_tensor(s->dtype, rank, s->dims) : NULL;
 }
 
+/* "{f32, {28, 28}}" with all that was written, also behind a 0. */
+static void spec_print(str *t, const xt_spec *s) {
+    int last = 0;
+    for (int k = 0; k < XT_MAX_RANK; k++)
+        if (s->dims[k]) last = k;
+    str_printf(t, "{%s, {", s->dtype && xt_dtype_size(s->dtype) ? xt_dtype_name(s->dtype) : "no dtype");
+    for (int k = 0; k <= last; k++) str_printf(t, "%s%lld", k ? ", " : "", (long long)s->dims[k]);
+    str_append(t, "}}");
+}
+
+xt_status data_spec_check(const char *who, const char *what, const xt_spec *s) {
+    const char *why = NULL;
+    bool ended = false;
+    for (int k = 0; k < XT_MAX_RANK; k++) {
+        if (s->dims[k] < 0) why = "a dim is negative";
+        if (ended && s->dims[k] && !why) why = "a dim of 0 ends the dims, and there are more behind it";
+        ended = ended || s->dims[k] == 0;
+    }
+    if (!s->dtype || !xt_dtype_size(s->dtype)) why = "it has no dtype that holds numbers";
+    if (!why && data_spec_type(s)) return NULL;
+    str found = STR_INIT;
+    spec_print(&found, s);
+    xt_status e = status_new(XT_INVALID_ARGUMENT, NULL, "%s: the spec of %s is %s: %s; expected the dtype and dims of one sample, without the batch's: (xt_spec){XT_F32, {1, 28, 28}}, or (xt_spec){XT_I64} for one number", who, what,
+                             found.failed ? "" : str_cstr(&found), why ? why : "it is too large");
+    str_free(&found);
+    return e;
+}
+
 xt_spec data_spec(xt_dtype t, size_t rank, const int64_t *dims) {
     xt_spec s = {.dtype = t};
     if (rank) memcpy(s.dims, dims, rank * sizeof *dims);
@@ -39,15 +67,11 @@ xt_dataset *xt_dataset_new_at(const xt_src *src, const xt_dataset_desc *given) {
     SRC_CALLED_FROM(src);
     xt_dataset_desc d = {0};
     if (given) memcpy(&d, given, given->struct_size && given->struct_size < sizeof d ? given->struct_size : sizeof d);
-    const char *why = !d.get                  ? "a get function is needed"
-                      : d.count < 0           ? "the count is negative"
-                      : !data_spec_type(&d.x) ? "the spec of x is no tensor"
-                                              : NULL;
-    if (!why && d.y.dtype && !data_spec_type(&d.y)) why = "the spec of y is no tensor";
-    if (!why && d.more[0].dtype && !d.get_more) why = ".more needs a get_more function";
-    for (int k = 0; !why && k < XT_MORE_FIELDS && d.more[k].dtype; k++)
-        if (!data_spec_type(&d.more[k])) why = "a spec of .more is no tensor";
-    if (why) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_new: %s", why), NULL);
+    const char *why = !d.get ? "a get function is needed" : d.count < 0 ? "the count is negative" : d.more[0].dtype && !d.get_more ? ".more needs a get_more function" : NULL;
+    xt_status s = why ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_dataset_new: %s", why) : data_spec_check("xt_dataset_new", "x", &d.x);
+    if (!s && d.y.dtype) s = data_spec_check("xt_dataset_new", "y", &d.y);
+    for (int k = 0; !s && k < XT_MORE_FIELDS && d.more[k].dtype; k++) s = data_spec_check("xt_dataset_new", "one of .more", &d.more[k]);
+    if (s) return data_fail(s, NULL);
     xt_dataset *ds = allocate(d.name);
     if (!ds) return NULL;
     ds->d = d;
@@ -66,11 +90,9 @@ xt_dataset *data_make(xt_dataset_desc d) {
 
 xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d) {
     SRC_CALLED_FROM(src);
-    const char *why = !d || !d->open || !d->next || !d->close ? "open, next and close are needed"
-                      : !data_spec_type(&d->x)                ? "the spec of x is no tensor"
-                                                              : NULL;
-    if (!why && d->y.dtype && !data_spec_type(&d->y)) why = "the spec of y is no tensor";
-    if (why) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_stream_dataset: %s", why), NULL);
+    xt_status s = !d || !d->open || !d->next || !d->close ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_stream_dataset: open, next and close are needed") : data_spec_check("xt_stream_dataset", "x", &d->x);
+    if (!s && d->y.dtype) s = data_spec_check("xt_stream_dataset", "y", &d->y);
+    if (s) return data_fail(s, NULL);
     xt_dataset *ds = allocate(d->name ? d->name : "stream");
     if (!ds) return NULL;
     ds->stream = *d;
@@ -172,12 +194,10 @@ static xt_status get_row(void *user, int64_t i, void *x, void *y) {
 
 xt_dataset *xt_array_dataset_at(const xt_src *src, const void *x, xt_spec x_spec, const void *y, xt_spec y_spec, int64_t count) {
     SRC_CALLED_FROM(src);
-    arrays *a = base_calloc(1, sizeof *a);
-    if (!a || !x || !data_spec_type(&x_spec) || (y_spec.dtype && (!y || !data_spec_type(&y_spec)))) {
-        base_free(a);
-        return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x (and y, if its dtype is given) must be arrays with a known spec"),
-                         NULL);
-    }
+    xt_status s = x ? data_spec_check("xt_array_dataset", "x", &x_spec) : status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: x is NULL; an array of %lld samples is expected", (long long)count);
+    if (!s && (y || y_spec.dtype)) s = y ? data_spec_check("xt_array_dataset", "y", &y_spec) : status_new(XT_INVALID_ARGUMENT, NULL, "xt_array_dataset: y has a spec and is NULL; give its array, or (xt_spec){0} where there are no labels");
+    arrays *a = s ? NULL : base_calloc(1, sizeof *a);
+    if (!a) return data_fail(s ? s : status_oom(sizeof *a, "a dataset"), NULL);
     *a = (arrays){x, y, data_spec_bytes(&x_spec), data_spec_bytes(&y_spec)};
     return data_make((xt_dataset_desc){.count = count, .x = x_spec, .y = y_spec, .get = get_row, .free_user = base_free, .user = a, .name = "array"});
 }

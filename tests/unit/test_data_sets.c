@@ -123,6 +123,20 @@ static void random_splits(void **state) {
     xt_status_free(s);
 }
 
+static void specs_that_do_not_fit(void **state) {
+    (void)state;
+    static float x[4][6];
+    static int64_t y[4];
+    xt_spec good = {XT_F32, {6}}, label = {XT_I64, {0}}, none = {0};
+    refused(xt_array_dataset(x, (xt_spec){.dims = {6}}, y, label, 4), "the spec of x is {no dtype, {6}}: it has no dtype that holds numbers; expected the dtype and dims of one sample, without the batch's: (xt_spec){XT_F32, {1, 28, 28}}");
+    refused(xt_array_dataset(x, (xt_spec){XT_F32, {0, 6}}, y, label, 4), "the spec of x is {f32, {0, 6}}: a dim of 0 ends the dims, and there are more behind it");
+    refused(xt_array_dataset(x, (xt_spec){XT_F32, {-1, 6}}, y, label, 4), "{f32, {-1, 6}}: a dim is negative");
+    refused(xt_array_dataset(x, good, y, none, 4), "the spec of y is {no dtype, {0}}");
+    refused(xt_array_dataset(x, good, NULL, label, 4), "y has a spec and is NULL");
+    refused(xt_array_dataset(NULL, good, y, label, 4), "x is NULL; an array of 4 samples is expected");
+    refused(xt_map_dataset(numbers(1), (xt_spec){XT_F32, {0, 2}}, none, twice, NULL), "a dim of 0 ends the dims");
+}
+
 /* --- pictures ------------------------------------------------------------------------------------------------------------------------------------- */
 static void augmentation(void **state) {
     (void)state;
@@ -384,7 +398,7 @@ static void text_windows(void **state) {
 int main(void) {
 #define TEST(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        TEST(datasets_of_datasets), TEST(random_splits), TEST(augmentation), TEST(image_folders), TEST(cifar),
+        TEST(datasets_of_datasets), TEST(random_splits), TEST(specs_that_do_not_fit), TEST(augmentation), TEST(image_folders), TEST(cifar),
         TEST(files_of_arrays),      TEST(text_windows),     TEST(files_of_numbers), TEST(a_long_file_of_numbers),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
