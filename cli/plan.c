@@ -127,7 +127,7 @@ static int run(int argc, char **argv) {
     plan_flags f = {.precision = "fp32"};
     plan_case c = {.topology = "cpu"};
     const cli_option table[] = {
-        {"MODEL|PROGRAM", CLI_STRING, &f.model, NULL, "mnist, resnet18, gpt2, gpt2-tiny, or a StableHLO file; after --: a program of yours with its arguments"},
+        {"MODEL|PROGRAM", CLI_STRING, &f.model, NULL, "mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny, or a StableHLO file; after --: a program of yours with its arguments"},
         {"--topology", CLI_STRING, &c.topology, "NAME", "cpu, cpu:4, v4:2x2x1, v5e:2x2, v5p:2x2x2, v6e:4x4, tpu7x:2x2x1, cuda:h100, cuda:a100, ... (cpu)"},
         {"--mesh", CLI_STRING, &c.mesh, "AXES", "data=8,model=4: divides the step over the topology's devices; auto: compares meshes"},
         {"--fsdp", CLI_FLAG, &c.fsdp, NULL, "with --mesh: divides parameters and optimizer state over the data axis"},
@@ -193,7 +193,7 @@ static int run(int argc, char **argv) {
         if (n < 0) code = -n;
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
-            fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-tiny) nor a file; xtrain plan --help\n", f.model ? f.model : "nothing");
+            fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; xtrain plan --help\n", f.model ? f.model : "nothing");
             return 2;
         }
         if (is_binary(f.model)) {
@@ -205,7 +205,7 @@ static int run(int argc, char **argv) {
         files[c.n_files++] = f.model;
     }
     if (c.checkpoint && c.model && !c.model->checkpointed) {
-        fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2 and gpt2-tiny have\n", c.model->name);
+        fprintf(stderr, "xtrain plan: %s has no blocks to checkpoint; gpt2, gpt2-mini and gpt2-tiny have\n", c.model->name);
         return 2;
     }
     setenv("XT_SUMMARY", "off", 0);

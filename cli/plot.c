@@ -222,7 +222,7 @@ static int no_such_run(const char *run) {
     const char *near = cli_nearest(run, strlen(run), list, n);
     fprintf(stderr, "xtrain plot: there is no metrics.csv of a run %s", run);
     if (near) fprintf(stderr, "; did you mean %s?", near);
-    if (n) fprintf(stderr, " In %s there %s:", runs, n == 1 ? "is" : "are");
+    if (n) fprintf(stderr, "%s %s there %s:", near ? " In" : "; in", runs, n == 1 ? "is" : "are");
     else fprintf(stderr, "; there are no runs in %s", runs);
     for (int i = 0; i < n; i++) fprintf(stderr, "%s %s", i ? "," : "", list[i]);
     fputc('\n', stderr);

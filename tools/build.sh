@@ -18,4 +18,25 @@ fi
 echo "$list" >"$dir/.sources"
 [ -x "$dir/xtrain" ] || echo "building library, command, examples and tests into $dir/: one to two minutes on two cores"
 [ -t 1 ] && exec ninja -C "$dir" # one line that counts
-exec ninja -C "$dir" --quiet
+# Elsewhere a line for each tenth of it; what is said besides progress is said there too.
+rc=$dir/.failed
+rm -f "$rc"
+{ NINJA_STATUS='[%f/%t] ' ninja -C "$dir" 2>&1 || echo $? >"$rc"; } | {
+    tenth=0
+    while IFS= read -r line; do
+        case $line in
+        '['*/*'] '*)
+            counts=${line%%]*}
+            n=${counts%/*} all=${counts#*/}
+            n=${n#[}
+            if [ "$all" -ge 50 ] && [ $((n * 10 / all)) -gt $tenth ]; then
+                tenth=$((n * 10 / all))
+                echo "built $n of $all"
+            fi
+            ;;
+        'ninja: '[En]*) ;; # entering a directory, no work to do
+        *) printf '%s\n' "$line" ;;
+        esac
+    done
+}
+[ ! -f "$rc" ] || exit "$(cat "$rc")"

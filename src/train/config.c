@@ -112,6 +112,21 @@ double xt_trainer_number(xt_trainer *t, const char *name, double fallback) {
     return v;
 }
 
+/* With what there is: the nearest, or all of them. */
+static xt_status no_such_setting(const char *name, const char *near, const char **names, size_t n) {
+    enum { SHOWN = 12 };
+    str t = STR_INIT;
+    size_t len = strlen(name);
+    if (near) str_printf(&t, "; did you mean %s?", near);
+    else if (n == 0) str_append(&t, "; it asks for none (xt_trainer_number, xt_trainer_text)");
+    for (size_t i = 0; !near && i < n && i < SHOWN; i++) str_printf(&t, "%s%s", i ? ", " : "; it asks for ", names[i]);
+    if (!near && n > SHOWN) str_printf(&t, " and %zu more", n - SHOWN);
+    if (len > 3 && strcmp(name + len - 3, ".lr") == 0) str_append(&t, near ? " Or --optimizer NAME with --optimizer.lr X" : "; --optimizer NAME with --optimizer.lr X sets a rate without the program's help");
+    xt_status s = status_new(XT_NOT_FOUND, NULL, "the program has no setting %s%s", name, t.failed ? "" : str_cstr(&t));
+    str_free(&t);
+    return s;
+}
+
 xt_status config_check(const xt_trainer *t) {
     for (size_t i = 0; i < t->n_settings; i++) {
         const struct train_setting *s = &t->settings[i];
@@ -121,7 +136,7 @@ xt_status config_check(const xt_trainer *t) {
         for (size_t k = 0; names && k < t->n_settings; k++)
             if (t->settings[k].asked) names[n++] = t->settings[k].name;
         const char *near = names && n ? text_nearest(s->name, names, n) : NULL;
-        xt_status e = status_new(XT_NOT_FOUND, NULL, "the program has no setting %s%s%s%s", s->name, near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
+        xt_status e = no_such_setting(s->name, near, names, n);
         base_free(names);
         return e;
     }

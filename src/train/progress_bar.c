@@ -21,8 +21,10 @@ typedef struct bar {
     struct {
         char name[64];
         double value;
+        int64_t validation; /* which one's, as `seen` counts; of training: always new */
     } values[MAX_VALUES];
     int n_values;
+    int64_t first_row, pending_first; /* the first row of a validation in this epoch; in the pending line's: older values are not shown, they would look new */
     int64_t before, seen, needed; /* rows of validations: sent before this fit; arrived in it; the pending line shows the values of */
     str pending; /* the head of an epoch's last line, until that row has brought its values */
 } bar;
@@ -64,8 +66,9 @@ static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
     }
 }
 
-static void append_values(const bar *b, str *s) {
-    for (int i = 0; i < b->n_values; i++) str_printf(s, " %s %.4g", b->values[i].name, b->values[i].value);
+static void append_values(const bar *b, str *s, int64_t first_row) {
+    for (int i = 0; i < b->n_values; i++)
+        if (b->values[i].validation >= first_row) str_printf(s, " %s %.4g", b->values[i].name, b->values[i].value);
 }
 
 static void say(const bar *b, str *s, bool final) {
@@ -77,7 +80,7 @@ static void say(const bar *b, str *s, bool final) {
 /* The lock is held in all of these. */
 static void say_pending(bar *b) {
     if (b->pending.len == 0) return;
-    append_values(b, &b->pending);
+    append_values(b, &b->pending, b->pending_first);
     say(b, &b->pending, true);
     str_clear(&b->pending);
 }
@@ -86,7 +89,7 @@ static void paint(bar *b) {
     if (b->pending.len || !b->stage || b->total == 0) return;
     str s = STR_INIT;
     append_head(b, &s, clock_ns(), b->terminal);
-    append_values(b, &s);
+    append_values(b, &s, b->first_row);
     say(b, &s, false);
     str_free(&s);
 }
@@ -119,6 +122,7 @@ static void take_row(void *user, const log_row *row) {
         if (k == MAX_VALUES) continue;
         if (k == b->n_values) snprintf(b->values[b->n_values++].name, sizeof b->values[k].name, "%s", row->values[i].name);
         b->values[k].value = row->values[i].value;
+        b->values[k].validation = row->stage == LOG_VALIDATE ? b->seen : INT64_MAX;
     }
     if (row->stage == LOG_VALIDATE && row->epoch_level) {
         if (++b->seen >= b->needed) say_pending(b);
@@ -141,7 +145,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     b->stop = false;
     b->stage = NULL;
     b->before = log_epoch_rows(LOG_VALIDATE);
-    b->seen = b->needed = 0;
+    b->seen = b->needed = b->first_row = b->pending_first = 0;
     b->sink = (log_sink){.row = take_row, .user = b};
     log_add_sink(&b->sink);
     b->listening = true;
@@ -167,6 +171,7 @@ static void epoch_start(xt_trainer *t, void *user) {
     pthread_mutex_lock(&b->lock);
     b->epoch = t->epoch;
     b->epochs = t->o.max_epochs;
+    b->first_row = log_epoch_rows(LOG_VALIDATE) - b->before;
     b->total = t->train_limit;
     b->first = b->done = t->position.batch;
     b->samples = b->validated = 0;
@@ -214,6 +219,7 @@ static void epoch_end(xt_trainer *t, void *user) {
         say_pending(b); /* if a row was lost */
     }
     b->needed = log_epoch_rows(LOG_VALIDATE) - b->before;
+    b->pending_first = b->first_row;
     if (b->stage) append_head(b, &b->pending, clock_ns(), b->terminal);
     b->stage = NULL;
     if (b->seen >= b->needed) say_pending(b);

@@ -158,6 +158,8 @@ static xt_status resume(xt_trainer *t) {
     char *point = restart_point();
     const char *from = point ? point : t->o.resume;
     xt_status s = from ? checkpoint_load(t, from) : NULL;
+    if (s && !point && xt_status_code(s) == XT_NOT_FOUND)
+        s = status_context(s, "resume = %s (--resume): a checkpoint, a folder with one, or last is needed", from);
     base_free(point);
     return s;
 }

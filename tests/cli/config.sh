@@ -154,6 +154,8 @@ refused 'batch' mnist --batch 100000
 no_line
 refused 'no xt_model_checkpoint' "$tmp/mine.so" --ckpt best --max_epochs 1
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
+refused 'the program has no setting model.zzzzzzzz; it asks for model' "$tmp/mine.so" --model.zzzzzzzz 1
+refused 'resume = nofile (--resume): a checkpoint, a folder with one, or last is needed' "$tmp/mine.so" --resume nofile
 refused 'cannot open' "$tmp/none.so"
 echo 'int x;' >"$tmp/empty.c" && "${CC:-cc}" -shared -fPIC "$tmp/empty.c" -o "$tmp/empty.so"
 refused 'has no variable xt_model' "$tmp/empty.so"
@@ -173,7 +175,7 @@ check "in the terminal" grep -q 'val/loss: 2 points' "$tmp/out"
 check "an unknown name lists the known" grep -q 'train/loss' "$tmp/out"
 "$XTRAIN" plot nowhere >"$tmp/out" 2>&1
 check "no such run" grep -q 'no metrics.csv' "$tmp/out"
-check "the runs there are" grep -q 'there are:.* mine' "$tmp/out"
+check "the runs there are" grep -qE 'a run nowhere; in .* there are:.* mine' "$tmp/out"
 "$XTRAIN" plot mnits >"$tmp/out" 2>&1
 check "the nearest run" grep -q 'did you mean mnist?' "$tmp/out"
 "$XTRAIN" plot mnist >"$tmp/out" 2>&1
@@ -221,6 +223,9 @@ refused "'0' is no value for --batch" mnist --batch 0
 check "the nearest command" grep -q 'did you mean fit?' "$tmp/out"
 XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 1 --limit-batches 3 --batch 8 --no-pictures --json >"$tmp/short" 2>"$tmp/out"
 check "a short run shows its loss" grep -qE 'epoch 1/1 .* loss [0-9.]+ val/loss' "$tmp/out"
+XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 3 --val-every 2 --limit-batches 3 --limit-val 1 --batch 8 --no-pictures >"$tmp/out" 2>&1
+check "an epoch with a validation shows its values" grep -qE 'epoch 2/3 .* loss [0-9.]+ val/loss' "$tmp/out"
+check "one without has none of an epoch before" [ "$(grep -E '^epoch [13]/3 ' "$tmp/out" | grep -c 'val/loss')" = 0 ]
 (cd "$tmp" && "$XTRAIN" fit mine.so --max_epochs 1 --json >"$tmp/bare" 2>"$tmp/out")
 check "a shared object of this folder" [ $? = 0 ]
 finish
