@@ -70,7 +70,7 @@ FACE(Client_FulfillAliasBuffer, client) {
     xt_status failed = NULL;
     if (a->status_code != PJRT_OK)
         failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size), "set by the client");
-    else if (a->buffer->type != alias->type || a->buffer->layout != alias->layout) {
+    else if (a->buffer->type != alias->type || !face_layout_same(a->buffer->layout, alias->layout, alias->type)) {
         char got[200], want[200];
         return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s, or lies in memory in another order", face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
     } else

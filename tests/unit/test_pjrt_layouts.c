@@ -70,6 +70,29 @@ static void test_buffers(void **state) {
     destroy(Buffer_CopyToMemory.dst_buffer);
 }
 
+/* A dim of one element lies anywhere: an alias that names it elsewhere is of the same order, one whose other dims are turned around is not. */
+static void test_alias(void **state) {
+    (void)state;
+    int64_t dims[] = {1, 2, 3};
+    PJRT_Buffer *b = NULL;
+    PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = x, .type = PJRT_TYPE_F32, .dims = dims, .num_dims = 3);
+    assert_int_equal(code_of(upload_error(&a, &b), NULL), PJRT_OK);
+    CALL(Buffer_Memory, .buffer = b);
+    for (int turned_around = 0; turned_around < 2; turned_around++) {
+        PJRT_Buffer_MemoryLayout layout = turned_around ? order((int64_t[]){1, 2, 0}, 3) : order((int64_t[]){0, 2, 1}, 3);
+        CALL(Client_CreateAliasBuffer, .client = client, .memory = Buffer_Memory.memory, .shape_dims = dims, .shape_num_dims = 3, .shape_element_type = PJRT_TYPE_F32, .shape_layout = &layout);
+        PJRT_FulfillAliasBufferCallback *cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb;
+        PJRT_Client_FulfillAliasBuffer_Args f = PJRT_INIT(Client_FulfillAliasBuffer, .client = client, .buffer = b, .fulfill_alias_buffer_cb = cb);
+        assert_int_equal(code_of(api->Client_FulfillAliasBuffer(&f), NULL), turned_around ? PJRT_INVALID_ARGUMENT : PJRT_OK);
+        if (turned_around) {
+            CALL(Client_FulfillAliasBuffer, .client = client, .status_code = PJRT_ABORTED, .error_message = "gone", .error_message_size = 4, .fulfill_alias_buffer_cb = cb);
+        } else
+            expect(Client_CreateAliasBuffer.alias_buffer, 6, x);
+        destroy(Client_CreateAliasBuffer.alias_buffer);
+    }
+    destroy(b);
+}
+
 static const PJRT_Layouts_Extension *extension(void) {
     const PJRT_Extension_Base *e = api->extension_start;
     while (e && e->type != PJRT_EXTENSION_LAYOUTS) e = e->next;
@@ -191,6 +214,6 @@ static void test_donation_and_constraint(void **state) {
 
 int main(void) {
     api = GetPjrtApi();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_buffers), cmocka_unit_test(test_programs), cmocka_unit_test(test_what_is_no_layout), cmocka_unit_test(test_donation_and_constraint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_buffers), cmocka_unit_test(test_alias), cmocka_unit_test(test_programs), cmocka_unit_test(test_what_is_no_layout), cmocka_unit_test(test_donation_and_constraint)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }
