@@ -276,12 +276,7 @@ static xt_status fold_run_op(const cpu_call *c) {
     rows_evals_free(r.evals, c);
     return NULL;
 }
-static void fold_free(void *state) {
-    fold_state *s = state;
-    if (s) region_rows_deinit(&s->region);
-    base_free(s);
-}
-static const cpu_kernel fold_kernel = {"fold", fold_run_op, fold_free, true};
+static const cpu_kernel fold_kernel = {"fold", fold_run_op, region_state_free, true};
 
 /* Everything that follows from the shape alone, but for the parts. */
 static void classify(const ir_type *t, const int64_t *dims, size_t n_dims, fold_state *s) {
@@ -327,7 +322,7 @@ CPU_LOWER(fold) {
     bool ok = false;
     xt_status st = make_region(b, op, s, &ok);
     if (st || !ok) {
-        fold_free(s);
+        region_state_free(s);
         return st;
     }
     classify(t, dims, n_dims, s);

@@ -35,12 +35,7 @@ static xt_status map_run_op(const cpu_call *c) {
     rows_evals_free(evals, c);
     return NULL;
 }
-static void map_free_state(void *state) {
-    map_state *s = state;
-    if (s) region_rows_deinit(&s->region);
-    base_free(s);
-}
-static const cpu_kernel map_kernel = {"map", map_run_op, map_free_state, true};
+static const cpu_kernel map_kernel = {"map", map_run_op, region_state_free, true};
 
 CPU_LOWER(map) {
     if (op->n_in > MAP_MOST || op->n_out != 1 || op->out[0].type->count <= 0) return NULL;
@@ -56,7 +51,7 @@ CPU_LOWER(map) {
     s->out_elem = xt_dtype_size(op->out[0].type->dtype);
     for (uint32_t j = 0; j < op->n_in; j++) s->elem[j] = xt_dtype_size(op->in[j]->type->dtype);
     if (st || !ok) {
-        map_free_state(s);
+        region_state_free(s);
         return st;
     }
     *out_done = true;

@@ -225,12 +225,7 @@ static xt_status merge_run_op(const cpu_call *c) {
     rows_evals_free(r.evals, c);
     return NULL;
 }
-static void merge_free_state(void *state) {
-    merge_state *s = state;
-    if (s) region_rows_deinit(&s->region);
-    base_free(s);
-}
-static const cpu_kernel merge_kernel = {"merge-sort", merge_run_op, merge_free_state, true};
+static const cpu_kernel merge_kernel = {"merge-sort", merge_run_op, region_state_free, true};
 
 static size_t aligned(size_t n) {
     return (n + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
@@ -250,7 +245,7 @@ CPU_LOWER(merge) {
     if (!st) st = region_rows_make(cpu_build_module(b), region, &outside, op->n_in, &s->region, &ok);
     base_free(outside.values);
     if (st || !ok || s->region.n_results != 1 || region->n_args != 2 * op->n_in) {
-        merge_free_state(s);
+        region_state_free(s);
         return st;
     }
     s->n_operands = op->n_in;

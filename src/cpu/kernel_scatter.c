@@ -5,8 +5,8 @@
 #include "cpu/region_rows.h"
 
 typedef struct scatter_state {
-    slices s;
     region_rows region;
+    slices s;
     size_t n, elem[FOLD_MOST];
     int64_t elements; /* of an operand */
 } scatter_state;
@@ -75,12 +75,7 @@ static xt_status scatter_run(const cpu_call *c) {
     base_free(p);
     return st;
 }
-static void scatter_free_state(void *state) {
-    scatter_state *s = state;
-    if (s) region_rows_deinit(&s->region);
-    base_free(s);
-}
-static const cpu_kernel scatter_kernel = {"scatter-any", scatter_run, scatter_free_state, true};
+static const cpu_kernel scatter_kernel = {"scatter-any", scatter_run, region_state_free, true};
 
 CPU_LOWER(scatter_any) {
     size_t n = op->n_out;
@@ -95,7 +90,7 @@ CPU_LOWER(scatter_any) {
     if (!st) st = region_rows_make(cpu_build_module(b), op->regions[0].block, &outside, op->n_in, &s->region, &ok);
     base_free(outside.values);
     if (st || !ok || !slices_of_scatter(op, &s->s)) {
-        scatter_free_state(s);
+        region_state_free(s);
         return st;
     }
     uint64_t over[FOLD_MOST];

@@ -92,8 +92,8 @@ static void pick(size_t elem, void *dst, const void *src, const int64_t *at, con
 
 /* --- reduce_window ------------------------------------------------------------------------------------------------------------------------ */
 typedef struct window_state {
-    window w;
     region_rows region;
+    window w;
     size_t n, elem[FOLD_MOST]; /* operands; bytes in memory */
     xt_dtype wide; /* narrow floats that are folded in f32: their type */
 } window_state;
@@ -148,12 +148,7 @@ static xt_status window_run_op(const cpu_call *c) {
     rows_evals_free(r.evals, c);
     return NULL;
 }
-static void window_free_state(void *state) {
-    window_state *s = state;
-    if (s) region_rows_deinit(&s->region);
-    base_free(s);
-}
-static const cpu_kernel window_kernel = {"reduce-window-any", window_run_op, window_free_state, true};
+static const cpu_kernel window_kernel = {"reduce-window-any", window_run_op, region_state_free, true};
 
 /* A long sum or product of floats narrower than f32. */
 static bool folds_wide(const ir_op *op, const window *w, ir_opcode *code) {
@@ -185,7 +180,7 @@ CPU_LOWER(window_any) {
     }
     base_free(outside.values);
     if (st || !ok) {
-        window_free_state(s);
+        region_state_free(s);
         return st;
     }
     *out_done = true;

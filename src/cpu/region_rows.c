@@ -67,6 +67,11 @@ void region_rows_deinit(region_rows *r) {
     r->outside = (captured){0};
 }
 
+void region_state_free(void *state) {
+    if (state) region_rows_deinit(state);
+    base_free(state);
+}
+
 xt_status rows_eval_init(rows_eval *e, const region_rows *of, const cpu_call *call) {
     *e = (rows_eval){.of = of, .call = call, .context = {.m = of->module}};
     if (of->t) {

@@ -26,6 +26,7 @@ xt_status region_rows_make(const ir_module *m, const ir_block *block, const capt
 /* The same of one op x,x -> x. */
 xt_status region_rows_binary(ir_opcode code, xt_dtype t, region_rows *out);
 void region_rows_deinit(region_rows *r);
+void region_state_free(void *state); /* of a kernel whose state begins with its region; NULL is fine */
 
 typedef struct rows_eval {
     const region_rows *of;
