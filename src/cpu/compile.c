@@ -225,7 +225,7 @@ const char *cpu_exec_output_text(const cpu_exec *e, size_t i, const char *attr) 
 }
 /* Only where the pass that gives memory's type was on. */
 static const int64_t *order_of(const ir_attr *a, const ir_type *t) {
-    return a && a->kind == IR_AK_INTS && t->kind == IR_TENSOR && a->n == t->rank && pass_is_on("lower_layout") ? a->v.ints : NULL;
+    return pass_is_on("lower_layout") ? entry_order(a, t) : NULL;
 }
 const int64_t *cpu_exec_input_order(const cpu_exec *e, size_t i) {
     return order_of(entry_arg_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_input_type(e, i));

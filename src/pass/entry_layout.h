@@ -11,5 +11,7 @@
 ir_func *entry_func(const ir_module *m); /* main, or else the first public function with a body; NULL without one */
 const ir_attr *entry_arg_attr(const ir_func *f, size_t arg, const char *name); /* NULL when it has none of that name */
 const ir_attr *entry_result_attr(const ir_func *f, size_t result, const char *name);
+/* The order that an ENTRY_LAYOUT says for arrays of this type; NULL where it says none: the attribute may be the client's own. */
+const int64_t *entry_order(const ir_attr *layout, const ir_type *t);
 
 #endif

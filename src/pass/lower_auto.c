@@ -27,6 +27,16 @@ const ir_attr *entry_result_attr(const ir_func *f, size_t result, const char *na
     return find(f->result_attrs, f->n_result_attrs, result, name);
 }
 
+const int64_t *entry_order(const ir_attr *a, const ir_type *t) {
+    bool seen[IR_MAX_RANK] = {false}, is = a && a->kind == IR_AK_INTS && t->kind == IR_TENSOR && a->n == t->rank;
+    for (uint32_t i = 0; is && i < t->rank; i++) {
+        int64_t d = a->v.ints[i];
+        is = d >= 0 && d < t->rank && !seen[d];
+        if (is) seen[d] = true;
+    }
+    return is ? a->v.ints : NULL;
+}
+
 static void row_major(uint32_t rank, int64_t *order) {
     for (uint32_t i = 0; i < rank; i++) order[i] = i;
 }
@@ -92,7 +102,7 @@ static void preferred(const ir_func *f, const ir_value *v, int64_t *order) {
     row_major(rank, from);
     for (int i = 0; i < FAR && v; i++) {
         const ir_attr *said = v->def ? NULL : v->block == f->body ? entry_arg_attr(f, v->index, ENTRY_LAYOUT) : NULL;
-        if (said && said->kind == IR_AK_INTS && said->n == rank) memcpy(from, said->v.ints, rank * sizeof *from);
+        if (entry_order(said, v->type)) memcpy(from, said->v.ints, rank * sizeof *from);
         if (!v->def || constrained(v->def, rank, from)) break;
         if (v->def->code != OP_transpose) {
             const ir_value *next = passed_on(v);
@@ -179,7 +189,7 @@ xt_status pass_lower_auto(pass_ctx *c, ir_module *m) {
         XT_TRY(status_context(told(entry_result_attr(f, j, "mhlo.layout_mode"), t, &choose, order), "result %zu", j));
         if (choose) {
             const ir_attr *same = donor_layout(f, j, &donated);
-            if (same && same->n == t->rank)
+            if (entry_order(same, t))
                 memcpy(order, same->v.ints, t->rank * sizeof *order);
             else if (!donated)
                 preferred(f, ret->in[j], order);

@@ -2,10 +2,6 @@
  * memory, whose dims are in the order ENTRY_LAYOUT says, and a transposition each. */
 #include "pass/entry_layout.h"
 
-static const ir_attr *order_of(const ir_attr *a, const ir_type *t) {
-    return a && a->kind == IR_AK_INTS && t->kind == IR_TENSOR && a->n == t->rank ? a : NULL;
-}
-
 static xt_status lay_argument(ir_module *m, ir_func *f, ir_value *arg, const int64_t *order) {
     const ir_type *t = arg->type;
     int64_t dims[IR_MAX_RANK], back[IR_MAX_RANK];
@@ -26,16 +22,16 @@ xt_status pass_lower_layout(pass_ctx *c, ir_module *m) {
     ir_op *ret = f ? ir_block_return(f->body) : NULL;
     if (!ret) return NULL;
     for (size_t i = 0; i < f->body->n_args; i++) {
-        const ir_attr *order = order_of(entry_arg_attr(f, i, ENTRY_LAYOUT), f->body->args[i]->type);
+        const int64_t *order = entry_order(entry_arg_attr(f, i, ENTRY_LAYOUT), f->body->args[i]->type);
         if (!order) continue;
-        XT_TRY(lay_argument(m, f, f->body->args[i], order->v.ints));
+        XT_TRY(lay_argument(m, f, f->body->args[i], order));
         c->changed = true;
     }
     for (size_t j = 0; j < f->n_results; j++) {
-        const ir_attr *order = order_of(entry_result_attr(f, j, ENTRY_LAYOUT), f->result_types[j]);
+        const int64_t *order = entry_order(entry_result_attr(f, j, ENTRY_LAYOUT), f->result_types[j]);
         if (!order) continue;
         ir_builder b = ir_before(m, ret);
-        ir_value *x = ir_transpose(&b, ret->in[j], order->n, order->v.ints);
+        ir_value *x = ir_transpose(&b, ret->in[j], f->result_types[j]->rank, order);
         if (b.status) return b.status;
         ir_set_operand(ret, j, x);
         f->result_types[j] = x->type;

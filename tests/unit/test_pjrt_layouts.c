@@ -180,6 +180,24 @@ static void test_what_is_no_layout(void **state) {
     refused("{1,0:T(8,128)}", PJRT_UNIMPLEMENTED, "tiles");
 }
 
+/* The attribute by which passes tell each other of orders, in a client's text: what is no order of these dims says nothing. */
+static void test_an_attribute_of_ours(void **state) {
+    (void)state;
+    static const char *const said[] = {"7, 9", "0, 0", "-1, 1", "0, 1, 2"};
+    for (size_t i = 0; i < sizeof said / sizeof said[0]; i++) {
+        char text[512];
+        snprintf(text, sizeof text, "module @said {\n  func.func public @main(%%x: tensor<2x3xf32> {xtrain.layout = array<i64: %s>}) -> (tensor<2x3xf32> {xtrain.layout = array<i64: %s>}) {\n"
+                                    "    %%0 = stablehlo.multiply %%x, %%x : tensor<2x3xf32>\n    return %%0 : tensor<2x3xf32>\n  }\n}\n", said[i], said[i]);
+        PJRT_LoadedExecutable *e = compile_text(client, text);
+        PJRT_Buffer *in = upload(false, NULL), *out[1];
+        assert_int_equal(code_of(run(e, in, out), NULL), PJRT_OK);
+        holds(out[0], square, square);
+        destroy(in);
+        destroy(out[0]);
+        CALL(LoadedExecutable_Destroy, .executable = e);
+    }
+}
+
 /* A donated argument and the result that takes its memory lie alike; a constraint says how a result that is free lies. */
 static void test_donation_and_constraint(void **state) {
     (void)state;
@@ -214,6 +232,6 @@ static void test_donation_and_constraint(void **state) {
 
 int main(void) {
     api = GetPjrtApi();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_buffers), cmocka_unit_test(test_alias), cmocka_unit_test(test_programs), cmocka_unit_test(test_what_is_no_layout), cmocka_unit_test(test_donation_and_constraint)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_buffers), cmocka_unit_test(test_alias), cmocka_unit_test(test_programs), cmocka_unit_test(test_what_is_no_layout), cmocka_unit_test(test_an_attribute_of_ours), cmocka_unit_test(test_donation_and_constraint)};
     return cmocka_run_group_tests(tests, open_client, close_client);
 }
