@@ -39,6 +39,8 @@ static xt_tensor random_indices(size_t rank, const int64_t *dims, uint64_t below
 
 static xt_tensor scatter_add(void) { return xt_scatter_add(x, 0, idx_flat, updates); }
 static xt_tensor index_add(void) { return xt_index_add(x, 0, idx_rows, updates, 1.0); }
+static xt_tensor scatter_add_rows(void) { return xt_scatter_add(x, 1, idx_flat, updates); }
+static xt_tensor index_add_columns(void) { return xt_index_add(x, 1, idx_rows, updates, 1.0); }
 static xt_tensor gather(void) { return xt_gather(x, 0, idx_flat); }
 static xt_tensor index_select(void) { return xt_index_select(x, 0, idx_rows); }
 static xt_tensor cumsum_rows(void) { return xt_cumsum(x, 1); }
@@ -78,6 +80,8 @@ static const struct {
 } rows[] = {
     {"scatter_add 1024x1024 along 0", scatter_add},
     {"index_add 1024 rows of 1024", index_add},
+    {"scatter_add 1024x1024 along 1", scatter_add_rows},
+    {"index_add 1024 columns of 1024", index_add_columns},
     {"gather 1024x1024 along 0", gather},
     {"index_select 1024 rows of 1024", index_select},
     {"cumsum 1024x1024 along 1", cumsum_rows},

@@ -9,12 +9,12 @@
         T *d = dst;                                                                                                                                  \
         const T *s = src;                                                                                                                            \
         const I *at = l->index;                                                                                                                      \
-        int64_t n = l->n, stride = l->stride, step = l->step, index_step = l->index_step;                                                            \
+        int64_t n = l->n, stride = l->stride, along = l->along, step = l->step, index_step = l->index_step;                                          \
         uint64_t limit = l->limit;                                                                                                                   \
         for (int64_t j = 0; j < n; j++) {                                                                                                            \
             uint64_t v = (uint64_t)(int64_t)at[j * index_step];                                                                                      \
             if (v > limit) continue;                                                                                                                 \
-            T *to = d + (int64_t)v * stride, a = *to, b = s[j * step];                                                                               \
+            T *to = d + (int64_t)v * stride + j * along, a = *to, b = s[j * step];                                                                   \
             *to = (T)(expr);                                                                                                                         \
         }                                                                                                                                            \
     }

@@ -249,6 +249,42 @@ static void scatter_slices(void *ctx, const run_of_slices *r) {
     }
 }
 
+/* Slices with coordinates in [begin, end) along batch dim `dim` (-1: all), place by place of the window: no offsets are written down, and neighbouring indices
+ * write to neighbouring rows or columns. Every place meets its updates in the slices' order. */
+static void scatter_lines(const scatter_piece *p, int dim, int64_t begin, int64_t end) {
+    const scatter_job *job = p->job;
+    const slices *s = job->s;
+    const view *d = &p->window.dst, *u = &p->window.src;
+    int last = s->n_batch - 1;
+    int64_t dims[VIEW_MAX], rows = 1, places = view_count(d), e = (int64_t)s->elem, first = dim == last ? begin : 0;
+    index_direct_fn fold = s->index_type == XT_I32 ? s->fold.from_i32 : s->fold.from_i64;
+    index_line l = {.index_step = s->index_strides[last],
+                    .stride = s->start_strides[0],
+                    .along = s->batch_operand[last],
+                    .step = s->array_strides[last],
+                    .n = dim == last ? end - begin : s->batch_dims[last],
+                    .limit = (uint64_t)s->limit[0]};
+    for (int i = 0; i < last; i++) rows *= dims[i] = i == dim ? end - begin : s->batch_dims[i];
+    for (int64_t k = 0; k < places * rows; k++) {
+        int64_t rest = k / rows, to = d->offset + first * l.along, from = u->offset + first * l.step, at = first * l.index_step;
+        for (int i = d->n - 1; i >= 0; i--) {
+            to += rest % d->dims[i] * d->strides[i];
+            from += rest % d->dims[i] * u->strides[i];
+            rest /= d->dims[i];
+        }
+        rest = k % rows;
+        for (int i = last - 1; i >= 0; i--) {
+            int64_t c = rest % dims[i] + (i == dim ? begin : 0);
+            rest /= dims[i];
+            to += c * s->batch_operand[i];
+            from += c * s->array_strides[i];
+            at += c * s->index_strides[i];
+        }
+        l.index = (const char *)job->indices + (size_t)at * xt_dtype_size(s->index_type);
+        fold(job->dst + to * e, job->src + from * e, &l);
+    }
+}
+
 static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const scatter_job *j = ctx;
@@ -256,7 +292,10 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     scatter_piece p = {.job = j, .window = s->window, .low = 0, .high = INT64_MAX};
     if (j->dim >= 0) {
         int64_t n = s->batch_dims[j->dim];
-        slices_walk(s, j->indices, false, j->dim, n * begin / j->pieces, n * end / j->pieces, scatter_slices, &p);
+        if (s->lines)
+            scatter_lines(&p, j->dim, n * begin / j->pieces, n * end / j->pieces);
+        else
+            slices_walk(s, j->indices, false, j->dim, n * begin / j->pieces, n * end / j->pieces, scatter_slices, &p);
         return;
     }
     if (j->window_dim >= 0) {
@@ -265,6 +304,10 @@ static void scatter_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         p.window.dst.dims[w] = p.window.src.dims[w] = to - from;
         p.window.dst.offset += from * p.window.dst.strides[w];
         p.window.src.offset += from * p.window.src.strides[w];
+        if (s->lines) {
+            scatter_lines(&p, -1, 0, 0);
+            return;
+        }
     } else {
         p.low = j->elements / j->pieces * begin;
         if (end < j->pieces) p.high = j->elements / j->pieces * end;
@@ -313,6 +356,14 @@ static bool is_line(const slices *s) {
         if (i + 1 < s->n_batch && (s->index_strides[i] != s->index_strides[i + 1] * s->batch_dims[i + 1] || s->array_strides[i] != s->array_strides[i + 1] * s->batch_dims[i + 1])) return false;
     }
     return true;
+}
+
+/* One index a slice, long runs of them, and windows of single elements or of elements that lie apart (rows are folded as vectors, slice by slice). */
+static bool has_lines(const slices *s) {
+    enum { SHORT = 16 };
+    const view *d = &s->window.dst;
+    if (s->replace || s->n_start != 1 || !s->has_window || s->n_batch == 0 || s->batch_dims[s->n_batch - 1] < SHORT) return false;
+    return (s->index_type == XT_I32 ? s->fold.from_i32 != NULL : s->index_type == XT_I64 && s->fold.from_i64) && (d->n == 0 || d->strides[d->n - 1] != 1);
 }
 
 static xt_status scatter_run(const cpu_call *c) {
@@ -380,6 +431,7 @@ CPU_LOWER(scatter) {
     uint64_t over = 1;
     int64_t places = op->in[0]->type->count;
     s->line = is_line(s);
+    s->lines = has_lines(s);
     s->chunks = s->line && s->fold.sums ? s->count / LINE_CHUNK : 1;
     if (s->chunks > LINE_CHUNKS) s->chunks = LINE_CHUNKS;
     if (s->chunks < 1 || places > s->count / 16) s->chunks = 1;

@@ -7,10 +7,10 @@
 
 /* dst[at[j]] = fold(dst[at[j]], src[j * step]) for the places with low <= at[j] < high, in order. */
 typedef void (*index_scatter_fn)(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, int64_t high);
-/* The same at the places index[j * index_step] * stride, those above limit (negative ones too) left out. */
+/* The same at the places index[j * index_step] * stride + j * along, indices above limit (negative ones too) left out. */
 typedef struct index_line {
     const void *index;
-    int64_t index_step, stride, step, n; /* step: of src */
+    int64_t index_step, stride, along, step, n; /* step: of src */
     uint64_t limit;
 } index_line;
 typedef void (*index_direct_fn)(void *dst, const void *src, const index_line *l);
@@ -40,6 +40,7 @@ typedef struct slices {
     bool has_window;
     cpu_move window; /* gather: operand to result; scatter: update to operand */
     bool replace, unique;
+    bool lines;     /* a scatter whose windows are no rows: runs of indices along the last batch dim by the same functions, for each of the window's places */
     bool line;      /* a scatter of single elements along one run of indices: index_fold's from_i32, from_i64 */
     int64_t chunks; /* of such a run that are summed apart */
     index_fold fold;

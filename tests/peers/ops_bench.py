@@ -20,6 +20,8 @@ def both(p):
 table = [
     ("scatter_add 1024x1024 along 0", lambda: torch.scatter_add(x, 0, flat, up)),
     ("index_add 1024 rows of 1024", lambda: torch.index_add(x, 0, rows, up)),
+    ("scatter_add 1024x1024 along 1", lambda: torch.scatter_add(x, 1, flat, up)),
+    ("index_add 1024 columns of 1024", lambda: torch.index_add(x, 1, rows, up)),
     ("gather 1024x1024 along 0", lambda: torch.gather(x, 0, flat)),
     ("index_select 1024 rows of 1024", lambda: torch.index_select(x, 0, rows)),
     ("cumsum 1024x1024 along 1", lambda: torch.cumsum(x, 1)),
