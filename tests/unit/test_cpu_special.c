@@ -3,7 +3,7 @@
 #include "cpu_check.h"
 
 static const double values[] = {0.0,      -0.0,     1.0,    -1.0,   0.5,    -2.5,    3.0,        INFINITY,    -INFINITY, NAN,      3.4028234663852886e38, -3.4028234663852886e38,
-                                1.1754943508222875e-38, -1.1754943508222875e-38, 1e-40,  -1e-40,  1e30,       -1e-30,      88.8,      -104.5,   2147483648.0,          1.5};
+                                1.1754943508222875e-38, -1.1754943508222875e-38, 1e-40,  -1e-40,  1e30,       -1e-30,      88.8,      -104.5,   2147483648.0,          1.5,    1e-310, -1e-310 /* of f64 */};
 enum { N = BASE_COUNT(values) };
 
 /* Operand k of an op with `n` operands: all pairs (or triples of some) of values are met. */
@@ -12,7 +12,7 @@ static void fill(array *a, int k, bool flush) {
     for (int i = 0; i < k; i++) step *= N;
     for (int64_t i = 0; i < a->type->count; i++) {
         double v = values[i / step % N];
-        if (flush && fabs(v) < 1.1e-38) v = copysign(0, v);
+        if (flush && fabs(v) < (a->type->dtype == XT_F64 ? 2.2e-308 : 1.1e-38)) v = copysign(0, v);
         if (a->type->dtype == XT_BOOL) v = (double)(i & 1);
         array_set(a, i, v);
     }
