@@ -199,14 +199,21 @@ static void note_between(log_engine *e, const xt_src *src, const char *name, con
         log_between_note(e, g);
 }
 
+static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o) {
+    xt_status s = NULL;
+    if (!name || !*name) s = status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty");
+    else if ((int)o->reduce < 0 || o->reduce > XT_LAST)
+        s = status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": .reduce is %d; expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST", name, (int)o->reduce);
+    else if (o->batch_size < 0)
+        s = status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": .batch_size is %lld; the weight of a mean is at least 1 (0: the size of the batch)", name, (long long)o->batch_size);
+    if (s) lazy_fail(s);
+    return !s;
+}
+
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (lazy_refuse_in_loop(src, "logging")) return;
     log_engine *e = log_engine_get();
-    if (!e) return;
-    if (!name || !*name) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log: the name is empty"));
-        return;
-    }
+    if (!e || !good_call(src, name, &o)) return;
     if (e->mute) {
         if (!e->mute_said && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "xt_log \"%s\": the trainer is barebones, nothing is logged", name);
         e->mute_said = true;
@@ -270,6 +277,10 @@ void xt_log_at(const xt_src *src, const char *name, xt_tensor t, xt_log_opts o) 
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is %s; a logged value has one element (xt_mean of it?)",
                              name ? name : "", str_cstr(&text)));
         str_free(&text);
+        return;
+    }
+    if (ir_dtype_is_complex(type->dtype)) {
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": the tensor is complex; a logged value is one real number (xt_real, xt_imag or xt_abs of it?)", name ? name : ""));
         return;
     }
     note(src, name, weighed((noted){.value = t, .weight_value = (double)lazy_position_of_thread()->batch_size, .count = 1}, &o), o);

@@ -170,12 +170,25 @@ static void never(xt_tensor loss, const xt_batch *b) {
     (void)b;
     xt_log("never", loss, .on_step = XT_OFF, .on_epoch = XT_OFF);
 }
+static void product(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("product", loss, .reduce = XT_PRODUCT);
+}
+static void less_than_none(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("less", loss, .batch_size = -3);
+}
+static void imaginary(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("i", xt_complex(loss, loss));
+}
 static void mistakes_are_named(void **state) {
     (void)state;
     static const struct {
         void (*log)(xt_tensor, const xt_batch *);
         const char *says;
-    } rows[] = {{two_elements, "a logged value has one element"}, {other_flags, "with other options"}, {never, "it would never be written"}};
+    } rows[] = {{two_elements, "a logged value has one element"}, {other_flags, "with other options"}, {never, "it would never be written"},
+                {product, "expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST"}, {less_than_none, ".batch_size is -3"}, {imaginary, "the tensor is complex"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         in_training = rows[i].log;
         str_clear(&said);
