@@ -202,6 +202,21 @@ static xt_status make_outputs(run_task *t, PJRT_Buffer **out) {
     return NULL;
 }
 
+/* A call may be for one device: any of the client runs a program of one device; of a program for several, each runs its own replica and partition,
+ * and waits in its collectives for the others' calls (PyTorch/XLA makes one a thread). */
+static xt_status check_device(const PJRT_LoadedExecutable *e, PJRT_Device *d) {
+    const char *name = cpu_exec_name(e->program->exec);
+    XT_TRY(FACE_CHECK(d, "LoadedExecutable_Execute", "execute_device"));
+    if (d->client != e->client)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on %s: another client compiled it", name, d->description.text);
+    if (d->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", d->description.text);
+    bool found = e->program->options.replicas * e->program->options.partitions == 1;
+    for (size_t i = 0; i < e->n_devices; i++) found |= e->devices[i] == d;
+    return found ? NULL
+                 : status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on %s: it is for %d replicas and %d partitions on other devices", name,
+                              d->description.text, e->program->options.replicas, e->program->options.partitions);
+}
+
 static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
     const PJRT_LoadedExecutable *e = a->executable;
     const char *name = cpu_exec_name(e->program->exec);
@@ -220,11 +235,7 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in, a->num_args);
     if ((a->num_args > 0 && !a->argument_lists) || (e->program->n_out > 0 && !a->output_lists))
         return status_new(XT_INVALID_ARGUMENT, NULL, "the lists of arguments or outputs of %s are NULL", name);
-    if (a->execute_device) XT_TRY(FACE_CHECK(a->execute_device, "LoadedExecutable_Execute", "execute_device"));
-    if (a->execute_device && (a->execute_device->client != e->client || e->program->options.replicas * e->program->options.partitions != 1))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on a device of choice: it is for %zu devices", name, e->n_devices);
-    if (a->execute_device && a->execute_device->local_id < 0)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->execute_device->description.text);
+    if (a->execute_device) XT_TRY(check_device(e, a->execute_device));
     return NULL;
 }
 

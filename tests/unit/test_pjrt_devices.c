@@ -142,36 +142,37 @@ static void test_two_devices(void **state) {
     client = usual;
 }
 
+static const char sum[] = "module @sum {\n"
+                          "  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
+                          "    %0 = \"stablehlo.all_reduce\"(%x) ({\n"
+                          "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
+                          "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
+                          "      stablehlo.return %1 : tensor<f32>\n"
+                          "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
+                          "    return %0 : tensor<2xf32>\n"
+                          "  }\n"
+                          "}\n";
+/* replicas 2, partitions 1, assignment {2, 1, [0, 1]}: zeros are bytes like others */
+static const char two_replicas[] = "\x1a\x10\x20\x02\x28\x01\x4a\x0a\x08\x02\x10\x01\x1a\x04\x0a\x02\x00\x01";
+
 /* One process, two devices, one replica each: the executors really run at the same time, or the sum would never come. */
 static void test_two_replicas(void **state) {
     (void)state;
-    static const char sum[] = "module @sum {\n"
-                              "  func.func public @main(%x: tensor<2xf32>) -> tensor<2xf32> {\n"
-                              "    %0 = \"stablehlo.all_reduce\"(%x) ({\n"
-                              "    ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n"
-                              "      %1 = stablehlo.add %a, %b : tensor<f32>\n"
-                              "      stablehlo.return %1 : tensor<f32>\n"
-                              "    }) {replica_groups = dense<[[0, 1]]> : tensor<1x2xi64>} : (tensor<2xf32>) -> tensor<2xf32>\n"
-                              "    return %0 : tensor<2xf32>\n"
-                              "  }\n"
-                              "}\n";
     PJRT_NamedValue two = int_value("cpu_device_count", 2);
     PJRT_Client *c = create(&two, 1);
     CALL(Client_AddressableDevices, .client = c);
     PJRT_Program p = {
         .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)sum, .code_size = sizeof sum - 1, .format = "mlir", .format_size = 4};
-    /* replicas 2, partitions 1, assignment {2, 1, [0, 1]}: zeros are bytes like others */
-    static const char options[] = "\x1a\x10\x20\x02\x28\x01\x4a\x0a\x08\x02\x10\x01\x1a\x04\x0a\x02\x00\x01";
-    CALL(Client_Compile, .client = c, .program = &p, .compile_options = options, .compile_options_size = sizeof options - 1);
+    CALL(Client_Compile, .client = c, .program = &p, .compile_options = two_replicas, .compile_options_size = sizeof two_replicas - 1);
     PJRT_LoadedExecutable *e = Client_Compile.executable;
     CALL(LoadedExecutable_GetExecutable, .loaded_executable = e);
     CALL(Executable_GetCompileOptions, .executable = LoadedExecutable_GetExecutable.executable);
-    assert_int_equal(Executable_GetCompileOptions.serialized_bytes_size, sizeof options - 1);
-    assert_memory_equal(Executable_GetCompileOptions.serialized_bytes, options, sizeof options - 1);
+    assert_int_equal(Executable_GetCompileOptions.serialized_bytes_size, sizeof two_replicas - 1);
+    assert_memory_equal(Executable_GetCompileOptions.serialized_bytes, two_replicas, sizeof two_replicas - 1);
     CALL(Executable_Destroy, .executable = LoadedExecutable_GetExecutable.executable);
     CALL(LoadedExecutable_GetDeviceAssignment, .executable = e);
     assert_int_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes_size, 10);
-    assert_memory_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes, options + 8, 10);
+    assert_memory_equal(LoadedExecutable_GetDeviceAssignment.serialized_bytes, two_replicas + 8, 10);
     LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
     CALL(LoadedExecutable_AddressableDeviceLogicalIds, .executable = e);
     assert_int_equal(LoadedExecutable_AddressableDeviceLogicalIds.num_addressable_device_logical_ids, 2);
@@ -194,6 +195,45 @@ static void test_two_replicas(void **state) {
     }
     CALL(LoadedExecutable_Destroy, .executable = e);
     CALL(Client_Destroy, .client = c);
+}
+
+/* Each device's replica by a call of its own, as PyTorch/XLA's threads and processes do, where the two are all devices of the client and where not. */
+static void test_call_a_replica(void **state) {
+    (void)state;
+    for (int n = 2; n <= 3; n++) {
+        PJRT_NamedValue count = int_value("cpu_device_count", n);
+        PJRT_Client *c = create(&count, 1), *usual = client;
+        client = c;
+        CALL(Client_AddressableDevices, .client = c);
+        PJRT_Device *const *devices = Client_AddressableDevices.addressable_devices;
+        PJRT_Program p = {
+            .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)sum, .code_size = sizeof sum - 1, .format = "mlir", .format_size = 4};
+        CALL(Client_Compile, .client = c, .program = &p, .compile_options = two_replicas, .compile_options_size = sizeof two_replicas - 1);
+        PJRT_LoadedExecutable *e = Client_Compile.executable;
+        PJRT_Buffer *in[3], *out[2];
+        PJRT_Event *done[2];
+        for (int i = n - 1; i >= 0; i--) {
+            float data[] = {(float)i + 1, 10};
+            int64_t dim = 2;
+            PJRT_Client_BufferFromHostBuffer_Args a = PJRT_INIT(Client_BufferFromHostBuffer, .client = c, .data = data, .type = PJRT_TYPE_F32,
+                                                                .dims = &dim, .num_dims = 1, .device = devices[i]);
+            assert_int_equal(code_of(upload_error(&a, &in[i]), NULL), PJRT_OK);
+            PJRT_LoadedExecutable_Execute_Args x =
+                PJRT_INIT(LoadedExecutable_Execute, .executable = e, .argument_lists = (PJRT_Buffer * *[]){&in[i]}, .num_devices = 1, .num_args = 1,
+                          .output_lists = (PJRT_Buffer * *[]){&out[i % 2]}, .device_complete_events = &done[i % 2], .execute_device = devices[i]);
+            PJRT_Error *error = api->LoadedExecutable_Execute(&x);
+            assert_int_equal(code_of(error, i < 2 ? NULL : "on other devices"), i < 2 ? PJRT_OK : PJRT_INVALID_ARGUMENT);
+        }
+        for (int i = 0; i < 2; i++) {
+            assert_int_equal(finish(done[i], NULL), PJRT_OK);
+            expect(out[i], 2, (float[]){3, 20});
+            destroy(out[i]);
+        }
+        for (int i = 0; i < n; i++) destroy(in[i]);
+        CALL(LoadedExecutable_Destroy, .executable = e);
+        CALL(Client_Destroy, .client = c);
+        client = usual;
+    }
 }
 
 /* One program for both devices, with shardings: each device has its half of the argument and of the result. */
@@ -324,6 +364,7 @@ int main(void) {
         cmocka_unit_test(test_block_reuse), cmocka_unit_test(test_many_blocks),
         cmocka_unit_test(test_two_devices),
         cmocka_unit_test(test_two_replicas),
+        cmocka_unit_test(test_call_a_replica),
         cmocka_unit_test(test_two_partitions),
         cmocka_unit_test(test_out_of_host_memory),
         cmocka_unit_test(test_topology),
