@@ -1,7 +1,7 @@
 #!/bin/bash
 # The wheel where nothing of this project's packages is installed: a root folder with the C library, libstdc++, a Python and its packages, and no LLVM,
 # oneDNN, OpenBLAS, libgomp or libdw. usage: BUILD=build JAX_PYTHON=... TORCH_PYTHON=... tests/conformance/wheel_bare.sh
-# JAX_PYTHON: a Python with JAX (runs jax_package.py on 4 devices); TORCH_PYTHON: one with PyTorch/XLA (a training step beside PyTorch's own); either may be left out.
+# JAX_PYTHON: a Python with JAX (runs jax_package.py on 4 devices); TORCH_PYTHON: one with PyTorch/XLA (a training step beside PyTorch's own, and torch_launch.py on 2 devices); either may be left out.
 # Needs a kernel that lets this user make namespaces (unshare). Prints the wheel's size, packed and installed.
 set -u
 build=${BUILD:-build} here=$(cd "$(dirname "$0")" && pwd)
@@ -71,5 +71,6 @@ ours, theirs = train(torch_xla.device()), train("cpu")
 print(ours, theirs)
 assert any("pjrt_plugin_xtrain_cpu.so" in line for line in open("/proc/self/maps"))
 assert all(abs(a - b) < 1e-4 for a, b in zip(ours, theirs))'
+[ -z "${TORCH_PYTHON:-}" ] || run "torch_launch.py" "$TORCH_PYTHON" "PJRT_DEVICE=XTRAIN,CPU_NUM_DEVICES=2" "$here/torch_launch.py"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ] && [ "$passed" -gt 0 ]
