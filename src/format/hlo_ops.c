@@ -171,6 +171,34 @@ static bool build_rng(op_in *o, hlomod_value *out) {
     return take_results(o, ir_build(&o->s->b, OP_rng, 3, in, o->attrs.n, o->attrs.v, 0, NULL, 1, o->types), out);
 }
 
+/* StableHLO's has one operand; of several each is an op of its own. */
+static bool build_reduce_scatter(op_in *o, hlomod_value *out) {
+    size_t n;
+    ir_value **in;
+    if (!flat_operands(o, 0, &n, &in)) return false;
+    if (n < 2) return build_plain(o, out);
+    if (n != out->shape.leaves || o->n_called != 1)
+        return hlomod_fail(o->s->r, o->inst.data,
+                           "%zu operands, %zu results and %zu computations: expected a result for each operand and one computation", n,
+                           out->shape.leaves, o->n_called);
+    for (size_t i = 0; i < n; i++) {
+        ir_block *region = hlomod_build_region(o->s, o->inst, o->called[0]);
+        ir_op *op = region ? ir_build(&o->s->b, OP_reduce_scatter, 1, &in[i], o->attrs.n, o->attrs.v, 1, &region, 1, &o->types[i]) : NULL;
+        if (!op) return false;
+        out->leaf[i] = &op->out[0];
+    }
+    return true;
+}
+
+/* Without groups all replicas are one, of as many members as there are operands. */
+static bool group_of_all(op_in *o, size_t n) {
+    int64_t *all = arena_alloc(o->s->r->scratch, n * sizeof *all + 1);
+    if (!all) return hlomod_oom(o->s->r, n * sizeof *all);
+    for (size_t i = 0; i < n; i++) all[i] = (int64_t)i;
+    o->attrs.v[0] = ir_attr_ints2(&o->s->b, IR_A_replica_groups, 1, n, all);
+    return true;
+}
+
 /* An operand for each member of the group: they are put together along a new dim, which is then what is split and joined. */
 static bool build_all_to_all_of_parts(op_in *o, hlomod_value *out) {
     ir_builder *b = &o->s->b;
@@ -179,6 +207,7 @@ static bool build_all_to_all_of_parts(op_in *o, hlomod_value *out) {
     int64_t dims[IR_MAX_RANK], start[IR_MAX_RANK] = {0}, limit[IR_MAX_RANK];
     if (!flat_operands(o, 0, &n, &in)) return false;
     const ir_type *t = n ? in[0]->type : NULL;
+    if (n && !o->attrs.v[0].rank2 && !group_of_all(o, n)) return false;
     bool alike = n > 0 && n == out->shape.leaves && t->kind == IR_TENSOR && t->rank < IR_MAX_RANK && o->attrs.v[0].rank2 == n;
     for (size_t i = 0; alike && i < n; i++) alike = in[i]->type == t && o->types[i] == t;
     if (!alike) return hlomod_fail(o->s->r, o->inst.data, "all-to-all wants an operand for each member of its groups, all of one shape");
@@ -205,8 +234,8 @@ static bool build_all_to_all(op_in *o, hlomod_value *out) {
     int64_t *dims;
     if (!hlomod_ints(o->s->r, o->inst, 14, &n, &dims)) return false;
     const ir_attr *groups = &o->attrs.v[0];
-    if (!groups->rank2) return hlomod_fail(o->s->r, o->inst.data, "all-to-all needs replica groups");
     if (!n || !out->shape.type) return build_all_to_all_of_parts(o, out);
+    if (!groups->rank2) return hlomod_fail(o->s->r, o->inst.data, "all-to-all needs replica groups");
     o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_split_dimension, dims[0]);
     o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_concat_dimension, dims[0]);
     o->attrs.v[o->attrs.n++] = ir_attr_int(IR_A_split_count, groups->rank2);

@@ -64,19 +64,28 @@ static void add(str *comp, inst i) {
     str_free(&m);
 }
 
-/* The module of one computation with these instructions; its text, or what is wrong with it. */
-static str text_of(str *insts, int64_t root, const str *result, size_t n_params, const str *param) {
-    str comp = STR_INIT, program = STR_INIT, module = STR_INIT, text = STR_INIT;
+/* A computation with these instructions, whose text is freed. */
+static str computation(int64_t id, str *insts, int64_t root, const str *program) {
+    str comp = STR_INIT;
+    proto_bytes(&comp, 1, id == 1 ? "entry" : "called", id == 1 ? 5 : 6);
+    str_appendn(&comp, insts->data, insts->len);
+    proto_message(&comp, 4, program);
+    proto_int(&comp, 5, id);
+    proto_int(&comp, 6, root);
+    str_free(insts);
+    return comp;
+}
+
+/* The module of a computation with these instructions, and of another that they call (or NULL); its text, or what is wrong with it. */
+static str text_calling(const str *called, str *insts, int64_t root, const str *result, size_t n_params, const str *param) {
+    str program = STR_INIT, module = STR_INIT, text = STR_INIT;
     ir_module *m = NULL;
     for (size_t i = 0; i < n_params; i++) proto_message(&program, 1, param);
     proto_message(&program, 2, result);
-    proto_bytes(&comp, 1, "entry", 5);
-    str_appendn(&comp, insts->data, insts->len);
-    proto_message(&comp, 4, &program);
-    proto_int(&comp, 5, 1);
-    proto_int(&comp, 6, root);
+    str comp = computation(1, insts, root, &program);
     proto_bytes(&module, 1, "made", 4);
     proto_bytes(&module, 2, "entry", 5);
+    if (called) proto_message(&module, 3, called);
     proto_message(&module, 3, &comp);
     proto_message(&module, 4, &program);
     proto_int(&module, 6, 1);
@@ -90,8 +99,11 @@ static str text_of(str *insts, int64_t root, const str *result, size_t n_params,
     str_free(&comp);
     str_free(&program);
     str_free(&module);
-    str_free(insts);
     return text;
+}
+
+static str text_of(str *insts, int64_t root, const str *result, size_t n_params, const str *param) {
+    return text_calling(NULL, insts, root, result, n_params, param);
 }
 
 static void has(const str *text, const char *want) {
@@ -168,6 +180,12 @@ static void test_all_to_all(void **state) {
     has(&text, "(tensor<2x3xf32>) -> tensor<2x3xf32>");
     has(&text, "split_count = 2");
     str_free(&text);
+    add(&insts, (inst){"parameter", &s, .id = 1}); /* no groups: one of all, as many as operands */
+    add(&insts, (inst){"all-to-all", &two, .id = 3, .n = 2, .operands = (int64_t[]){1, 1}});
+    text = text_of(&insts, 3, &two, 1, &s);
+    has(&text, "split_count = 2");
+    has(&text, "dense<[[0, 1]]>");
+    str_free(&text);
     add(&insts, (inst){"parameter", &s, .id = 1});
     add(&insts, (inst){"all-to-all", &s, .id = 3, .n = 1, .operands = (int64_t[]){1}, .more = &more});
     text = text_of(&insts, 3, &s, 1, &s);
@@ -177,6 +195,36 @@ static void test_all_to_all(void **state) {
     str_free(&two);
     str_free(&group);
     str_free(&more);
+}
+
+/* Of two operands each is scattered for itself. */
+static void test_reduce_scatter(void **state) {
+    (void)state;
+    str scalar = shape(F32, 0, NULL, NULL), whole = shape(F32, 1, (int64_t[]){6}, NULL), part = shape(F32, 1, (int64_t[]){3}, NULL), two = pair_of(&part, &part);
+    str program = STR_INIT, group = STR_INIT, more = STR_INIT, insts = STR_INIT;
+    for (int i = 0; i < 2; i++) {
+        add(&insts, (inst){"parameter", &scalar, .id = 11 + i, .number = i});
+        proto_message(&program, 1, &scalar);
+    }
+    add(&insts, (inst){"add", &scalar, .id = 13, .n = 2, .operands = (int64_t[]){11, 12}});
+    proto_message(&program, 2, &scalar);
+    str sum = computation(2, &insts, 13, &program);
+    packed(&group, 1, 2, (int64_t[]){0, 1});
+    packed(&more, 14, 1, (int64_t[]){0});
+    packed(&more, 38, 1, (int64_t[]){2});
+    proto_message(&more, 49, &group);
+    insts = (str)STR_INIT;
+    add(&insts, (inst){"parameter", &whole, .id = 1});
+    add(&insts, (inst){"negate", &whole, .id = 2, .n = 1, .operands = (int64_t[]){1}});
+    add(&insts, (inst){"reduce-scatter", &two, .id = 3, .n = 2, .operands = (int64_t[]){1, 2}, .more = &more});
+    str text = text_calling(&sum, &insts, 3, &two, 1, &whole);
+    has(&text, "(%arg0)");
+    const char *first = strstr(str_cstr(&text), "stablehlo.reduce_scatter");
+    assert_non_null(first);
+    assert_non_null(strstr(first + 1, "stablehlo.reduce_scatter"));
+    str_free(&text);
+    str *all[] = {&scalar, &whole, &part, &two, &program, &group, &more, &sum};
+    for (size_t i = 0; i < BASE_COUNT(all); i++) str_free(all[i]);
 }
 
 static void test_refused(void **state) {
@@ -223,6 +271,6 @@ static void test_corpus(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shardings), cmocka_unit_test(test_literals), cmocka_unit_test(test_all_to_all), cmocka_unit_test(test_refused), cmocka_unit_test(test_corpus)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(test_shardings), cmocka_unit_test(test_literals), cmocka_unit_test(test_all_to_all), cmocka_unit_test(test_reduce_scatter), cmocka_unit_test(test_refused), cmocka_unit_test(test_corpus)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
