@@ -11,6 +11,7 @@ xt_status st_create(const char *path, st_writer **out);
 xt_status st_meta(st_writer *w, const char *key, const char *value); /* __metadata__ entries: versions, step */
 xt_status st_declare(st_writer *w, const char *name, xt_dtype t, int rank, const int64_t *dims);
 xt_status st_data(st_writer *w, const void *data, size_t n);
+hash128 st_written_header(const st_writer *w); /* hash of the header's text (names, shapes, __metadata__) without the spaces at its end; once data was given */
 xt_status st_commit(st_writer *w);   /* frees w, also on failure */
 void st_abandon(st_writer *w);
 
@@ -29,6 +30,7 @@ size_t st_count(const st_file *f);
 const st_entry *st_at(const st_file *f, size_t i);
 const st_entry *st_find(const st_file *f, const char *name);   /* NULL when absent */
 const char *st_get_meta(const st_file *f, const char *key);    /* NULL when absent */
+hash128 st_header(const st_file *f);                           /* the same hash of what was read */
 xt_status st_read(st_file *f, const st_entry *e, void *dst, size_t n);
 
 #endif

@@ -9,6 +9,7 @@ struct st_file {
     FILE *f;
     char *path;
     uint64_t size, data;   /* file size, offset of the data */
+    hash128 header;
     cJSON *meta;           /* detached __metadata__ */
     cJSON *json;           /* owns the names */
     st_entry *entries;
@@ -71,6 +72,9 @@ static xt_status parse_header(st_file *f) {
     bool whole = fread(text, 1, n, f->f) == n;
     text[n] = 0;
     f->json = whole ? cJSON_ParseWithLength(text, n) : NULL;
+    size_t said = n;
+    while (said && text[said - 1] == ' ') said--;
+    f->header = hash_bytes(text, said, (hash128){0, 0});
     base_free(text);
     if (!cJSON_IsObject(f->json)) return status_new(XT_DATA_LOSS, NULL, "%s: the header (offset 8, %llu bytes) is no JSON object", f->path, (unsigned long long)n);
     f->data = 8 + n;
@@ -104,6 +108,7 @@ xt_status st_open(const char *path, st_file **out) {
     return NULL;
 }
 
+hash128 st_header(const st_file *f) { return f->header; }
 size_t st_count(const st_file *f) { return f->n; }
 const st_entry *st_at(const st_file *f, size_t i) { return i < f->n ? &f->entries[i] : NULL; }
 const st_entry *st_find(const st_file *f, const char *name) {

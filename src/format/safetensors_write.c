@@ -29,6 +29,7 @@ struct st_writer {
     cJSON *json, *meta;
     uint64_t declared, written;
     bool header_done;
+    hash128 header;
     char *path;
 };
 
@@ -86,6 +87,7 @@ static xt_status write_header(st_writer *w) {
     if (!text) return status_oom(64, w->path);
     size_t n = strlen(text), padded = (n + 7) / 8 * 8; /* the format asks for spaces up to 8 bytes */
     unsigned char raw[8];
+    w->header = hash_bytes(text, n, (hash128){0, 0});
     for (int i = 0; i < 8; i++) raw[i] = (unsigned char)((uint64_t)padded >> (8 * i));
     xt_status s = file_writer_write(w->file, raw, 8);
     if (!s) s = file_writer_write(w->file, text, n);
@@ -99,6 +101,8 @@ xt_status st_data(st_writer *w, const void *data, size_t n) {
     w->written += n;
     return file_writer_write(w->file, data, n);
 }
+
+hash128 st_written_header(const st_writer *w) { return w->header; }
 
 xt_status st_commit(st_writer *w) {
     xt_status s = write_header(w);

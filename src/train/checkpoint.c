@@ -245,14 +245,16 @@ static xt_status make_folder_of(const char *path) {
 static xt_status write_parts(const snapshot *s, st_writer *w) {
     for (size_t i = 0; i < s->n_meta; i += 2) XT_TRY(st_meta(w, s->meta[i], s->meta[i + 1]));
     for (size_t i = 0; i < s->n; i++) XT_TRY(st_declare(w, s->parts[i].name, s->parts[i].dtype, s->parts[i].rank, s->parts[i].dims));
-    int64_t two = 2;
-    XT_TRY(st_declare(w, CHECKPOINT_CHECKSUM, XT_U64, 1, &two));
-    hash128 sum = {0, 0};
+    checkpoint_sums sums = {0};
+    int64_t words = sizeof sums / sizeof(uint64_t);
+    XT_TRY(st_declare(w, CHECKPOINT_CHECKSUM, XT_U64, 1, &words));
     for (size_t i = 0; i < s->n; i++) {
         XT_TRY(st_data(w, s->parts[i].data, s->parts[i].bytes));
-        sum = hash_bytes(s->parts[i].data, s->parts[i].bytes, sum);
+        sums.data = hash_bytes(s->parts[i].data, s->parts[i].bytes, sums.data);
     }
-    return st_data(w, &sum, sizeof sum);
+    XT_TRY(st_data(w, "", 0)); /* the header is written, whatever parts there are */
+    sums.header = st_written_header(w);
+    return st_data(w, &sums, sizeof sums);
 }
 
 xt_status snapshot_write(const snapshot *s, const char *path) {

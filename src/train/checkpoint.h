@@ -6,6 +6,9 @@
 #include "train/train_int.h"
 
 #define CHECKPOINT_CHECKSUM "xtrain:checksum"
+typedef struct checkpoint_sums { /* its data; older files have the first only */
+    hash128 data, header; /* header: names, shapes, and the metadata, which is where the run goes on */
+} checkpoint_sums;
 #define CHECKPOINT_LOG "xtrain:log" /* [ranks, rows, columns] f32: sums of logged values; metadata "log" names the rows */
 
 typedef struct checkpoint_fact { /* compared at resume: a difference is a warning */

@@ -50,9 +50,11 @@ static xt_status read_meta(const st_file *f, const char *path, restored *r) {
 /* Reads the whole data once, in file order. */
 static xt_status check_sum(st_file *f, const char *path) {
     const st_entry *last = st_find(f, CHECKPOINT_CHECKSUM);
-    if (!last || last->end - last->begin != sizeof(hash128))
+    size_t have = last ? (size_t)(last->end - last->begin) : 0;
+    if (have != sizeof(hash128) && have != sizeof(checkpoint_sums))
         return status_new(XT_DATA_LOSS, NULL, "%s has no checksum; it is not a checkpoint of a trainer, or not a whole one", path);
-    hash128 sum = {0, 0}, want;
+    hash128 sum = {0, 0};
+    checkpoint_sums want = {.header = st_header(f)};
     for (size_t i = 0; i < st_count(f); i++) {
         const st_entry *e = st_at(f, i);
         size_t n = (size_t)(e->end - e->begin);
@@ -63,8 +65,10 @@ static xt_status check_sum(st_file *f, const char *path) {
         base_free(data);
         XT_TRY(s);
     }
-    XT_TRY(st_read(f, last, &want, sizeof want));
-    return hash_equal(sum, want)
+    XT_TRY(st_read(f, last, &want, have));
+    if (!hash_equal(want.header, st_header(f)))
+        return status_new(XT_DATA_LOSS, NULL, "%s: the header (names, shapes, the run's position) does not match its checksum: the file is damaged; nothing was loaded", path);
+    return hash_equal(sum, want.data)
                ? NULL
                : status_new(XT_DATA_LOSS, NULL, "%s: the data does not match its checksum: the file is damaged; nothing was loaded", path);
 }
@@ -365,7 +369,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
         return NULL;
     }
     bool averages = false;
-    if (!s && st_find(f, CHECKPOINT_CHECKSUM)) s = check_sum(f, path); /* a file of weights alone has none */
+    if (!s && (st_find(f, CHECKPOINT_CHECKSUM) || st_get_meta(f, "global_step"))) s = check_sum(f, path); /* a file of weights alone has neither */
     if (!s) s = xt_load(t->net, path);
     if (!s) s = take_averages(t, f, path, &averages);
     st_close(f);

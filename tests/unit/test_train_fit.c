@@ -326,10 +326,16 @@ static void damaged_checkpoints_change_nothing(void **state) {
     assert_null(file_read_all(in_dir("whole.ckpt"), &bytes, &n));
     bytes[n - 40] ^= 1;
     assert_null(file_write_all(in_dir("flipped.ckpt"), bytes, n));
+    bytes[n - 40] ^= 1;
+    char *seed = strstr(bytes + 8, "\"elapsed_ns\":\""); /* still JSON, still a number */
+    assert_non_null(seed);
+    seed[14] ^= 1;
+    assert_null(file_write_all(in_dir("header.ckpt"), bytes, n));
     assert_null(file_write_all(in_dir("cut.ckpt"), bytes, n - 30));
     base_free(bytes);
     assert_null(xt_save(xt_trainer_module(t), in_dir("weights.ckpt")));
-    static const char *const rows[][2] = {{"flipped.ckpt", "checksum"},
+    static const char *const rows[][2] = {{"flipped.ckpt", "the data does not match its checksum"},
+                                          {"header.ckpt", "the header (names, shapes, the run's position) does not match its checksum"},
                                           {"cut.ckpt", "cut off or damaged"},
                                           {"none.ckpt", "none.ckpt"},
                                           {"weights.ckpt", "xt_load reads weights alone"}};
