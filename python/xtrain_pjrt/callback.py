@@ -50,9 +50,7 @@ def _view(a):
 
 def _call(number, n_in, ins, n_out, outs, error, error_size):
     try:
-        results = _functions[number](*(_view(ins[i]).copy() for i in range(n_in)))
-        for i in range(n_out):
-            _view(outs[i])[...] = results[i]
+        _functions[number]([_view(ins[i]) for i in range(n_in)], [_view(outs[i]) for i in range(n_out)])
         return 0
     except BaseException as e:  # the program fails with it
         text = "CpuCallback error calling callback: " + "".join(traceback.format_exception(e))
@@ -63,9 +61,10 @@ def _call(number, n_in, ins, n_out, outs, error, error_size):
 _trampoline = _FUNCTION(_call)
 
 
-def _checked(function, result_avals):
-    def call(*args):
-        results = function(*args)
+def _copied(function, result_avals):
+    """The user's function gets arrays that it may keep, and returns its results."""
+    def call(ins, outs):
+        results = function(*(a.copy() for a in ins))
         if len(results) != len(result_avals):
             raise RuntimeError(f"Mismatched number of outputs from callback. Expected: {len(result_avals)}, Actual: {len(results)}")
         results = tuple(dtypes.canonicalize_value(np.asarray(r)) for r in results)
@@ -74,15 +73,26 @@ def _checked(function, result_avals):
                 raise RuntimeError(f"Incorrect output shape for return value #{i} of the callback: it was declared as {aval.shape} and is {r.shape}")
             if r.dtype != aval.dtype:
                 raise RuntimeError(f"Incorrect output dtype for return value #{i} of the callback: it was declared as {aval.dtype} and is {r.dtype}")  # JAX's tests look for these first words
-        return results
+        for out, r in zip(outs, results):
+            out[...] = r
     return call
+
+
+def _custom_call(ctx, function, operands, has_side_effect, once):
+    """The op that calls `function` with the operands' and the results' memory."""
+    number = next(_numbers)
+    _functions[number] = function
+    return ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)(
+        ctx, *operands, function=np.int64(ctypes.cast(_trampoline, ctypes.c_void_p).value), id=np.int64(number), once=np.int64(once))
+
+
+def emit_in_place(ctx, function, operands, has_side_effect):
+    return list(_custom_call(ctx, function, operands, has_side_effect, False).results)
 
 
 def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True, partitioned=False, sharding=None):
     if partitioned and result_avals:
         raise ValueError("a partitioned callback gives nothing back: each device calls it with its own part, and no one value would be the result")
-    number = next(_numbers)
-    _functions[number] = _checked(callback, result_avals)
     avals_in, avals_out = list(operand_avals), list(result_avals)
     if token:
         operands = [token, *operands]
@@ -92,8 +102,7 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
         avals_out = [core.abstract_token, *avals_out]
     ctx = ctx.replace(avals_in=avals_in, avals_out=avals_out)
     once = not result_avals and not partitioned and sharding is not None and "MANUAL" not in str(getattr(sharding, "type", "")).upper()
-    op = ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)(
-        ctx, *operands, function=np.int64(ctypes.cast(_trampoline, ctypes.c_void_p).value), id=np.int64(number), once=np.int64(once))
+    op = _custom_call(ctx, _copied(callback, result_avals), operands, has_side_effect, once)
     if sharding is not None:
         mlir.set_sharding(ctx.module_context, op, sharding)
     results = list(op.results)

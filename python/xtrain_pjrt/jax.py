@@ -1,12 +1,14 @@
 """What JAX needs to know of a platform beyond its PJRT plugin. JAX calls initialize() by the entry point in the group `jax_plugins`."""
 import dataclasses
 import importlib
+import types
 
-from jax._src import api, array, config, dlpack, xla_bridge
+from jax import errors
+from jax._src import api, array, compilation_cache, config, dlpack, xla_bridge
 from jax._src.export import _export as export
 from jax._src.interpreters import mlir
 
-from . import callback, inspect_sharding, library_path
+from . import buffer_callback, callback, inspect_sharding, library_path
 
 PLATFORM = "xtrain"
 PRIORITY = 50  # above JAX's own CPU (0), below accelerators (200 and more)
@@ -94,6 +96,44 @@ def _call_what_was_exported_for_cpu():
     mlir.register_lowering(export.call_exported_p, rule, platform=PLATFORM)
 
 
+def _choose_branches():
+    """lax.platform_dependent: where neither a branch of this platform's name nor a default is given, the branch for JAX's CPU, whose LAPACK calls are known here."""
+    from jax._src.lax.control_flow import conditionals
+
+    def ours(branches):
+        known = {name for names in branches or () for name in (names or (None,))}
+        if not branches or PLATFORM in known or None in known:
+            return branches
+        return tuple((*names, PLATFORM) if "cpu" in names else names for names in branches)
+
+    def index(ctx, *, platforms):
+        return conditionals._platform_index_lowering(ctx, platforms=ours(platforms))
+
+    def cond(ctx, *values, branches_platforms=None, **params):
+        return conditionals._cond_lowering(ctx, *values, branches_platforms=ours(branches_platforms), **params)
+
+    mlir.register_lowering(conditionals.platform_index_p, index, platform=PLATFORM)
+    mlir.register_lowering(conditionals.cond_p, cond, platform=PLATFORM)
+
+
+def _keep_programs():
+    """JAX's compilation cache (jax_compilation_cache_dir) asks for the name of a platform whose programs can be kept. Those that call back into this
+    process cannot, which is no fault to warn of."""
+    is_used, put = compilation_cache.is_cache_used, compilation_cache.put_executable_and_time
+
+    def is_cache_used(backend):
+        return is_used(types.SimpleNamespace(platform="cpu") if backend.platform == PLATFORM else backend)
+
+    def put_executable_and_time(cache_key, module_name, executable, backend, *rest, **named):
+        try:
+            return put(cache_key, module_name, executable, backend, *rest, **named)
+        except errors.JaxRuntimeError as e:
+            if backend.platform != PLATFORM or not str(e).startswith("UNIMPLEMENTED"):
+                raise
+
+    compilation_cache.is_cache_used, compilation_cache.put_executable_and_time = is_cache_used, put_executable_and_time
+
+
 def initialize():
     xla_bridge._nonexperimental_plugins.add(PLATFORM)  # no warning at the start
     xla_bridge.register_plugin(PLATFORM, priority=PRIORITY, library_path=library_path(), options={"platform_name": PLATFORM})
@@ -104,5 +144,8 @@ def initialize():
     _inline_custom_partitioning()
     _share_by_dlpack()
     _call_what_was_exported_for_cpu()
+    _choose_branches()
+    _keep_programs()
     callback.install(PLATFORM)
+    buffer_callback.install(PLATFORM)
     inspect_sharding.install(PLATFORM)

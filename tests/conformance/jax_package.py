@@ -1,9 +1,16 @@
 """What the package xtrain-pjrt adds to JAX. usage: pip install the wheel beside JAX, then JAX_PLATFORMS=xtrain CPU_NUM_DEVICES=4 python jax_package.py"""
+import os
+import tempfile
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, shard_map
 from jax.experimental import io_callback
+from jax.experimental.buffer_callback import buffer_callback
+from jax.experimental.compilation_cache import compilation_cache
+from jax.experimental.control_deps import schedule
+from jax._src.lax import parallel
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -59,6 +66,40 @@ try:
     check("an error in a callback", False)
 except Exception as e:
     check("an error in a callback", "ZeroDivisionError" in str(e))
+try:
+    jax.jit(lambda x: jax.ffi.ffi_call("nobody_knows", x)(x)).lower(a).compile()
+    check("an unknown call is refused where it is compiled", False)
+except Exception as e:
+    check("an unknown call is refused where it is compiled", "nobody_knows" in str(e))
+
+
+def fill(ctx, out, x):  # a result is the program's own memory, an argument too, but read-only
+    assert np.asarray(out).flags.writeable and not np.asarray(x).flags.writeable
+    np.asarray(out)[...] = np.asarray(x) + 1
+
+
+check("buffer_callback", close(jax.jit(lambda x: buffer_callback(fill, jax.ShapeDtypeStruct(x.shape, x.dtype))(2 * x))(a), 2 * a + 1))
+
+
+def share(ctx, out, x):
+    assert np.asarray(out).ctypes.data == np.asarray(x).ctypes.data
+
+
+check("buffer_callback in place", close(buffer_callback(share, jax.ShapeDtypeStruct(a.shape, a.dtype), input_output_aliases={0: 0})(a), a))
+check("platform_dependent: the branch for JAX's CPU", close(jax.jit(lambda x: lax.platform_dependent(x, cpu=jnp.sin, cuda=jnp.cos))(a), np.sin(a)))
+check("platform_dependent: the default before it", close(jax.jit(lambda x: lax.platform_dependent(x, cpu=jnp.sin, default=jnp.cos))(a), np.cos(a)))
+with tempfile.TemporaryDirectory() as folder:  # JAX's own compilation cache; a program with a callback is left out without a word
+    jax.config.update("jax_compilation_cache_dir", folder)
+    jax.config.update("jax_persistent_cache_min_compile_time_secs", 0.0)
+    jax.config.update("jax_raise_persistent_cache_errors", True)
+    compilation_cache.reset_cache()
+    jax.jit(lambda x: x @ x + 3)(a)
+    kept = len([f for f in os.listdir(folder) if f.endswith("-cache")])
+    called = jax.jit(lambda x: jax.pure_callback(np.cos, jax.ShapeDtypeStruct(x.shape, x.dtype), x))(a)
+    jax.clear_caches()
+    check("a compiled program is kept and found again", kept > 0 and close(jax.jit(lambda x: x @ x + 3)(a), a @ a + 3) and close(called, np.cos(a)))
+    jax.config.update("jax_compilation_cache_dir", None)
+    compilation_cache.reset_cache()
 x = jnp.ones(4)
 jax.jit(lambda x: x * 2, donate_argnums=0)(x)
 check("donation", x.is_deleted())
@@ -69,5 +110,16 @@ x = jax.device_put(h, NamedSharding(mesh, P("a", "b")))
 check("partitioned product", close(jax.jit(lambda x: jnp.sin(x) @ x.T)(x), np.sin(h) @ h.T, 1e-4))
 check("out_shardings", close(jax.jit(lambda x: x * 2, out_shardings=NamedSharding(mesh, P("b")))(x), h * 2))
 check("shard_map", close(jax.jit(shard_map(lambda x: lax.psum(x, ("a", "b")), mesh=mesh, in_specs=P("a", "b"), out_specs=P()))(x), h.reshape(2, 4, 2, 2).sum((0, 2))))
+
+
+def begin(x):
+    whole = parallel.all_gather_start(x, "a", tiled=True)
+    other = x * 2
+    gathered = whole.done()
+    schedule([other, gathered])
+    return gathered + other.sum()
+
+
+check("all_gather begun and awaited", close(jax.jit(shard_map(begin, mesh=mesh, in_specs=P("a", "b"), out_specs=P(None, "b"), check_vma=False))(x)[0, 0], h[0, 0] + 2 * h[:4, :2].sum()))
 check("pmap", close(jax.pmap(lambda x: x + lax.psum(x, "i"), axis_name="i")(np.arange(4, dtype=np.float32)), [6, 7, 8, 9]))
 raise SystemExit(failed > 0)
