@@ -82,6 +82,7 @@ static hash128 hash_collectives(const ir_block *b, hash128 h, double *bytes) {
             for (uint32_t i = 0; i < op->n_in; i++) {
                 const ir_type *t = op->in[i]->type;
                 h = hash_mix(h, (hash128){t->dtype, t->rank});
+                if (t->kind != IR_TENSOR) continue; /* a future: what it is of was told where it began */
                 h = hash_bytes(t->dims, t->rank * sizeof *t->dims, h);
                 *bytes += ir_type_bytes(t) ? (double)ir_type_bytes(t) : 1;
             }

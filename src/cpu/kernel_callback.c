@@ -27,8 +27,7 @@ static int describe(const array *from, uint32_t n, xt_host_array *to) {
 
 xt_status cpu_custom_call_hook(void *device, const ir_op *op, const array *in, array *out) {
     const cpu_device *d = device;
-    if (!cpu_is_host_callback(op))
-        return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target", ir_get_string(op, IR_A_call_target_name));
+    if (!cpu_is_host_callback(op)) return interp_unknown_call(op);
     void *function;
     XT_TRY(host_function_of(op, &function));
     if (ir_config_int(op, "once", 0) && d && d->group && coll_rank(d->group) != 0) return NULL;

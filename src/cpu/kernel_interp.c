@@ -65,6 +65,7 @@ static xt_status interp_run_op(const cpu_call *call) {
 static const cpu_kernel interp_kernel = {"interpreter", interp_run_op, captured_free};
 
 CPU_LOWER(interp) {
+    if (op->code == OP_custom_call && !cpu_is_host_callback(op) && !interp_knows_call(op)) return interp_unknown_call(op);
     captured *c = base_calloc(1, sizeof *c);
     const ir_value **in = NULL;
     if (!c) return status_oom(sizeof *c, "a plan");

@@ -34,6 +34,8 @@ typedef struct interp_hooks {
 xt_status interp_run(const ir_module *m, const char *entry, const interp_hooks *hooks, size_t n_in, const array *in, size_t n_out, array *out);
 /* Whether the interpreter gives an op a meaning (for some element type). */
 bool interp_knows(ir_opcode code);
+bool interp_knows_call(const ir_op *op); /* of custom calls, without a hook's help */
+xt_status interp_unknown_call(const ir_op *op); /* the error for those */
 /* Runs one op (regions included) on arrays; `out` arrays are allocated by the caller with the op's result types. `outer` answers values
  * captured from enclosing blocks (while bodies); NULL when there can be none. */
 typedef const array *(*interp_lookup)(void *env, const ir_value *v);

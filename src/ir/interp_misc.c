@@ -61,15 +61,35 @@ static bool is_annotation(const char *target) {
     return false;
 }
 
-xt_status interp_custom_call(interp *c, const ir_op *op, const array *in, array *out) {
+static const char *target_of(const ir_op *op) {
     const char *target = ir_get_string(op, IR_A_call_target_name);
-    if (!target) target = "";
-    if (is_annotation(target) && op->n_in >= 1 && op->n_out == 1 && op->in[0]->type == op->out[0].type) return copy_value(&in[0], &out[0]);
-    if (strcmp(target, "dce_sink") == 0 && op->n_out == 0) return NULL; /* JAX's: its operand is to be computed, for nobody */
+    return target ? target : "";
+}
+static bool annotates(const ir_op *op) {
+    return is_annotation(target_of(op)) && op->n_in >= 1 && op->n_out == 1 && op->in[0]->type == op->out[0].type;
+}
+/* JAX's: operands that are to be computed, for nobody, and values of which one is wanted before the other. */
+static bool does_nothing(const ir_op *op) {
+    return op->n_out == 0 && (strcmp(target_of(op), "dce_sink") == 0 || strcmp(target_of(op), "control_dep") == 0);
+}
+
+bool interp_knows_call(const ir_op *op) {
+    return annotates(op) || does_nothing(op) || strncmp(target_of(op), "check.", 6) == 0 || interp_lapack_knows(target_of(op));
+}
+
+xt_status interp_unknown_call(const ir_op *op) {
+    return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target; known are JAX's LAPACK calls, annotations and host callbacks. Try StableHLO's own ops, or a host callback (jax.pure_callback)",
+                      target_of(op));
+}
+
+xt_status interp_custom_call(interp *c, const ir_op *op, const array *in, array *out) {
+    const char *target = target_of(op);
+    if (annotates(op)) return copy_value(&in[0], &out[0]);
+    if (does_nothing(op)) return NULL;
     if (strncmp(target, "check.", 6) == 0) return interp_check(c, op, in, out);
     if (interp_lapack_knows(target)) return interp_lapack(c, op, in, out);
     if (c->hooks && c->hooks->custom_call) return c->hooks->custom_call(c->hooks->user, op, in, out);
-    return status_new(XT_UNIMPLEMENTED, NULL, "custom_call @%s: nothing in this process implements that target", target);
+    return interp_unknown_call(op);
 }
 
 /* --- Between devices --------------------------------------------------------------------------------------------------------------------- */

@@ -19,7 +19,7 @@ FACE_PLAIN(Plugin_Initialize) {
 }
 
 FACE_PLAIN(Plugin_Attributes) {
-    static const int64_t current[] = {1, 13, 0}, oldest[] = {0, 9, 0};
+    static const int64_t current[] = {1, 17, 0}, oldest[] = {0, 9, 0};
     static PJRT_NamedValue attributes[2];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
     pthread_mutex_lock(&lock);

@@ -313,6 +313,26 @@ static void calls_in_regions_are_inlined(void **state) {
     check("lower_call opt_dce", false, in, want);
 }
 
+#define GATHER(f, x)                                                                                                                                 \
+    f " = \"stablehlo.all_gather\"(" x ") <{all_gather_dim = 0 : i64, channel_handle = #stablehlo.channel_handle<handle = 1, type = 1>, "             \
+      "replica_groups = dense<[[0]]> : tensor<1x1xi64>, use_global_device_ids}> : (tensor<4xf32>) -> tensor<4xf32>\n"
+
+/* Also where a loop carries the future from one turn to the next. */
+static void begun_collectives_stand_by_themselves(void **state) {
+    (void)state;
+#define START(f, x) f " = \"stablehlo.async_start\"(" x ") ({\n^bb0(%i: tensor<4xf32>):\n" GATHER("%g", "%i") "stablehlo.return %g : tensor<4xf32>\n}) : (tensor<4xf32>) -> " FUTURE "\n"
+#define FUTURE "!stablehlo.future<tensor<4xf32>>"
+#define DONE(x, f) x " = \"stablehlo.async_done\"(" f ") : (" FUTURE ") -> tensor<4xf32>\n"
+#define WISH "stablehlo.custom_call @control_dep(%f, %x) {has_side_effect = true} : (" FUTURE ", tensor<4xf32>) -> ()\n"
+#define LOOP(type, first, body, last)                                                                                                                \
+    "func.func public @main(%x: tensor<4xf32>, %p: tensor<i1>) -> tensor<4xf32> {\n" first                                                           \
+    "%r:2 = stablehlo.while(%c = %p, %v = %f) : tensor<i1>, " type "\n cond {\n stablehlo.return %c : tensor<i1>\n } do {\n" body                     \
+    "stablehlo.return %n, %w : tensor<i1>, " type "\n }\n" last "return %y : tensor<4xf32>\n}\n"
+    check("lower_call opt_dce", false,
+          LOOP(FUTURE, START("%f", "%x"), DONE("%d", "%v") START("%w", "%d") "%n = stablehlo.not %c : tensor<i1>\n", DONE("%z", "%r#1") WISH "%y = stablehlo.negate %z : tensor<4xf32>\n"),
+          LOOP("tensor<4xf32>", GATHER("%f", "%x"), GATHER("%w", "%v") "%n = stablehlo.not %c : tensor<i1>\n", "%y = stablehlo.negate %r#1 : tensor<4xf32>\n"));
+}
+
 /* 40 functions, each calling the next twice, would be 2^40 ops: what exceeds the budget is still called, and the program stays valid. */
 static void inlining_has_a_budget(void **state) {
     (void)state;
@@ -426,6 +446,7 @@ int main(void) {
         cmocka_unit_test(pads_become_concatenations),
         cmocka_unit_test(derived_values_do_not_wait_for_the_backward_pass), cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
+        cmocka_unit_test(begun_collectives_stand_by_themselves),
         cmocka_unit_test(inlining_has_a_budget),
         cmocka_unit_test(loops_read_what_they_do_not_change),
         cmocka_unit_test(branches_make_their_own_constants),
