@@ -179,6 +179,7 @@ bool bc_output_alias(bc_reader *r, bc_cursor *c, bc_attr *out);
 bool bc_result_accuracy(bc_reader *r, bc_cursor *c, bc_attr *out);
 bool bc_dot_algorithm_text(bc_reader *r, const char *const types[3], const int64_t counts[3], bool imprecise, ir_attr *out);
 bool bc_chlo_attr(bc_reader *r, bc_cursor *c, bc_attr *out);
+#define BC_SDY_UNKNOWN "#sdy.unknown" /* stands for an attribute of sdy that has no form here */
 bool bc_sdy_attr(bc_reader *r, bc_cursor *c, bc_attr *out);
 
 /* --- bytecode_loc.c -------------------------------------------------------------------------------------------------------------------------------------------- */

@@ -6,7 +6,13 @@
 
 enum { MAX_ATTRS = 4096 }; /* of one op: each is compared with all others */
 
+/* Hints for sdy's propagation that have no form here (how a LAPACK call may be divided): left out, for jaxlib reads no text that has the stand-in. */
+static bool is_unknown_hint(const ir_attr *a) {
+    return !a->key && a->kind == IR_AK_OPAQUE && a->n == strlen(BC_SDY_UNKNOWN) && memcmp(a->v.s, BC_SDY_UNKNOWN, a->n) == 0;
+}
+
 bool bc_push(bc_reader *r, const void *at, bc_attrs *l, ir_attr a) {
+    if (is_unknown_hint(&a)) return true;
     for (size_t i = 0; i < l->n; i++)
         if (a.key ? l->items[i].key == a.key : !l->items[i].key && strcmp(l->items[i].name, a.name) == 0)
             return bc_fail(r, at, "attribute '%s' is given twice", a.name);

@@ -119,7 +119,7 @@ static bool spell(bc_reader *r, bc_cursor *c, uint64_t code, str *s) {
     case 11: return enclosed(r, c, "{", "}", s);
     case 12: return enclosed(r, c, "[", "]", s);
     default: /* hints for the propagation and for collectives of sdy's own: no program carries them to a device */
-        str_append(s, "#sdy.unknown");
+        str_append(s, BC_SDY_UNKNOWN);
         c->at = c->end;
         return true;
     }
