@@ -64,11 +64,11 @@ static void *serve(void *unused) {
 xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     job *j = base_calloc(1, sizeof *j);
     if (!j) return status_oom(sizeof *j, "a value to read");
-    j->bytes = device_buffer_bytes(buf->dev);
-    j->data = base_malloc(j->bytes ? j->bytes : 1);
+    size_t bytes = j->bytes = device_buffer_bytes(buf->dev);
+    j->data = base_malloc(bytes ? bytes : 1);
     if (!j->data) {
         base_free(j);
-        return status_oom(j->bytes, "a value to read");
+        return status_oom(bytes, "a value to read");
     }
     j->buf = buf;
     j->dtype = device_buffer_dtype(buf->dev);

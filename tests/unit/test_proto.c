@@ -56,8 +56,8 @@ static void test_hostile(void **state) {
                                       "\x03",
                                       "\x00\x01",
                                       "\x0a\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01",
-                                      "\x0a\x05"
-                                      "ab",
+                                      ("\x0a\x05"
+                                       "ab"),
                                       "\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff"};
     static const size_t size[] = {1, 1, 2, 11, 4, 13};
     for (size_t i = 0; i < BASE_COUNT(bad); i++) {
