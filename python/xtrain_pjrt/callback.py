@@ -10,6 +10,7 @@ import numpy as np
 from jax._src import callback as jax_callback
 from jax._src import core, dtypes, ffi
 from jax._src.interpreters import mlir
+from jax._src.lib import xla_client
 from jax._src.sharding_impls import SdyArray, SdyArrayList
 from jax.interpreters import mlir as public_mlir
 
@@ -90,6 +91,13 @@ def emit_in_place(ctx, function, operands, has_side_effect):
     return list(_custom_call(ctx, function, operands, has_side_effect, False).results)
 
 
+def _of_one_device(sharding):
+    """The call is JAX's for the whole array. In a manual region (shard_map) each device calls with its part: there Shardy's sharding names no device, the older one is MANUAL."""
+    if isinstance(sharding, SdyArrayList):
+        return bool(sharding.shardings[0].logical_device_ids)
+    return sharding is not None and sharding.type == xla_client.OpSharding.Type.MAXIMAL
+
+
 def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_side_effect, returns_token=True, partitioned=False, sharding=None):
     if partitioned and result_avals:
         raise ValueError("a partitioned callback gives nothing back: each device calls it with its own part, and no one value would be the result")
@@ -101,8 +109,7 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
             sharding = SdyArrayList((SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=sharding.shardings[0].logical_device_ids), *sharding.shardings))
         avals_out = [core.abstract_token, *avals_out]
     ctx = ctx.replace(avals_in=avals_in, avals_out=avals_out)
-    once = not result_avals and not partitioned and sharding is not None and "MANUAL" not in str(getattr(sharding, "type", "")).upper()
-    op = _custom_call(ctx, _copied(callback, result_avals), operands, has_side_effect, once)
+    op = _custom_call(ctx, _copied(callback, result_avals), operands, has_side_effect, not result_avals and not partitioned and _of_one_device(sharding))
     if sharding is not None:
         mlir.set_sharding(ctx.module_context, op, sharding)
     results = list(op.results)

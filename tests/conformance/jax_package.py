@@ -112,6 +112,36 @@ check("out_shardings", close(jax.jit(lambda x: x * 2, out_shardings=NamedShardin
 check("shard_map", close(jax.jit(shard_map(lambda x: lax.psum(x, ("a", "b")), mesh=mesh, in_specs=P("a", "b"), out_specs=P()))(x), h.reshape(2, 4, 2, 2).sum((0, 2))))
 
 
+def callers(make, **where):
+    """What a callback in the function saw, sorted: `make` gives the function its callback, `where` says that it is in a shard_map."""
+    seen = []
+    function = make(lambda v: seen.append(float(v)))
+    jax.jit(shard_map(function, mesh=mesh, **where) if where else function)(x)
+    jax.effects_barrier()
+    return sorted(seen)
+
+
+def debugged(see):
+    return lambda x: (jax.debug.callback(see, x[0, 0]), x)[1]
+
+
+def informed(see):
+    return lambda x: (io_callback(see, None, x[0, 0]), x)[1]
+
+
+parts = {"in_specs": P("a", "b"), "out_specs": P("a", "b")}
+corners = sorted(h[::4, ::2].ravel().tolist())
+for shardy in (True, False):
+    jax.config.update("jax_use_shardy_partitioner", shardy)
+    how = "" if shardy else " without Shardy"
+    check("debug.callback in shard_map: each device" + how, callers(debugged, **parts) == corners)
+    check("io_callback in shard_map: each device" + how, callers(informed, **parts) == corners)
+    check("debug.callback of a divided array: once" + how, callers(debugged) == [0])
+    check("io_callback of a divided array: once" + how, callers(informed) == [0])
+jax.config.update("jax_use_shardy_partitioner", True)
+check("debug.callback where one axis is manual: each part", callers(debugged, in_specs=P("a"), out_specs=P("a"), axis_names={"a"}) == [0, 16])
+
+
 def begin(x):
     whole = parallel.all_gather_start(x, "a", tiled=True)
     other = x * 2
