@@ -250,9 +250,9 @@ static void remember(const log_row *row) {
 /* The value is here anyway, and a run that trains on nothing but NaN must not end without a word. */
 void log_loss_seen(const char *name, double v, int64_t step) {
     if (isfinite(v) || !strstr(name, "loss") || atomic_exchange(&lg.warned, true)) return;
-    log_msg(XT_SEV_WARNING, "%s is %g at step %lld, the first row that has it so, and the training goes on: detect_anomaly (XT_DEBUG=nan) stops at the op that makes it and names its line; "
+    log_msg(XT_SEV_WARNING, "%s is %s at step %lld, the first row that has it so, and the training goes on: detect_anomaly (XT_DEBUG=nan) stops at the op that makes it and names its line; "
             "a label outside the classes (--detect_anomaly on names it), a too large learning rate, gradients without gradient_clip_val or "
-            "input data that is not finite are the usual causes; xt_early_stopping(.monitor = \"%s\") ends such a run", name, v, (long long)step, name);
+            "input data that is not finite are the usual causes; xt_early_stopping(.monitor = \"%s\") ends such a run", name, isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf", (long long)step, name);
 }
 
 void log_loss_watch(void) {

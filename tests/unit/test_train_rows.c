@@ -351,14 +351,14 @@ static void a_loss_that_is_nan_is_told_once(void **state) {
         xt_finish();
     }
     assert_int_equal(reads[0], reads[1]);
-    static const char told[] = "loss is nan at step 2, the first row that has it so";
+    static const char told[] = "loss is NaN at step 2, the first row that has it so";
     says(told);
     says("detect_anomaly");
-    assert_null(strstr(strstr(str_cstr(&said), told) + 1, "loss is nan"));
+    assert_null(strstr(strstr(str_cstr(&said), told) + 1, "loss is NaN"));
     str_clear(&said);
     xt_trainer *t = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON); /* no rows: the fit's own last loss tells */
     assert_int_equal(xt_fit(t, &task, data(4, NAN), NULL), 1);
-    says("loss is nan at step 8");
+    says("loss is NaN at step 8");
     says("the fit ended with a loss of NaN and no model: ");
     assert_null(xt_error());
     str_clear(&said);
