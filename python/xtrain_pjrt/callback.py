@@ -92,7 +92,8 @@ def emit_in_place(ctx, function, operands, has_side_effect):
 
 
 def _of_one_device(sharding):
-    """The call is JAX's for the whole array. In a manual region (shard_map) each device calls with its part: there Shardy's sharding names no device, the older one is MANUAL."""
+    """Whether the call is JAX's for the whole array. In a manual region (shard_map) each device calls with its part: there Shardy's sharding names no
+    device, the older one is MANUAL."""
     if isinstance(sharding, SdyArrayList):
         return bool(sharding.shardings[0].logical_device_ids)
     return sharding is not None and sharding.type == xla_client.OpSharding.Type.MAXIMAL
