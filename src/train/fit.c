@@ -285,7 +285,9 @@ static bool finish_epoch(loop *l) {
     if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
     /* An epoch shorter than the period, and one that the fit ends in, have their last step's row: a short run shows its loss. */
     if (!t->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
-    lazy_position_of_thread()->epoch = t->epoch; /* a run that resumes behind the epoch's last batch has met none of it */
+    lazy_position *at = lazy_position_of_thread(); /* a run that resumes behind the epoch's last batch has met none of it */
+    at->epoch = t->epoch;
+    at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
     log_emit(LOG_TRAIN, true, t->global_step);
     bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
     bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
