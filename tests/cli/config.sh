@@ -195,9 +195,10 @@ rm -r "$tmp/runs/mine/version_99"
 
 # --- ended by a signal: 128 + its number, as of a program of one's own
 stopped() {
+    rm -f "$tmp/out" # what an earlier run said is no sign that this one has begun: a signal to the shell that becomes it would be lost
     "$XTRAIN" fit "$@" --trainer.run_name stopped >"$tmp/out" 2>&1 &
     local pid=$!
-    while kill -0 $pid 2>/dev/null && ! grep -q 'a row every' "$tmp/out"; do sleep 0.02; done
+    while kill -0 $pid 2>/dev/null && ! grep -qs 'a row every' "$tmp/out"; do sleep 0.02; done
     kill -TERM $pid 2>/dev/null
     wait $pid
     check "SIGTERM to xtrain fit $1" [ $? = 143 ]

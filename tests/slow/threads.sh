@@ -3,8 +3,8 @@
 # among them (doc/convolutions.md).
 . "$(dirname "$0")/../examples/lib.sh"
 export XT_PROGRESS=off XT_CACHE=off XT_PLUGIN_DIR=${XT_PLUGIN_DIR:-$BUILD}
-tensors() { # FILE: what stands behind the header of a safetensors file
-    tail -c +$(($(od -An -t u8 -N 8 "$1") + 9)) "$1"
+tensors() { # FILE: what stands behind the header of a checkpoint, but for the checksum at its end, which is of the header, too
+    tail -c +$(($(od -An -t u8 -N 8 "$1") + 9)) "$1" | head -c -32
 }
 same_bits() { # NAME, ARGUMENTS of fit
     local name=$1 n
