@@ -1,14 +1,11 @@
 /* The log engine: what xt_log records, accumulates on the device, reads in one piece, and hands to loggers.
  *
- * Each stage (training, validation, test) has one packed state [rows, 6] on the device; a step's program adds the step's values to it. The program is
+ * Each stage (training, validation, test) has one packed state [rows, LOG_COLUMNS] on the device; a step's program adds the step's values to it. The program is
  * the same in every step: whether a window or an epoch begins is data. When a row is due, the state's buffer is read asynchronously (one transfer,
  * however many metrics) and the logger thread turns it into a row. With sync_dist the logger threads of the ranks combine the packed rows by one
  * host collective; ranks that logged different names get a named error.
  *
- * A metric has one row, or as many as it has sums: those are added up over batches, and over ranks, and its function of the sums is the value.
- *
- * Columns: sum of value*weight, sum of weights, min, max (since the epoch began); sum of value*weight, sum of weights (since the window, an
- * optimizer step's micro-batches, began). */
+ * A metric has one row, or as many as it has sums: those are added up over batches, and over ranks, and its function of the sums is the value. */
 #ifndef XT_SRC_METRICS_LOG_H
 #define XT_SRC_METRICS_LOG_H
 
@@ -16,6 +13,19 @@
 
 #include "lazy/lazy.h"
 
+/* Of a row of the state. A window is an optimizer step's micro-batches. */
+typedef enum log_column {
+    LOG_EPOCH_SUM,    /* of value * weight, since the epoch began */
+    LOG_EPOCH_WEIGHT,
+    LOG_LEAST,        /* since the epoch began, of metrics that ask for it; empty: infinity */
+    LOG_MOST,
+    LOG_WINDOW_SUM,   /* of value * weight, in the newest window in which the metric was logged */
+    LOG_WINDOW_WEIGHT,
+    LOG_STAMP,        /* that window's number, from 1 on again after LOG_STAMPS of them, which f32 counts exactly; 0: none */
+    LOG_COLUMNS,
+    LOG_COLUMNS_WERE = LOG_STAMP /* in checkpoints until November 2026 */
+} log_column;
+enum { LOG_STAMPS = 1 << 23 };
 typedef enum log_stage { LOG_TRAIN, LOG_VALIDATE, LOG_TEST, LOG_STAGE_COUNT } log_stage;
 typedef struct log_value {
     const char *name;
@@ -89,7 +99,6 @@ void log_append_names(log_stage s, str *out); /* names logged in the stage so fa
 /* log_state.c: the training stage's sums, for checkpoints. `text` says which rows are whose; base_free both. Nothing logged: NULL.
  * Waits for the device. */
 xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows);
-enum { LOG_STATE_COLUMNS = 7, LOG_STATE_COLUMNS_WERE = 6 }; /* until November 2026 */
 xt_status log_state_restore(const char *text, const float *sums, int64_t rows); /* sums NULL: none of this rank */
 void log_state_add(float *into, const float *sums, int64_t rows); /* what two ranks' sums are together */
 float *log_state_widen(const float *sums, int64_t rows, int64_t columns); /* an older version's; base_free, NULL without memory */

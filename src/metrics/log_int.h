@@ -4,9 +4,6 @@
 
 #include "metrics/log.h"
 
-/* A row of the state: sum and weight of the epoch, smallest, largest, sum and weight of the newest window in which it was logged, that window's stamp (0: none).
- * A stamp is the window's number, from 1 on again after 2^23 of them, which f32 counts exactly. */
-enum { LOG_STAMP = 6, LOG_COLUMNS = 7, LOG_STAMPS = 1 << 23 };
 typedef struct log_metric {
     char *name;
     xt_log_opts o; /* settled */

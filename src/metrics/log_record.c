@@ -324,8 +324,6 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
 }
 
 /* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
-enum { COLS = LOG_COLUMNS };
-
 /* `count` numbers of f32: a tensor's elements, or its one element everywhere. */
 static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
     v = ir_convert(b, v, XT_F32);
@@ -411,8 +409,8 @@ static ir_value *across(ir_builder *b, ir_value *list, const ir_type *state) {
 }
 
 float *log_empty_rows(int64_t rows) {
-    float *empty = base_calloc((size_t)rows * COLS, sizeof *empty);
-    for (int64_t r = 0; empty && r < rows; r++) empty[r * COLS + 2] = INFINITY, empty[r * COLS + 3] = -INFINITY;
+    float *empty = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *empty);
+    for (int64_t r = 0; empty && r < rows; r++) empty[r * LOG_COLUMNS + LOG_LEAST] = INFINITY, empty[r * LOG_COLUMNS + LOG_MOST] = -INFINITY;
     return empty;
 }
 
@@ -427,11 +425,11 @@ typedef struct beginning { /* data of the step, scalars: */
 
 /* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
 static ir_value *with_extremes(ir_builder *b, const log_set *set, const logged *l, int64_t rows, ir_value *old, ir_value *v, ir_value *on, ir_value *sums) {
-    bool *least = base_calloc(2 * (size_t)rows * COLS, sizeof *least), *most = least ? least + rows * COLS : NULL;
+    bool *least = base_calloc(2 * (size_t)rows * LOG_COLUMNS, sizeof *least), *most = least ? least + rows * LOG_COLUMNS : NULL;
     if (!least) return NULL;
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *m = &set->metrics[l->list[i].metric];
-        for (int64_t at = m->at * COLS; logs_extreme(m) && at < (m->at + m->count) * COLS; at += COLS) least[at + 2] = most[at + 3] = true;
+        for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->count) * LOG_COLUMNS; at += LOG_COLUMNS) least[at + LOG_LEAST] = most[at + LOG_MOST] = true;
     }
     const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
     ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most);
@@ -441,24 +439,25 @@ static ir_value *with_extremes(ir_builder *b, const log_set *set, const logged *
     return out;
 }
 
-/* What of the state a step's update changes, as constants: [rows, COLS], true where. */
+/* What of the state a step's update changes, as constants: [rows, LOG_COLUMNS], true where. */
 typedef struct masks {
     bool *gain, *sum;     /* columns that add up; of them, those that add value * weight and not weight alone */
     bool *window, *stamp; /* of what the step logs: the columns of the window, and its number */
 } masks;
 
 static bool masks_make(const log_set *set, const logged *l, int64_t rows, masks *m) {
-    size_t all = (size_t)rows * COLS;
+    size_t all = (size_t)rows * LOG_COLUMNS;
     bool *room = base_calloc(4 * all, sizeof *room);
     if (!room) return false;
     *m = (masks){room, room + all, room + 2 * all, room + 3 * all};
-    for (size_t at = 0; at < all; at += COLS) {
-        m->gain[at] = m->gain[at + 1] = m->gain[at + 4] = m->gain[at + 5] = true;
-        m->sum[at] = m->sum[at + 4] = true;
+    for (size_t at = 0; at < all; at += LOG_COLUMNS) {
+        m->gain[at + LOG_EPOCH_SUM] = m->gain[at + LOG_EPOCH_WEIGHT] = m->gain[at + LOG_WINDOW_SUM] = m->gain[at + LOG_WINDOW_WEIGHT] = true;
+        m->sum[at + LOG_EPOCH_SUM] = m->sum[at + LOG_WINDOW_SUM] = true;
     }
     for (size_t i = 0; i < l->n; i++) {
         const log_metric *of = &set->metrics[l->list[i].metric];
-        for (int64_t at = of->at * COLS; at < (of->at + of->count) * COLS; at += COLS) m->window[at + 4] = m->window[at + 5] = m->stamp[at + LOG_STAMP] = true;
+        for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->count) * LOG_COLUMNS; at += LOG_COLUMNS)
+            m->window[at + LOG_WINDOW_SUM] = m->window[at + LOG_WINDOW_WEIGHT] = m->stamp[at + LOG_STAMP] = true;
     }
     return true;
 }
@@ -466,7 +465,7 @@ static bool masks_make(const log_set *set, const logged *l, int64_t rows, masks 
 /* The state without what is over: an epoch's columns, at its first step; those of a window, where the step logs something that was last logged in another one. */
 static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value *on, ir_value *epoch, ir_value *window) {
     const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
-    int64_t rows = t->dims[0], begin[2] = {0, LOG_STAMP}, end[2] = {rows, COLS};
+    int64_t rows = t->dims[0], begin[2] = {0, LOG_STAMP}, end[2] = {rows, LOG_COLUMNS};
     float *empty = log_empty_rows(rows);
     if (!empty) return NULL;
     ir_value *over = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, epoch, t));
@@ -478,7 +477,7 @@ static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value 
 }
 
 /* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values and that of the stamps all of them work element by
- * element, so that a device makes one loop of them: columns 0, 1 (of the epoch) and 4, 5 (of the window) gain value * weight and weight. */
+ * element, so that a device makes one loop of them: the sums of epoch and window gain value * weight, their weights the weight. */
 static ir_value *updated(ir_builder *b, const log_set *set, const logged *l, ir_value *state, int64_t rows, const beginning *begins) {
     lists in = {NULL, NULL, NULL};
     masks m = {NULL, NULL, NULL, NULL};
@@ -515,10 +514,10 @@ static bool make_room(log_set *set, const xt_src *src) {
     if (rows == set->rows) return true;
     float *init = log_empty_rows(rows);
     if (!init) return false;
-    xt_status lost = set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * COLS * sizeof *init) : NULL;
+    xt_status lost = set->rows ? lazy_state_read(set->state, init, (size_t)set->rows * LOG_COLUMNS * sizeof *init) : NULL;
     if (lost) lazy_fail(lost);
     if (set->state.slot) xt_drop_at(src, set->state);
-    int64_t dims[2] = {rows, COLS};
+    int64_t dims[2] = {rows, LOG_COLUMNS};
     set->state = lazy_state_new(src, LAZY_LOG, "log accumulators", XT_F32, 2, dims, init);
     set->rows = rows;
     base_free(init);
@@ -529,7 +528,7 @@ static bool make_room(log_set *set, const xt_src *src) {
  * row has it. */
 static double epoch_of(void *user) {
     log_set *set = user;
-    return set->began = set->epoch_begins ? 4 : 0;
+    return set->began = set->epoch_begins ? LOG_WINDOW_SUM : 0;
 }
 static double epoch_again(void *user) {
     return ((const log_set *)user)->began;

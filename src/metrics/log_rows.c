@@ -116,7 +116,7 @@ static xt_status meet(const job *j) {
     return lg.group ? same_names(j) : NULL;
 }
 
-/* Sums columns 0, 1, 4, 5 and takes min and max of columns 2 and 3 over the ranks, for the metrics that ask: three small reductions of one row. */
+/* Adds up sums and weights and takes the least and the most over the ranks, for the metrics that ask: three small reductions of one row. */
 static xt_status combine(job *j) {
     XT_TRY(meet(j));
     size_t n = 0, k = 0;
@@ -127,10 +127,10 @@ static xt_status combine(job *j) {
     for (size_t i = 0; i < j->n; i++)
         for (int64_t r = 0; j->metrics[i].sync && r < j->metrics[i].count; r++) {
             const float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
-            float part[4] = {c[0], c[1], c[4], c[5]};
+            float part[4] = {c[LOG_EPOCH_SUM], c[LOG_EPOCH_WEIGHT], c[LOG_WINDOW_SUM], c[LOG_WINDOW_WEIGHT]};
             memcpy(sum + 4 * k, part, sizeof part);
-            lo[k] = c[2];
-            hi[k++] = c[3];
+            lo[k] = c[LOG_LEAST];
+            hi[k++] = c[LOG_MOST];
         }
     xt_status s = coll_all_reduce(lg.group, COLL_SUM, XT_F32, sum, n * 4);
     if (!s) s = coll_all_reduce(lg.group, COLL_MIN, XT_F32, lo, n);
@@ -139,12 +139,12 @@ static xt_status combine(job *j) {
     for (size_t i = 0; !s && i < j->n; i++)
         for (int64_t r = 0; j->metrics[i].sync && r < j->metrics[i].count; r++) {
             float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
-            c[0] = sum[4 * k];
-            c[1] = sum[4 * k + 1];
-            c[4] = sum[4 * k + 2];
-            c[5] = sum[4 * k + 3];
-            c[2] = lo[k];
-            c[3] = hi[k++];
+            c[LOG_EPOCH_SUM] = sum[4 * k];
+            c[LOG_EPOCH_WEIGHT] = sum[4 * k + 1];
+            c[LOG_WINDOW_SUM] = sum[4 * k + 2];
+            c[LOG_WINDOW_WEIGHT] = sum[4 * k + 3];
+            c[LOG_LEAST] = lo[k];
+            c[LOG_MOST] = hi[k++];
         }
     base_free(sum);
     return s;
@@ -158,18 +158,18 @@ static void drop_seen(job *j) {
             double age = log_stamp(j->window) - (double)c[LOG_STAMP];
             if (age < 0) age += LOG_STAMPS;
             if (c[LOG_STAMP] > 0 && age < (double)(j->window - j->seen)) continue;
-            c[4] = c[5] = 0;
+            c[LOG_WINDOW_SUM] = c[LOG_WINDOW_WEIGHT] = 0;
         }
 }
 
 /* --- the logger thread --------------------------------------------------------------------------------------------------------------------------- */
 static double value_of(const row_metric *m, const float *c, bool epoch_level) {
-    double sum = epoch_level ? c[0] : c[4], weight = epoch_level ? c[1] : c[5];
+    double sum = c[epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM], weight = c[epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT];
     switch (m->reduce) {
     case XT_SUM: return weight > 0 ? sum : NAN;
-    case XT_MIN: return epoch_level ? c[2] : sum / weight;
-    case XT_MAX: return epoch_level ? c[3] : sum / weight;
-    case XT_LAST: return c[4] / c[5];
+    case XT_MIN: return epoch_level ? c[LOG_LEAST] : sum / weight;
+    case XT_MAX: return epoch_level ? c[LOG_MOST] : sum / weight;
+    case XT_LAST: return c[LOG_WINDOW_SUM] / c[LOG_WINDOW_WEIGHT];
     default: return sum / weight;
     }
 }
@@ -180,7 +180,7 @@ static void remember_sums(const char *name, double *sums, size_t n);
 static double finished(const row_metric *m, const float *c, bool epoch_level) {
     double *sums = base_malloc((size_t)m->count * sizeof *sums);
     if (!sums) return NAN;
-    for (int64_t r = 0; r < m->count; r++) sums[r] = c[r * LOG_COLUMNS + (epoch_level ? 0 : 4)];
+    for (int64_t r = 0; r < m->count; r++) sums[r] = c[r * LOG_COLUMNS + (epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM)];
     double v = m->finish(sums, m->count, m->arg);
     remember_sums(m->name, sums, (size_t)m->count);
     return v;
@@ -190,7 +190,7 @@ static void fill_values(job *j) {
     size_t k = 0;
     for (size_t i = 0; i < j->n; i++) {
         const float *c = j->data + j->metrics[i].at * LOG_COLUMNS;
-        if (!j->metrics[i].on_level || !((j->row.epoch_level ? c[1] : c[5]) > 0)) continue; /* not logged since the epoch, or in this window */
+        if (!j->metrics[i].on_level || !(c[j->row.epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT] > 0)) continue; /* not logged since the epoch, or in this window */
         j->values[k++] = (log_value){j->metrics[i].name, NAN, j->metrics[i].prog_bar};
         j->values[k - 1].value = (j->metrics[i].finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
     }
@@ -527,9 +527,9 @@ job *log_given_row(const log_engine *e, log_stage s, int64_t step, const log_giv
 void log_given_fill(job *j, size_t i, const float *values, float weight) {
     for (int64_t r = 0; r < j->metrics[i].count; r++) {
         float *c = j->data + (j->metrics[i].at + r) * LOG_COLUMNS;
-        c[0] = c[4] = values[r] * weight;
-        c[1] = c[5] = weight;
-        c[2] = c[3] = values[r];
+        c[LOG_EPOCH_SUM] = c[LOG_WINDOW_SUM] = values[r] * weight;
+        c[LOG_EPOCH_WEIGHT] = c[LOG_WINDOW_WEIGHT] = weight;
+        c[LOG_LEAST] = c[LOG_MOST] = values[r];
     }
 }
 

@@ -108,7 +108,7 @@ void log_state_add(float *into, const float *sums, int64_t rows) {
     for (int64_t r = 0; r < rows; r++) {
         float *a = into + r * LOG_COLUMNS;
         const float *b = sums + r * LOG_COLUMNS;
-        for (int c = 0; c < LOG_COLUMNS; c++) a[c] = c == 2 ? fminf(a[c], b[c]) : c == 3 || c == LOG_STAMP ? fmaxf(a[c], b[c]) : a[c] + b[c];
+        for (int c = 0; c < LOG_COLUMNS; c++) a[c] = c == LOG_LEAST ? fminf(a[c], b[c]) : c == LOG_MOST || c == LOG_STAMP ? fmaxf(a[c], b[c]) : a[c] + b[c];
     }
 }
 

@@ -199,7 +199,7 @@ static xt_status take_tensors(xt_trainer *t, snapshot *s) {
 static xt_status take_log(xt_trainer *t, snapshot *s) {
     const checkpoint_log *l = &t->log_sums;
     if (!l->text) return NULL;
-    int64_t dims[3] = {l->ranks, l->rows, LOG_STATE_COLUMNS};
+    int64_t dims[3] = {l->ranks, l->rows, LOG_COLUMNS};
     const ir_type *type = ir_tensor(XT_F32, 3, dims);
     size_t n = type ? ir_type_bytes(type) : 0;
     void *data = base_malloc(n + 1);
@@ -289,7 +289,7 @@ static xt_status gather_log(checkpoint_log *l) {
     if (w->size <= 1 || lazy_spmd()) return NULL; /* a mesh's are of the whole on every rank */
     coll_group *g;
     XT_TRY(coll_run_group(&g));
-    size_t bytes = (size_t)l->rows * LOG_STATE_COLUMNS * sizeof(float);
+    size_t bytes = (size_t)l->rows * LOG_COLUMNS * sizeof(float);
     uint64_t mine = l->text ? hash_bytes(l->text, strlen(l->text), (hash128){(uint64_t)l->rows, 1}).lo : 0, *all = base_calloc((size_t)w->size, sizeof *all);
     xt_status s = all ? coll_all_gather(g, &mine, sizeof mine, all) : status_oom(8, "sums of logged values");
     bool same = mine != 0;

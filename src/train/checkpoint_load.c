@@ -148,17 +148,17 @@ static xt_status restore_log(st_file *f, const char *path) {
     const st_entry *e = st_find(f, CHECKPOINT_LOG);
     const char *text = st_get_meta(f, "log");
     if (!e || !text) return NULL;
-    if (e->rank != 3 || e->dtype != XT_F32 || (e->dims[2] != LOG_STATE_COLUMNS && e->dims[2] != LOG_STATE_COLUMNS_WERE) || e->dims[0] < 1 || e->dims[1] < 1)
-        return status_new(XT_DATA_LOSS, NULL, "%s: %s is not [ranks, rows, %d] f32", path, CHECKPOINT_LOG, LOG_STATE_COLUMNS);
+    if (e->rank != 3 || e->dtype != XT_F32 || (e->dims[2] != LOG_COLUMNS && e->dims[2] != LOG_COLUMNS_WERE) || e->dims[0] < 1 || e->dims[1] < 1)
+        return status_new(XT_DATA_LOSS, NULL, "%s: %s is not [ranks, rows, %d] f32", path, CHECKPOINT_LOG, LOG_COLUMNS);
     float *all = base_malloc((size_t)(e->end - e->begin) + 1);
     xt_status s = all ? st_read(f, e, all, (size_t)(e->end - e->begin)) : status_oom((size_t)(e->end - e->begin), path);
-    if (!s && e->dims[2] == LOG_STATE_COLUMNS_WERE) {
+    if (!s && e->dims[2] == LOG_COLUMNS_WERE) {
         float *wide = log_state_widen(all, e->dims[0] * e->dims[1], e->dims[2]);
         base_free(all);
         all = wide;
         if (!wide) s = status_oom((size_t)(e->end - e->begin), path);
     }
-    int64_t each = e->dims[1] * LOG_STATE_COLUMNS;
+    int64_t each = e->dims[1] * LOG_COLUMNS;
     const world *w = world_get();
     bool same = e->dims[0] == w->size && !lazy_spmd();
     for (int64_t r = 1; !s && !same && r < e->dims[0]; r++) log_state_add(all, all + r * each, e->dims[1]);
