@@ -55,7 +55,7 @@ typedef struct log_engine { /* of a thread */
     int64_t every, seen_steps;
 } log_engine;
 
-/* log_rows.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the other two, from any thread. */
+/* log_queue.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the other two, from any thread. */
 void log_work_begin(void);
 void log_work_queue(void (*fn)(void *user), void *user);
 void log_work_lost(void);
@@ -67,18 +67,37 @@ struct log_job *log_given_row(const log_engine *e, log_stage s, int64_t step, co
 void log_given_fill(struct log_job *j, size_t i, const float *values, float weight);
 void log_given_send(struct log_job *j);
 void log_given_lost(struct log_job *j);
-bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever they have logged */
 void log_nothing_row(log_stage s, int64_t step); /* this rank has no epoch values; the others may */
+
+/* log_ranks.c */
+bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever they have logged */
 
 /* log_between.c */
 void log_between_note(log_engine *e, log_given given); /* takes the name over */
 void log_between_free(log_engine *e);
 
+/* log_engine.c */
 log_engine *log_engine_get(void);
-double log_stamp(int64_t window);
-float *log_empty_rows(int64_t rows); /* [rows, LOG_COLUMNS] of nothing logged; base_free, NULL without memory */
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
+
+/* log_record.c */
+double log_stamp(int64_t window);
 void log_record_step(log_engine *e); /* before a boundary */
+
+/* log_update.c */
+typedef struct log_step { /* what a step's update adds */
+    const log_pending *list;
+    size_t n;
+    bool switched; /* each has its `on` */
+} log_step;
+typedef struct log_beginning { /* data of the step, scalars: */
+    ir_value *epoch;  /* columns before it begin anew */
+    ir_value *window; /* the stamp of the window that the step is in */
+} log_beginning;
+ir_value *log_updated(ir_builder *b, const log_set *set, const log_step *l, ir_value *state, const log_beginning *begins); /* the next state; NULL without memory */
+float *log_empty_rows(int64_t rows); /* [rows, LOG_COLUMNS] of nothing logged; base_free, NULL without memory */
+
+/* log_rows.c */
 void log_observe_boundaries(void); /* once per process */
 
 #endif

@@ -1,134 +1,5 @@
-/* The recording side of the log engine: what xt_log calls note, and the few ops that add a step's values to the packed state. */
-#include <math.h>
-
+/* The recording side of the log engine: what xt_log calls note, and how a step takes it into its program. */
 #include "metrics/log_int.h"
-
-static __thread log_engine *engine;
-
-static void engine_free(void *p) {
-    log_engine *e = p;
-    for (int s = 0; s < LOG_STAGE_COUNT; s++) {
-        log_set *set = &e->sets[s];
-        for (size_t i = 0; i < set->n; i++) base_free(set->metrics[i].name);
-        base_free(set->metrics);
-        base_free(set->pending);
-        if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
-        lazy_replay_forget(set);
-        lazy_options_forget(set);
-    }
-    log_between_free(e);
-    base_free(e);
-    if (engine == e) engine = NULL;
-}
-
-log_engine *log_engine_get(void) {
-    if (engine) return engine;
-    log_engine *e = base_calloc(1, sizeof *e);
-    if (!e) return NULL;
-    e->every = 50;
-    for (int s = 0; s < LOG_STAGE_COUNT; s++) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
-    lazy_own(e, engine_free);
-    engine = e;
-    log_observe_boundaries();
-    return e;
-}
-
-log_engine *log_engine_peek(void) {
-    return engine;
-}
-
-void log_set_stage(log_stage s) {
-    log_engine *e = log_engine_get();
-    if (e) e->stage = s;
-}
-
-void log_set_manual(bool on) {
-    log_engine *e = log_engine_get();
-    if (!e) return;
-    e->manual = on;
-    e->seen_steps = counter_get(COUNTER_optimizer_steps); /* of a plain loop that follows: only its own steps make rows */
-}
-
-log_place log_set_place(log_place place, log_stage of) {
-    log_engine *e = log_engine_get();
-    log_place was = e ? e->place : LOG_IN_STEP;
-    if (e) e->place = place, e->given_stage = of;
-    return was;
-}
-
-void log_forget_step(log_stage s) {
-    log_engine *e = log_engine_peek();
-    if (e) e->sets[s].n_pending = 0;
-}
-
-void log_set_mute(bool on) {
-    log_engine *e = log_engine_get();
-    if (e) e->mute = on, e->mute_said = false;
-}
-
-void log_set_loader(int k) {
-    log_engine *e = log_engine_get();
-    if (e) e->loader_plus_1 = k + 1;
-}
-
-void log_window_begin(void) {
-    log_engine *e = log_engine_get();
-    if (e) e->sets[e->stage].window_begins = true;
-}
-
-bool log_knows(log_stage s, const char *name) {
-    log_engine *e = log_engine_peek();
-    for (size_t i = 0; e && i < e->sets[s].n; i++)
-        if (strcmp(e->sets[s].metrics[i].name, name) == 0 && !e->sets[s].metrics[i].restored) return true;
-    return false;
-}
-
-void log_append_names(log_stage s, str *out) {
-    log_engine *e = log_engine_peek();
-    size_t before = out->len;
-    for (size_t i = 0; e && i < e->sets[s].n; i++)
-        if (!e->sets[s].metrics[i].restored) str_printf(out, "%s%s", out->len > before ? ", " : "", e->sets[s].metrics[i].name);
-}
-
-xt_status log_not_logged(const char *who, const char *name) {
-    static const log_stage stages[] = {LOG_VALIDATE, LOG_TRAIN};
-    const log_engine *e = log_engine_peek();
-    str names = STR_INIT;
-    const char **all = NULL, *near;
-    size_t n = 0, cap = 0;
-    for (size_t k = 0; k < BASE_COUNT(stages); k++) {
-        for (size_t i = 0; e && i < e->sets[stages[k]].n; i++)
-            if (!e->sets[stages[k]].metrics[i].restored && !VEC_PUSH(all, n, cap, e->sets[stages[k]].metrics[i].name)) break;
-        if (k && names.len) str_append(&names, ", ");
-        log_append_names(stages[k], &names);
-    }
-    near = text_nearest(name, all, n);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "%s: monitor = %s was not logged; logged so far: %s%s%s%s", who, name, str_cstr(&names), near ? "; did you mean " : "", near ? near : "",
-                             near ? "?" : "");
-    base_free(all);
-    str_free(&names);
-    return s;
-}
-
-void log_names_anew(log_stage s) {
-    log_engine *e = log_engine_peek();
-    for (size_t i = 0; e && i < e->sets[s].n; i++) e->sets[s].metrics[i].restored = true;
-    if (e) e->sets[s].fresh = false, e->sets[s].row_window = e->sets[s].window;
-}
-
-void log_epoch_begin(log_stage s) {
-    log_engine *e = log_engine_get();
-    if (e) e->sets[s].epoch_begins = e->sets[s].window_begins = true;
-}
-
-void xt_log_every_n_steps_at(const xt_src *src, int64_t n) {
-    SRC_CALLED_FROM(src);
-    log_engine *e = log_engine_get();
-    if (n < 1)
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_log_every_n_steps: %lld; a period of at least 1 step is needed", (long long)n));
-    else if (e)
-        e->every = n;
-}
 
 /* --- xt_log -------------------------------------------------------------------------------------------------------------------------------- */
 static void settle_options(log_engine *e, xt_log_opts *o) {
@@ -323,186 +194,7 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1}, o);
 }
 
-/* --- the packed update ------------------------------------------------------------------------------------------------------------------------ */
-/* `count` numbers of f32: a tensor's elements, or its one element everywhere. */
-static ir_value *part_of(ir_builder *b, ir_value *v, int64_t count) {
-    v = ir_convert(b, v, XT_F32);
-    if (v && v->type->count != count) return ir_broadcast_scalar(b, ir_reshape(b, v, 0, NULL), ir_tensor(XT_F32, 1, &count));
-    return ir_reshape(b, v, 1, &count);
-}
-
-typedef struct logged { /* what a step's update adds */
-    const log_pending *list;
-    size_t n;
-    bool switched; /* each has its `on` */
-} logged;
-
-static const log_pending *pending_of(const logged *l, size_t metric) {
-    for (size_t i = 0; i < l->n; i++)
-        if ((size_t)l->list[i].metric == metric) return &l->list[i];
-    return NULL;
-}
-
-/* A list of `rows` numbers put together from tensors and, between them, host numbers; neighbouring numbers are one constant, so a step does not depend on how
- * many metrics are known that it does not log: one logged once under an `if` costs one program, not two. */
-typedef struct column {
-    ir_value **parts;
-    size_t n;
-    float *numbers;
-    int64_t waiting;
-} column;
-
-static void put_number(column *c, double v, int64_t count) {
-    while (count-- > 0) c->numbers[c->waiting++] = (float)v;
-}
-static void put_numbers_in(ir_builder *b, column *c) {
-    if (c->waiting) c->parts[c->n++] = ir_constant(b, ir_tensor(XT_F32, 1, &c->waiting), c->numbers);
-    c->waiting = 0;
-}
-static void put_tensor(ir_builder *b, column *c, ir_value *v, int64_t count) {
-    put_numbers_in(b, c);
-    c->parts[c->n++] = part_of(b, v, count);
-}
-static ir_value *whole(ir_builder *b, column *c) {
-    put_numbers_in(b, c);
-    return c->n == 1 ? c->parts[0] : ir_concatenate(b, c->n, c->parts, 0);
-}
-
-typedef struct lists { /* by row */
-    ir_value *value, *weight, *on;
-} lists;
-
-/* What the step logs: value and weight, 0 and 0 where it logs nothing. */
-static bool gather(ir_builder *b, const log_set *set, const logged *l, int64_t rows, lists *out) {
-    size_t most = 2 * set->n + 2;
-    ir_value **parts = base_calloc(3 * most, sizeof *parts);
-    float *numbers = base_calloc(3 * (size_t)rows, sizeof *numbers);
-    bool room = parts && numbers;
-    column value = {.parts = parts, .numbers = numbers}, weight = value, on = value;
-    if (room) weight.parts += most, weight.numbers += rows, on.parts += 2 * most, on.numbers += 2 * rows;
-    for (size_t i = 0; room && i < set->n; i++) {
-        const log_pending *p = pending_of(l, i);
-        int64_t count = set->metrics[i].count;
-        b->src = set->metrics[i].src; /* a metric logged under an `if` is named with its own line */
-        if (p) put_tensor(b, &value, lazy_value(p->value), count);
-        else put_number(&value, 0, count);
-        if (p && p->weight.slot) put_tensor(b, &weight, lazy_value(p->weight), count);
-        else put_number(&weight, p ? p->weight_value : 0, count);
-        if (p && l->switched) put_tensor(b, &on, lazy_value(p->on), count);
-        else put_number(&on, 0, count);
-    }
-    if (room) {
-        put_number(&value, 0, rows - set->used);
-        put_number(&weight, 0, rows - set->used);
-        put_number(&on, 0, rows - set->used);
-        *out = (lists){whole(b, &value), whole(b, &weight), l->switched ? whole(b, &on) : NULL};
-    }
-    base_free(parts);
-    base_free(numbers);
-    return room && out->value && out->weight && (out->on || !l->switched);
-}
-
-/* A list of rows, the same in every column of the state. */
-static ir_value *across(ir_builder *b, ir_value *list, const ir_type *state) {
-    const int64_t dim = 0;
-    return ir_broadcast_in_dim(b, list, state, 1, &dim);
-}
-
-float *log_empty_rows(int64_t rows) {
-    float *empty = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *empty);
-    for (int64_t r = 0; empty && r < rows; r++) empty[r * LOG_COLUMNS + LOG_LEAST] = INFINITY, empty[r * LOG_COLUMNS + LOG_MOST] = -INFINITY;
-    return empty;
-}
-
-static bool logs_extreme(const log_metric *m) {
-    return m->o.reduce == XT_MIN || m->o.reduce == XT_MAX;
-}
-
-typedef struct beginning { /* data of the step, scalars: */
-    ir_value *epoch;  /* columns before it begin anew */
-    ir_value *window; /* the stamp of the window that the step is in */
-} beginning;
-
-/* Smallest and largest values, where the step logs a metric that asks for them. on: NULL, or where it logs at all. */
-static ir_value *with_extremes(ir_builder *b, const log_set *set, const logged *l, int64_t rows, ir_value *old, ir_value *v, ir_value *on, ir_value *sums) {
-    bool *least = base_calloc(2 * (size_t)rows * LOG_COLUMNS, sizeof *least), *most = least ? least + rows * LOG_COLUMNS : NULL;
-    if (!least) return NULL;
-    for (size_t i = 0; i < l->n; i++) {
-        const log_metric *m = &set->metrics[l->list[i].metric];
-        for (int64_t at = m->at * LOG_COLUMNS; logs_extreme(m) && at < (m->at + m->count) * LOG_COLUMNS; at += LOG_COLUMNS) least[at + LOG_LEAST] = most[at + LOG_MOST] = true;
-    }
-    const ir_type *flags = ir_with_dtype(old->type, XT_BOOL);
-    ir_value *low = ir_constant(b, flags, least), *high = ir_constant(b, flags, most);
-    if (on) low = ir_and(b, low, on), high = ir_and(b, high, on);
-    ir_value *out = ir_select(b, low, ir_minimum(b, old, v), ir_select(b, high, ir_maximum(b, old, v), sums));
-    base_free(least);
-    return out;
-}
-
-/* What of the state a step's update changes, as constants: [rows, LOG_COLUMNS], true where. */
-typedef struct masks {
-    bool *gain, *sum;     /* columns that add up; of them, those that add value * weight and not weight alone */
-    bool *window, *stamp; /* of what the step logs: the columns of the window, and its number */
-} masks;
-
-static bool masks_make(const log_set *set, const logged *l, int64_t rows, masks *m) {
-    size_t all = (size_t)rows * LOG_COLUMNS;
-    bool *room = base_calloc(4 * all, sizeof *room);
-    if (!room) return false;
-    *m = (masks){room, room + all, room + 2 * all, room + 3 * all};
-    for (size_t at = 0; at < all; at += LOG_COLUMNS) {
-        m->gain[at + LOG_EPOCH_SUM] = m->gain[at + LOG_EPOCH_WEIGHT] = m->gain[at + LOG_WINDOW_SUM] = m->gain[at + LOG_WINDOW_WEIGHT] = true;
-        m->sum[at + LOG_EPOCH_SUM] = m->sum[at + LOG_WINDOW_SUM] = true;
-    }
-    for (size_t i = 0; i < l->n; i++) {
-        const log_metric *of = &set->metrics[l->list[i].metric];
-        for (int64_t at = of->at * LOG_COLUMNS; at < (of->at + of->count) * LOG_COLUMNS; at += LOG_COLUMNS)
-            m->window[at + LOG_WINDOW_SUM] = m->window[at + LOG_WINDOW_WEIGHT] = m->stamp[at + LOG_STAMP] = true;
-    }
-    return true;
-}
-
-/* The state without what is over: an epoch's columns, at its first step; those of a window, where the step logs something that was last logged in another one. */
-static ir_value *begun(ir_builder *b, ir_value *state, const masks *m, ir_value *on, ir_value *epoch, ir_value *window) {
-    const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
-    int64_t rows = t->dims[0], begin[2] = {0, LOG_STAMP}, end[2] = {rows, LOG_COLUMNS};
-    float *empty = log_empty_rows(rows);
-    if (!empty) return NULL;
-    ir_value *over = ir_compare(b, IR_LT, ir_iota(b, t, 1), ir_broadcast_scalar(b, epoch, t));
-    ir_value *old = ir_select(b, over, ir_constant(b, t, empty), state);
-    ir_value *stamps = across(b, ir_reshape(b, ir_slice(b, state, begin, end, NULL), 1, &rows), t);
-    ir_value *other = ir_and(b, ir_compare(b, IR_NE, stamps, window), ir_constant(b, flags, m->window));
-    base_free(empty);
-    return ir_select(b, on ? ir_and(b, other, on) : other, ir_splat(b, t, 0), old);
-}
-
-/* The next state. Few ops, for each is recorded and hashed in every step, and but for the list of values and that of the stamps all of them work element by
- * element, so that a device makes one loop of them: the sums of epoch and window gain value * weight, their weights the weight. */
-static ir_value *updated(ir_builder *b, const log_set *set, const logged *l, ir_value *state, int64_t rows, const beginning *begins) {
-    lists in = {NULL, NULL, NULL};
-    masks m = {NULL, NULL, NULL, NULL};
-    const ir_type *t = state->type, *flags = ir_with_dtype(t, XT_BOOL);
-    ir_value *next = NULL, *old = NULL, *on = NULL;
-    if (begins->epoch && begins->window && masks_make(set, l, rows, &m) && gather(b, set, l, rows, &in)) {
-        ir_value *wide_v = across(b, in.value, t), *wide_w = across(b, in.weight, t), *window = ir_broadcast_scalar(b, begins->window, t);
-        if (in.on) { /* chosen, not multiplied: what is not logged may be a NaN */
-            ir_value *none = ir_splat(b, t, 0);
-            on = ir_compare(b, IR_GT, across(b, in.on, t), none);
-            wide_v = ir_select(b, on, wide_v, none);
-            wide_w = ir_select(b, on, wide_w, none);
-        }
-        old = begun(b, state, &m, on, begins->epoch, window);
-        ir_value *what = ir_select(b, ir_constant(b, flags, m.sum), ir_multiply(b, wide_v, wide_w), wide_w), *stamp = ir_constant(b, flags, m.stamp);
-        next = old ? ir_select(b, ir_constant(b, flags, m.gain), ir_add(b, old, what), old) : NULL;
-        next = next ? ir_select(b, on ? ir_and(b, stamp, on) : stamp, window, next) : NULL;
-        bool extremes = false;
-        for (size_t i = 0; i < l->n; i++) extremes = extremes || logs_extreme(&set->metrics[l->list[i].metric]);
-        if (next && extremes) next = with_extremes(b, set, l, rows, old, wide_v, on, next);
-    }
-    base_free(m.gain);
-    return next;
-}
-
+/* --- the step's end -------------------------------------------------------------------------------------------------------------------------- */
 enum { LEAST_ROWS = 32, SPARE_ROWS = 16 };
 
 /* Room for the metrics known now; a new metric may mean a larger state, which starts with what the old one held, and new programs for all steps that log: so
@@ -573,12 +265,12 @@ static void enter_numbers(const xt_src *src, log_pending *p) {
     if (p->weigh == LOG_WEIGH_SAMPLES) p->weight = lazy_scalar_from(src, XT_F32, samples_now, NULL);
 }
 
-static bool record_update(log_set *set, const xt_src *src, const logged *l, xt_tensor epoch) {
+static bool record_update(log_set *set, const xt_src *src, const log_step *l, xt_tensor epoch) {
     xt_tensor window = lazy_scalar_from(src, XT_F32, window_of, set);
-    beginning begins = {lazy_value(epoch), lazy_value(window)};
+    log_beginning begins = {lazy_value(epoch), lazy_value(window)};
     ir_builder *b = lazy_begin(src);
     if (!set->before) set->before = lazy_value(set->state);
-    xt_tensor next = lazy_wrap(set->before ? updated(b, set, l, set->before, set->rows, &begins) : NULL, "xt_log");
+    xt_tensor next = lazy_wrap(set->before ? log_updated(b, set, l, set->before, &begins) : NULL, "xt_log");
     if (lazy_is_error(next)) return false;
     lazy_assign(set->state, next);
     return true;
@@ -626,7 +318,7 @@ static bool record_options(void *user, const lazy_option *all, size_t n) {
         if (!p && all[i].values[0]) list[i].value = lazy_wrap(all[i].values[0], "xt_log");
         if (!p && all[i].values[1]) list[i].weight = lazy_wrap(all[i].values[1], "xt_log");
     }
-    bool ok = record_update(set, src, &(logged){list, n, true}, epoch);
+    bool ok = record_update(set, src, &(log_step){list, n, true}, epoch);
     lazy_path_pop();
     xt_no_grad_end_at(NULL);
     base_free(list);
@@ -661,7 +353,7 @@ void log_record_step(log_engine *e) {
         xt_no_grad_begin();
         lazy_path_push("log");
         xt_tensor epoch = lazy_scalar_from(src, XT_F32, epoch_of, set);
-        record_update(set, src, &(logged){set->pending, set->n_pending, false}, epoch);
+        record_update(set, src, &(log_step){set->pending, set->n_pending, false}, epoch);
         lazy_path_pop();
         xt_no_grad_end_at(NULL);
         set->n_recorded = set->n_pending;

@@ -1,0 +1,52 @@
+/* A row on its way: made by the thread that trains (log_rows.c), queued and written by the logger thread (log_queue.c), which lets the ranks meet over it
+ * (log_ranks.c) and makes values of its sums (log_values.c). */
+#ifndef XT_SRC_METRICS_LOG_JOB_H
+#define XT_SRC_METRICS_LOG_JOB_H
+
+#include <pthread.h>
+
+#include "metrics/log_int.h"
+
+typedef struct row_metric {
+    char *name;
+    xt_reduce reduce;
+    bool on_level, sync, prog_bar; /* on_level: belongs to this row */
+    int64_t at, count; /* its rows of the state */
+    xt_metric_finish finish;
+    double arg;
+} row_metric;
+
+typedef struct log_job {
+    log_row row;
+    row_metric *metrics; /* NULL: a host row, whose values are ready */
+    size_t n;
+    bool all_meet; /* of a trainer with several ranks: each of them has this row */
+    int64_t window, seen; /* a row of step values: windows begun so far, and how many of them the row before has seen */
+    float *data; /* [rows, LOG_COLUMNS] */
+    log_value *values;
+    void (*work)(void *user); /* instead of a row */
+    void *work_user;
+    int64_t number; /* of the row, from 1 */
+    bool lost;      /* its values never came */
+    struct log_job *next;
+} log_job;
+
+/* log_queue.c */
+void log_job_free(log_job *j);
+void log_job_number(log_job *j); /* a row: under way from now on, at this place among the others. Then one of the next two, from any thread, which take it over. */
+void log_job_queue(log_job *j);
+void log_job_lost(void *job); /* its values will not come */
+void log_open_default_sinks(void); /* once, where there are none */
+
+/* log_ranks.c */
+void log_ranks_combine(log_job *j); /* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */
+void log_ranks_take_failure(void);  /* the error of the thread that trains */
+void log_ranks_close(void);
+
+/* log_values.c. On the logger thread: */
+void log_values_drop_seen(log_job *j);
+void log_values_fill(log_job *j); /* from data */
+void log_values_remember(const log_row *row);
+void log_values_forget(void);
+
+#endif

@@ -1,0 +1,191 @@
+/* The logger thread: rows and other work in the order they were asked for, whichever values come first, handed to the sinks. */
+#include <stdatomic.h>
+
+#include "metrics/log_job.h"
+
+static struct {
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    log_job *head;
+    int under_way; /* asked for, not written */
+    int64_t issued, served; /* rows: ranks meet at each, so all write them in the order they were asked for */
+    bool running;
+    log_sink sinks[16];
+    size_t n_sinks;
+} lg = {.lock = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+
+void log_job_free(log_job *j) {
+    if (!j) return;
+    for (size_t i = 0; j->metrics && i < j->n; i++) base_free(j->metrics[i].name);
+    base_free(j->metrics);
+    base_free(j->data);
+    base_free(j->values);
+    base_free(j);
+}
+
+static size_t sinks_now(log_sink out[static 16]) {
+    pthread_mutex_lock(&lg.lock);
+    size_t n = lg.n_sinks;
+    memcpy(out, lg.sinks, n * sizeof *out);
+    pthread_mutex_unlock(&lg.lock);
+    return n;
+}
+
+static void write_row(log_job *j) {
+    if (j->data && !j->row.epoch_level) log_values_drop_seen(j);
+    if (j->metrics) {
+        log_ranks_combine(j);
+        log_values_fill(j);
+    }
+    if (j->row.n == 0) return;
+    log_values_remember(&j->row);
+    if (world_get()->rank != 0) return;
+    counter_add(COUNTER_log_rows, 1);
+    for (size_t i = 0; j->metrics && i < j->row.n; i++)
+        if (j->row.stage == LOG_TRAIN) log_loss_seen(j->row.values[i].name, j->row.values[i].value, j->row.step);
+    log_sink sinks[16];
+    size_t n = sinks_now(sinks);
+    for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &j->row);
+}
+
+static void *serve(void *unused) {
+    (void)unused;
+    pthread_mutex_lock(&lg.lock);
+    for (;;) {
+        while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1)) pthread_cond_wait(&lg.changed, &lg.lock);
+        log_job *j = lg.head;
+        if (j->number) lg.served = j->number;
+        lg.head = j->next;
+        pthread_mutex_unlock(&lg.lock);
+        if (j->work)
+            j->work(j->work_user);
+        else if (!j->lost)
+            write_row(j);
+        log_job_free(j);
+        pthread_mutex_lock(&lg.lock);
+        lg.under_way--;
+        pthread_cond_broadcast(&lg.changed);
+    }
+    return NULL;
+}
+
+void log_job_queue(log_job *j) {
+    pthread_mutex_lock(&lg.lock);
+    pthread_t t;
+    if (!lg.running && pthread_create(&t, NULL, serve, NULL) == 0) {
+        pthread_detach(t);
+        lg.running = true;
+    }
+    if (lg.running) {
+        log_job **at = &lg.head;
+        while (*at && !(j->number && (*at)->number > j->number)) at = &(*at)->next;
+        j->next = *at;
+        *at = j;
+    } else {
+        lg.under_way--;
+        if (j->number) lg.served = j->number;
+        log_job_free(j);
+    }
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_job_number(log_job *j) {
+    log_work_begin();
+    pthread_mutex_lock(&lg.lock);
+    j->number = ++lg.issued;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_job_lost(void *user) {
+    log_job *j = user;
+    j->lost = true;
+    log_job_queue(j);
+}
+
+void log_work_begin(void) {
+    pthread_mutex_lock(&lg.lock);
+    lg.under_way++;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_work_lost(void) {
+    pthread_mutex_lock(&lg.lock);
+    lg.under_way--;
+    pthread_cond_broadcast(&lg.changed);
+    pthread_mutex_unlock(&lg.lock);
+}
+
+void log_work_queue(void (*fn)(void *user), void *user) {
+    log_job *j = base_calloc(1, sizeof *j);
+    if (!j) { /* no memory for a note about it: done here */
+        fn(user);
+        log_work_lost();
+        return;
+    }
+    j->work = fn;
+    j->work_user = user;
+    log_job_queue(j);
+}
+
+void log_drain(void) {
+    pthread_mutex_lock(&lg.lock);
+    while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
+    pthread_mutex_unlock(&lg.lock);
+    if (log_engine_peek()) log_ranks_take_failure();
+}
+
+/* --- sinks ----------------------------------------------------------------------------------------------------------------------------------------- */
+static void (*default_sinks)(void);
+static atomic_bool defaults_opened;
+
+void log_set_default_sinks(void (*open)(void)) {
+    default_sinks = open;
+}
+
+void log_open_default_sinks(void) {
+    if (!log_has_sinks() && default_sinks && !atomic_exchange(&defaults_opened, true)) default_sinks();
+}
+
+void log_give_artifact(const log_artifact *a) {
+    if (world_get()->rank != 0) return;
+    log_sink sinks[16];
+    size_t n = sinks_now(sinks);
+    for (size_t i = 0; i < n; i++)
+        if (sinks[i].artifact) sinks[i].artifact(sinks[i].user, a);
+}
+
+void log_add_sink(const log_sink *s) {
+    pthread_mutex_lock(&lg.lock);
+    if (lg.n_sinks < BASE_COUNT(lg.sinks)) lg.sinks[lg.n_sinks++] = *s;
+    pthread_mutex_unlock(&lg.lock);
+}
+
+bool log_has_sinks(void) {
+    return lg.n_sinks > 0;
+}
+
+void log_remove_sink(const log_sink *s) {
+    log_drain();
+    bool found = false;
+    pthread_mutex_lock(&lg.lock);
+    for (size_t i = 0; i < lg.n_sinks && !found; i++)
+        if (lg.sinks[i].row == s->row && lg.sinks[i].user == s->user) {
+            memmove(&lg.sinks[i], &lg.sinks[i + 1], (lg.n_sinks - i - 1) * sizeof *lg.sinks);
+            lg.n_sinks--;
+            found = true;
+        }
+    pthread_mutex_unlock(&lg.lock);
+    if (found && s->close) s->close(s->user);
+}
+
+void log_close(void) {
+    log_drain();
+    atomic_store(&defaults_opened, false);
+    while (lg.n_sinks) {
+        log_sink s = lg.sinks[lg.n_sinks - 1];
+        log_remove_sink(&s);
+    }
+    log_values_forget();
+    log_ranks_close();
+}

@@ -1,0 +1,144 @@
+/* From a row's sums to its values, on the logger thread, and the newest value of each name. */
+#include <math.h>
+#include <stdatomic.h>
+
+#include "base/blackbox.h"
+#include "metrics/log_job.h"
+
+typedef struct kept_sums {
+    size_t n;
+    double v[];
+} kept_sums;
+static struct {
+    pthread_mutex_t lock;
+    map *latest, *sums; /* by name: values; sums of metrics that have some */
+    atomic_bool warned; /* of a loss that is not finite */
+} lv = {.lock = PTHREAD_MUTEX_INITIALIZER};
+
+/* --- the newest ------------------------------------------------------------------------------------------------------------------------------ */
+/* Takes v over. */
+static void remember_sums(const char *name, double *v, size_t n) {
+    kept_sums *s = base_malloc(sizeof *s + n * sizeof *v), *old = NULL;
+    if (s) {
+        s->n = n;
+        memcpy(s->v, v, n * sizeof *v);
+    }
+    base_free(v);
+    pthread_mutex_lock(&lv.lock);
+    if (!lv.sums) lv.sums = map_new();
+    if (s && lv.sums && map_put(lv.sums, name, strlen(name), s, (void **)&old)) s = old;
+    pthread_mutex_unlock(&lv.lock);
+    base_free(s);
+}
+
+size_t log_sums(const char *name, double *out, size_t n) {
+    pthread_mutex_lock(&lv.lock);
+    const kept_sums *s = lv.sums && name ? map_get(lv.sums, name, strlen(name)) : NULL;
+    size_t all = s ? s->n : 0;
+    if (s) memcpy(out, s->v, (all < n ? all : n) * sizeof *out);
+    pthread_mutex_unlock(&lv.lock);
+    return all;
+}
+
+int64_t xt_logged_sums(const char *name, double *out, int64_t n) {
+    log_drain();
+    return (int64_t)log_sums(name, out, n > 0 ? (size_t)n : 0);
+}
+
+void log_values_remember(const log_row *row) {
+    pthread_mutex_lock(&lv.lock);
+    if (!lv.latest) lv.latest = map_new();
+    for (size_t i = 0; lv.latest && i < row->n; i++) {
+        double *v = map_get(lv.latest, row->values[i].name, strlen(row->values[i].name));
+        if (!v && (v = base_malloc(sizeof *v)) && !map_put(lv.latest, row->values[i].name, strlen(row->values[i].name), v, NULL)) {
+            base_free(v);
+            v = NULL;
+        }
+        if (v) *v = row->values[i].value;
+        blackbox_value(row->values[i].name, row->values[i].value);
+    }
+    pthread_mutex_unlock(&lv.lock);
+}
+
+bool log_find(const char *name, double *out) {
+    pthread_mutex_lock(&lv.lock);
+    const double *v = lv.latest && name ? map_get(lv.latest, name, strlen(name)) : NULL;
+    if (v) *out = *v;
+    pthread_mutex_unlock(&lv.lock);
+    if (v || !lazy_rehearsing()) return v != NULL;
+    *out = NAN; /* a rehearsal's values are zeros, of which some metrics have no value: no reason to stop it */
+    return true;
+}
+
+double log_latest(const char *name) {
+    double v;
+    return log_find(name, &v) ? v : NAN;
+}
+
+void log_values_forget(void) {
+    log_loss_watch();
+    pthread_mutex_lock(&lv.lock);
+    map_free(lv.latest, base_free);
+    map_free(lv.sums, base_free);
+    lv.latest = lv.sums = NULL;
+    pthread_mutex_unlock(&lv.lock);
+}
+
+/* The value is here anyway, and a run that trains on nothing but NaN must not end without a word. */
+void log_loss_seen(const char *name, double v, int64_t step) {
+    if (isfinite(v) || !strstr(name, "loss") || atomic_exchange(&lv.warned, true)) return;
+    log_msg(XT_SEV_WARNING, "%s is %s at step %lld, the first row that has it so, and the training goes on: detect_anomaly (XT_DEBUG=nan) stops at the op that makes it and names its line; "
+            "a label outside the classes (--detect_anomaly on names it), a too large learning rate, gradients without gradient_clip_val or "
+            "input data that is not finite are the usual causes; xt_early_stopping(.monitor = \"%s\") ends such a run", name, isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf", (long long)step, name);
+}
+
+void log_loss_watch(void) {
+    atomic_store(&lv.warned, false);
+}
+
+/* --- a row ------------------------------------------------------------------------------------------------------------------------------------------ */
+/* A row of step values has what was logged since the row before: the newest window of each name. What is older, that row has shown. */
+void log_values_drop_seen(log_job *j) {
+    for (size_t i = 0; i < j->n; i++)
+        for (int64_t r = j->metrics[i].at; r < j->metrics[i].at + j->metrics[i].count; r++) {
+            float *c = j->data + r * LOG_COLUMNS;
+            double age = log_stamp(j->window) - (double)c[LOG_STAMP];
+            if (age < 0) age += LOG_STAMPS;
+            if (c[LOG_STAMP] > 0 && age < (double)(j->window - j->seen)) continue;
+            c[LOG_WINDOW_SUM] = c[LOG_WINDOW_WEIGHT] = 0;
+        }
+}
+
+/* --- the logger thread --------------------------------------------------------------------------------------------------------------------------- */
+static double value_of(const row_metric *m, const float *c, bool epoch_level) {
+    double sum = c[epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM], weight = c[epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT];
+    switch (m->reduce) {
+    case XT_SUM: return weight > 0 ? sum : NAN;
+    case XT_MIN: return epoch_level ? c[LOG_LEAST] : sum / weight;
+    case XT_MAX: return epoch_level ? c[LOG_MOST] : sum / weight;
+    case XT_LAST: return c[LOG_WINDOW_SUM] / c[LOG_WINDOW_WEIGHT];
+    default: return sum / weight;
+    }
+}
+
+/* A metric that is a function of its sums; the sums are remembered under its name. */
+static double finished(const row_metric *m, const float *c, bool epoch_level) {
+    double *sums = base_malloc((size_t)m->count * sizeof *sums);
+    if (!sums) return NAN;
+    for (int64_t r = 0; r < m->count; r++) sums[r] = c[r * LOG_COLUMNS + (epoch_level ? LOG_EPOCH_SUM : LOG_WINDOW_SUM)];
+    double v = m->finish(sums, m->count, m->arg);
+    remember_sums(m->name, sums, (size_t)m->count);
+    return v;
+}
+
+void log_values_fill(log_job *j) {
+    size_t k = 0;
+    for (size_t i = 0; i < j->n; i++) {
+        const float *c = j->data + j->metrics[i].at * LOG_COLUMNS;
+        if (!j->metrics[i].on_level || !(c[j->row.epoch_level ? LOG_EPOCH_WEIGHT : LOG_WINDOW_WEIGHT] > 0)) continue; /* not logged since the epoch, or in this window */
+        j->values[k++] = (log_value){j->metrics[i].name, NAN, j->metrics[i].prog_bar};
+        j->values[k - 1].value = (j->metrics[i].finish ? finished : value_of)(&j->metrics[i], c, j->row.epoch_level);
+    }
+    j->row.n = k;
+    j->row.values = j->values;
+}
