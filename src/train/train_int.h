@@ -1,7 +1,7 @@
 /* Inside the trainer.
  *
  * Invariants
- *  1. A micro-batch's program ends at the next boundary, which xt_next makes; only then is its row emitted and its step_end called (fit.c, settle).
+ *  1. A micro-batch's program ends at the next boundary, which xt_next makes; only then is its row emitted and its step_end called (fit_loop.c, settle).
  *     So the same boundaries happen with and without logs, callbacks and the bar.
  *  2. Nothing here reads a tensor while training runs, but rows (through the log engine), callbacks that wait for a validation's values, and checkpoints.
  *  3. `position` is that of the last optimizer step: a checkpoint taken in the middle of an accumulation window resumes at the window's begin. */
@@ -236,6 +236,9 @@ int64_t stopping_elapsed(const xt_trainer *t); /* nanoseconds of training, resum
 /* schedules.c: those of the interval; errors become pending. */
 void schedules_step(xt_trainer *t);
 void schedules_epoch(xt_trainer *t);
+
+/* fit_loop.c: the epochs that are left; false with a pending error. */
+bool fit_epochs(xt_trainer *t, const xt_src *src);
 
 /* fit.c, eval.c */
 bool train_validate(xt_trainer *t, const xt_src *src); /* one pass over t->val */

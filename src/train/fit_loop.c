@@ -1,0 +1,352 @@
+/* The loop of a fit: micro-batches, optimizer steps, epochs. Boundaries come from xt_next alone (and one explicit one where an epoch is cut short or a validation interrupts it), so a micro-batch's
+ * program is the same whatever is logged. With accumulation there are up to three: a window's first micro-batch (fresh gradients), a middle one, and
+ * its last, which also steps the optimizer. The loss is divided by the window's own size, which is data, so a short last window needs no program. */
+#include <math.h>
+
+#include "lazy/mesh.h"
+#include "train/train_int.h"
+
+typedef struct loop {
+    xt_trainer *t;
+    const xt_src *src;
+    int64_t batches; /* of an epoch */
+    bool recorded, stepped; /* since the last settle: a micro-batch; the end of a window */
+    bool settled; /* the last settle had a micro-batch */
+    int64_t samples; /* of it */
+    int64_t row_mark; /* micro-batches at the last row, in periods */
+    bool settings_checked;
+    bool validates; /* the micro-batch being settled has a validation after it */
+    bool asks;      /* that was within a window: whether to stop is asked at its end */
+    bool leaves;    /* on_train_batch_start said so: the epoch ends with the window */
+    bool loader_ready; /* the loader stands at the begin of the next epoch, its workers reading ahead */
+} loop;
+
+static bool steps_left(const xt_trainer *t) {
+    return t->o.max_steps == 0 || t->global_step < t->o.max_steps;
+}
+static bool epochs_left(const xt_trainer *t) {
+    return t->o.max_epochs <= 0 || t->epoch < t->o.max_epochs;
+}
+
+/* --- one micro-batch ------------------------------------------------------------------------------------------------------------------------ */
+/* First and last loss of the fit, kept on the device: read once, at the end. The first element changes when 0 < begins, the second when -1 < begins. */
+static void note_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
+    static const float below[2] = {0, -1};
+    const int64_t two = 2;
+    const ir_type *given = lazy_type(loss);
+    if (!given || given->count != 1) return;
+    if (!t->loss_state.slot) t->loss_state = lazy_state_new(src, LAZY_LOG, "first and last loss", XT_F32, 1, &two, NULL);
+    xt_no_grad_begin();
+    ir_value *begins = lazy_value(lazy_scalar(src, XT_F32, t->loss_begins)), *state = lazy_value(t->loss_state), *now = lazy_value(loss);
+    ir_builder *b = lazy_begin(src);
+    if (begins && state && now) {
+        now = ir_convert(b, now, XT_F32);
+        if (given->rank) now = ir_reshape(b, now, 0, NULL);
+        ir_value *changes = ir_compare(b, IR_LT, ir_constant(b, state->type, below), ir_broadcast_scalar(b, begins, state->type));
+        xt_tensor both = lazy_wrap(ir_select(b, changes, ir_broadcast_scalar(b, now, state->type), state), "xt_fit");
+        if (lazy_type(both)) lazy_assign(t->loss_state, both);
+    }
+    xt_no_grad_end_at(NULL);
+    t->loss_begins = false;
+}
+
+/* Every run has its loss in the rows and on the bar, unless the task logs one of that name itself. */
+static void log_loss(xt_trainer *t, const xt_src *src, xt_tensor loss) {
+    if (!t->own_loss && log_knows(LOG_TRAIN, "loss")) return;
+    t->own_loss = true;
+    xt_log_at(src, "loss", loss, (xt_log_opts){.struct_size = sizeof(xt_log_opts), .on_step = XT_ON, .on_epoch = XT_OFF, .prog_bar = XT_ON});
+}
+
+/* The window's share of the loss goes back; the last micro-batch also steps. */
+static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    const ir_type *type = lazy_type(loss);
+    if (t->divides && type) loss = xt_mul_at(l->src, loss, lazy_scalar(l->src, type->dtype, 1.0 / (double)w->size));
+    TRAIN_CALL(t, before_backward, t, loss);
+    if (task->on_before_backward) task->on_before_backward(t->net, loss, task->user);
+    xt_backward_at(l->src, train_scaled(t, l->src, loss));
+    TRAIN_CALL(t, after_backward, t);
+    if (task->on_after_backward) task->on_after_backward(t->net, task->user);
+    if (!w->ends || xt_error()) return;
+    TRAIN_CALL(t, before_optimizer_step, t);
+    if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
+    train_optimizer_steps(t, l->src);
+}
+
+/* By now the network, the step and the optimizers have asked for all they know, and nothing has been trained yet. */
+static void check_settings(loop *l) {
+    if (l->settings_checked || xt_error()) return;
+    l->settings_checked = true;
+    xt_status s = l->t->problem ? status_clone(l->t->problem) : config_check(l->t); /* a setting asked for after the start may be no number */
+    if (s) lazy_fail(status_at(s, l->src));
+}
+
+/* Told before the loss is logged and swept, which would name the line of xt_fit: the one to look at is where the tensor was made. */
+static void check_loss(const xt_src *src, xt_tensor loss) {
+    const ir_type *type = loss.slot ? lazy_type(loss) : NULL;
+    if (!type || type->count == 1 || xt_error()) return;
+    str shape = STR_INIT;
+    for (size_t i = 0; i < type->rank; i++) str_printf(&shape, "%s%lld", i ? ", " : "", (long long)type->dims[i]);
+    src_id made = lazy_src(loss);
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, made ? src_get(made) : src,
+                         "training_step returned a loss of shape [%s], made here; expected a scalar, one number to minimise: take xt_mean (or xt_sum) of it, or leave out .reduction = XT_NONE",
+                         str_cstr(&shape)));
+    str_free(&shape);
+}
+
+/* What comes before the step: the batch as the step gets it, and the hooks that see it. False: this batch is left out, with the rest of the epoch. A window
+ * whose gradients have begun is trained to its end first, since nothing else would take them. */
+static bool enter_batch(loop *l, xt_batch *b, const window *w) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    if (w->begins && l->leaves) return false;
+    hooks_batch(t, l->src, b);
+    TRAIN_CALL(t, batch_start, t, b);
+    if (task->on_train_batch_start && task->on_train_batch_start(t->net, b, task->user)) l->leaves = true;
+    return !(w->begins && l->leaves);
+}
+
+/* False: the batch was left out. */
+static bool record(loop *l, const xt_batch *fetched, const window *w) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    int64_t steps_before = counter_get(COUNTER_optimizer_steps);
+    if (w->begins) log_window_begin();
+    log_row_next(w->ends && (t->global_step + 1) % t->every.steps == 0, t->global_step + 1);
+    /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
+    lazy_set_draw_step(t->position.batches);
+    train_precision_begin(t);
+    xt_batch b = *fetched;
+    if (!enter_batch(l, &b, w)) {
+        train_precision_end(t);
+        return false;
+    }
+    bool outer = lazy_steps_for_caller(!task->manual_optimization);
+    xt_tensor loss = task->training_step(t->net, b, task->user);
+    lazy_steps_for_caller(outer);
+    check_settings(l);
+    check_loss(l->src, loss);
+    if (loss.slot == 0 && !task->manual_optimization && !xt_error())
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
+    if (!xt_error() && loss.slot) {
+        log_loss(t, l->src, loss);
+        note_loss(t, l->src, loss);
+    }
+    if (!xt_error() && !task->manual_optimization) backward_and_step(l, loss, w);
+    train_precision_end(t);
+    t->step_loss = loss;
+    t->step_recorded = l->stepped = task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
+    TRAIN_CALL(t, batch_end, t, &b);
+    if (task->on_train_batch_end && !xt_error()) task->on_train_batch_end(t->net, &b, loss, task->user);
+    l->recorded = true;
+    l->samples = lazy_share_of(fetched->size);
+    return true;
+}
+
+/* --- after the boundary that ended it --------------------------------------------------------------------------------------------------------- */
+static bool row_due(loop *l) {
+    const xt_trainer *t = l->t;
+    if (t->o.log_every_n_batches == 0) return t->global_step % t->every.steps == 0;
+    int64_t mark = t->position.batches / t->o.log_every_n_batches;
+    bool due = mark != l->row_mark;
+    l->row_mark = mark;
+    return due;
+}
+
+static void emit_row(loop *l) {
+    xt_trainer *t = l->t;
+    lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
+    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, t->epoch, t->position.samples};
+    log_emit(LOG_TRAIN, false, t->global_step);
+    TRAIN_CALL(t, row, t);
+    *at = next;
+    t->row_seen = true;
+}
+
+/* Whether the epoch is one whose end has a validation. */
+static bool ends_with_validation(const xt_trainer *t) {
+    return t->val && t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0 && (t->epoch + 1) % t->val_interval.n == 0;
+}
+
+static void settle(loop *l, bool ok) {
+    xt_trainer *t = l->t;
+    l->settled = l->recorded;
+    if (!l->recorded) return;
+    l->recorded = false;
+    if (!ok || xt_error()) return;
+    t->epoch_batches++;
+    t->at.micro_batches++;
+    t->at.samples += l->samples;
+    t->position.samples += l->samples;
+    t->position.batches++;
+    t->in_window.samples += l->samples;
+    t->in_window.batches++;
+    if (!l->stepped) return;
+    t->global_step++;
+    t->position.epoch = t->epoch;
+    t->position.batch = t->epoch_batches;
+    t->in_window = (train_position){0};
+    t->validation_next = l->validates || ((t->epoch_batches >= l->batches || !steps_left(t)) && ends_with_validation(t));
+    if (row_due(l)) emit_row(l);
+    schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
+    TRAIN_CALL(t, step_end, t);
+}
+
+/* --- an epoch -------------------------------------------------------------------------------------------------------------------------------------- */
+/* Every so many whole micro-batches, as Lightning has it; but where rounding would make more shares than an epoch has (0.25 of 10), they end at the micro-batch
+ * that fills them. */
+static bool share_ends(double share, int64_t done, int64_t batches) {
+    int64_t whole = (int64_t)(share * (double)batches);
+    double most = floor(1 / share + 0.1), part = fmin(share, 1 / most) * (double)batches;
+    if (whole > 0 && (double)(batches / whole) <= most) return done % whole == 0;
+    return floor((double)done / part + 1e-9) > floor((double)(done - 1) / part + 1e-9);
+}
+
+/* Whether a validation comes after the micro-batch just recorded, number `done` of the epoch. */
+static bool validation_due(loop *l, int64_t done) {
+    const xt_trainer *t = l->t;
+    const train_interval *every = &t->val_interval;
+    if (!t->val) return false;
+    if (t->o.val_every_n_batches) return done % t->o.val_every_n_batches == 0;
+    switch (every->unit) {
+    case INTERVAL_EPOCHS: return false; /* finish_epoch's */
+    case INTERVAL_BATCHES: return (t->position.batches + 1) % every->n == 0;
+    case INTERVAL_STEPS: return l->stepped && (t->global_step + 1) % every->n == 0;
+    case INTERVAL_SHARE: return share_ends(every->share, done, l->batches);
+    case INTERVAL_TIME: return l->stepped && train_ranks_agree(clock_ns() - t->validated_ns >= every->n);
+    }
+    return false;
+}
+
+/* A fit stops where an optimizer step has ended: its checkpoint loses no micro-batch. */
+static bool between_steps(const loop *l) {
+    return l->settled && l->stepped;
+}
+
+static bool interrupt(loop *l) {
+    l->validates = true;
+    settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    l->validates = false;
+    log_forget_step(LOG_TRAIN);
+    if (xt_error() || !train_validate(l->t, l->src)) return false;
+    l->asks = !between_steps(l);
+    if (!l->asks) stopping_check(l->t);
+    return !xt_error();
+}
+
+static bool run_batches(loop *l) {
+    xt_trainer *t = l->t;
+    int64_t began = clock_ns(), paused = 0;
+    bool limited = l->batches < xt_loader_batches(t->train), cut = t->epoch_batches >= l->batches;
+    xt_batch b;
+    l->loader_ready = l->leaves = false;
+    log_set_place(LOG_IN_STEP, LOG_TRAIN);
+    while (!cut) {
+        bool more = xt_next_at(l->src, t->train, &b);
+        settle(l, !xt_error());
+        l->loader_ready = !more && !xt_error();
+        if (!more) break;
+        if (between_steps(l) && (l->asks || stopping_polls(t))) {
+            l->asks = false;
+            if (stopping_check(t)) break; /* the batch fetched in vain is dropped */
+        }
+        window w = window_of(b.index, l->batches, t->accumulate);
+        b.epoch = t->epoch;
+        lazy_position_of_thread()->epoch = t->epoch;
+        if (!record(l, &b, &w)) {
+            t->whole_epoch = true;
+            break;
+        }
+        if (!xt_error() && validation_due(l, b.index + 1)) {
+            int64_t from = clock_ns();
+            if (!interrupt(l)) break;
+            paused += clock_ns() - from;
+            if (t->stopping) break;
+        }
+        int64_t steps = t->global_step + (l->recorded && l->stepped); /* counting the one that is recorded */
+        cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
+    }
+    if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    log_forget_step(LOG_TRAIN);
+    log_set_place(LOG_BETWEEN, LOG_TRAIN);
+    t->whole_epoch = t->whole_epoch || t->epoch_batches >= l->batches;
+    t->at.train_ns += clock_ns() - began - paused;
+    return !xt_error();
+}
+
+static bool finish_epoch(loop *l) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
+    /* An epoch shorter than the period, and one that the fit ends in, have their last step's row: a short run shows its loss. */
+    if (!t->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
+    lazy_position *at = lazy_position_of_thread(); /* a run that resumes behind the epoch's last batch has met none of it */
+    at->epoch = t->epoch;
+    at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
+    log_emit(LOG_TRAIN, true, t->global_step);
+    bool due = ends_with_validation(t) && (t->whole_epoch || !steps_left(t));
+    bool by_epochs = t->val_interval.unit == INTERVAL_EPOCHS && t->o.val_every_n_batches == 0;
+    bool last = t->val && t->stopping && (!by_epochs || ends_with_validation(t)) && t->validated_step != t->global_step; /* what a fit that was asked to stop has come to */
+    if ((due || last) && !t->stop_signal && !train_validate(t, l->src)) return false;
+    if (t->whole_epoch) {
+        t->position.epoch = t->epoch + 1;
+        t->position.batch = 0;
+        schedules_epoch(t);
+    }
+    if (task->on_train_epoch_end) task->on_train_epoch_end(t->net, t->epoch, task->user);
+    TRAIN_CALL_OWN(t, true, epoch_end, t);
+    log_between_send(t->global_step);
+    TRAIN_CALL_OWN(t, false, epoch_end, t);
+    return !xt_error();
+}
+
+static bool run_epoch(loop *l) {
+    xt_trainer *t = l->t;
+    const xt_task *task = t->task;
+    int64_t began = clock_ns();
+    xt_epoch_detail before = result_counters();
+    t->epoch_batches = t->position.batch;
+    t->whole_epoch = false;
+    if (t->position.batch == 0) t->row_seen = false; /* else the epoch goes on */
+    t->accumulate = t->o.accumulate_grad_batches;
+    if (!l->loader_ready || xt_loader_epoch(t->train) != t->epoch || t->position.batch) xt_loader_set_epoch(t->train, t->epoch, t->position.batch);
+    xt_train(t->net);
+    log_set_stage(LOG_TRAIN);
+    if (t->position.batch == 0) log_epoch_begin(LOG_TRAIN); /* else the epoch's sums go on */
+    log_set_place(LOG_BETWEEN, LOG_TRAIN);
+    TRAIN_CALL(t, epoch_start, t);
+    if (task->on_train_epoch_start) task->on_train_epoch_start(t->net, t->epoch, task->user);
+    log_between_send(t->global_step);
+    bool ok = run_batches(l) && finish_epoch(l);
+    result_epoch(t, began, &before);
+    return ok;
+}
+
+static void tell_nothing_left(const xt_trainer *t) {
+    bool epochs = !epochs_left(t);
+    if (world_get()->rank == 0 && t->resumed_from && !t->quiet && (epochs || !steps_left(t)))
+        log_msg(XT_SEV_INFO, "%s %lld is reached already: nothing to train; raise --%s", epochs ? "max_epochs" : "max_steps", (long long)(epochs ? t->o.max_epochs : t->o.max_steps), epochs ? "max_epochs" : "max_steps");
+}
+
+bool fit_epochs(xt_trainer *t, const xt_src *src) {
+    loop l = {.t = t, .src = src, .batches = t->train_limit};
+    l.row_mark = t->o.log_every_n_batches ? t->position.batches / t->o.log_every_n_batches : 0;
+    tell_nothing_left(t);
+    if (t->max_time_ns && train_ranks_agree(t->max_time_ns == 1 || t->elapsed_before_ns >= t->max_time_ns)) stopping_check(t); /* an earlier fit used the time */
+    while (!t->stopping && epochs_left(t) && steps_left(t)) {
+        int64_t steps = t->global_step;
+        if (!run_epoch(&l)) return false;
+        if (t->global_step == steps && t->task->manual_optimization && t->epochs_done++ == 0 && world_get()->rank == 0)
+            log_msg(XT_SEV_WARNING, "no optimizer stepped in this epoch: with .manual_optimization the training step calls xt_optimizer_step itself");
+        else if (t->global_step != steps || !t->task->manual_optimization)
+            t->epochs_done++;
+        if (t->whole_epoch) {
+            t->epoch++;
+            t->whole_epoch = false;
+            t->position = (train_position){t->epoch, 0, t->position.batches, t->position.samples};
+        }
+        if (stopping_check(t)) break;
+    }
+    return !xt_error();
+}
