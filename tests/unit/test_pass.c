@@ -245,6 +245,66 @@ static void onehot_sums_become_gathers(void **state) {
     check("opt_onehot opt_dce", false, text[0], text[1]);
 }
 
+/* What is gathered of an expression is that expression of what is gathered, window dims and batching dims where the result has them. An expression stays that is read by
+ * others too, made of two arrays in memory, or of what differs along a dim that is picked from. */
+static void gathers_look_through_expressions(void **state) {
+    (void)state;
+#define X "tensor<64x5x2xf32>"
+#define PICKED "tensor<2x5xf32>"
+#define GATHER(out, of)                                                                                                                              \
+    " " out " = \"stablehlo.gather\"(" of ", %i) <{dimension_numbers = #stablehlo.gather<offset_dims = [0], collapsed_slice_dims = [0], "                \
+    "operand_batching_dims = [1], start_indices_batching_dims = [0], start_index_map = [0], index_vector_dim = 1>, indices_are_sorted = false, "        \
+    "slice_sizes = array<i64: 1, 1, 2>}> : (" X ", tensor<5x1xi32>) -> " PICKED "\n"
+#define HEAD "func.func public @main(%x: " X ", %r: tensor<5xf32>, %l: tensor<64xf32>, %i: tensor<5x1xi32>) -> "
+#define TWO " %c = stablehlo.constant dense<2.0> : "
+    check("opt_gather opt_dce", false,
+          HEAD PICKED " {\n" TWO X "\n %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<5xf32>) -> " X "\n %s = stablehlo.subtract %x, %b : " X
+                      "\n %p = stablehlo.multiply %s, %c : " X "\n" GATHER("%g", "%p") " return %g : " PICKED "\n}\n",
+          HEAD PICKED " {\n" GATHER("%g", "%x") " %b = stablehlo.broadcast_in_dim %r, dims = [1] : (tensor<5xf32>) -> " PICKED "\n %s = stablehlo.subtract %g, %b : " PICKED
+                      "\n" TWO PICKED "\n %p = stablehlo.multiply %s, %c : " PICKED "\n return %p : " PICKED "\n}\n");
+    static const char *const stay[] = {
+        HEAD "(" PICKED ", " X ") {\n" TWO X "\n %p = stablehlo.multiply %x, %c : " X "\n" GATHER("%g", "%p") " return %g, %p : " PICKED ", " X "\n}\n",
+        HEAD PICKED " {\n %u = stablehlo.reverse %x, dims = [0] : " X "\n %v = stablehlo.reverse %x, dims = [1] : " X "\n %p = stablehlo.multiply %u, %v : " X "\n" GATHER("%g", "%p")
+            " return %g : " PICKED "\n}\n",
+        HEAD PICKED " {\n %b = stablehlo.broadcast_in_dim %l, dims = [0] : (tensor<64xf32>) -> " X "\n %p = stablehlo.subtract %x, %b : " X "\n" GATHER("%g", "%p") " return %g : " PICKED
+                    "\n}\n",
+    };
+    for (size_t i = 0; i < BASE_COUNT(stay); i++) check("opt_gather opt_dce", false, stay[i], stay[i]);
+#undef X
+#undef PICKED
+#undef GATHER
+#undef HEAD
+#undef TWO
+}
+
+/* One number a row into zeros is a choice by the class: read by loops, not where a product needs it in memory, and not two numbers a row. */
+static void scattered_numbers_become_choices(void **state) {
+    (void)state;
+#define NUMBERS(n)                                                                                                                                   \
+    " %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n %h = \"stablehlo.scatter\"(%z, %i, %u) <{indices_are_sorted = false, scatter_dimension_numbers = "           \
+    "#stablehlo.scatter<inserted_window_dims = [1], input_batching_dims = [0], scatter_indices_batching_dims = [0], scatter_dims_to_operand_dims = [1], "     \
+    "index_vector_dim = 2>, unique_indices = false}> ({\n ^bb0(%a: tensor<f32>, %b: tensor<f32>):\n %s = stablehlo.add %a, %b : tensor<f32>\n stablehlo.return %s : tensor<f32>\n "  \
+    "}) : (tensor<4x6xf32>, tensor<4x" #n "x1xi32>, tensor<4x" #n "xf32>) -> tensor<4x6xf32>\n"
+#define HEAD(n) "func.func public @main(%x: tensor<4x6xf32>, %i: tensor<4x" #n "x1xi32>, %u: tensor<4x" #n "xf32>) -> "
+#define SUM " %y = stablehlo.add %h, %x : tensor<4x6xf32>\n return %y : tensor<4x6xf32>\n}\n"
+    check("opt_onehot opt_dce", false, HEAD(1) "tensor<4x6xf32> {\n" NUMBERS(1) SUM,
+          HEAD(1) "tensor<4x6xf32> {\n %r = stablehlo.reshape %i : (tensor<4x1x1xi32>) -> tensor<4xi32>\n"
+                  " %rb = stablehlo.broadcast_in_dim %r, dims = [0] : (tensor<4xi32>) -> tensor<4x6xi32>\n %c = stablehlo.iota dim = 1 : tensor<4x6xi32>\n"
+                  " %m = stablehlo.compare EQ, %rb, %c, SIGNED : (tensor<4x6xi32>, tensor<4x6xi32>) -> tensor<4x6xi1>\n"
+                  " %v = stablehlo.reshape %u : (tensor<4x1xf32>) -> tensor<4xf32>\n %n = stablehlo.constant dense<0.0> : tensor<4xf32>\n %w = stablehlo.add %n, %v : tensor<4xf32>\n"
+                  " %wb = stablehlo.broadcast_in_dim %w, dims = [0] : (tensor<4xf32>) -> tensor<4x6xf32>\n %z = stablehlo.constant dense<0.0> : tensor<4x6xf32>\n"
+                  " %h = stablehlo.select %m, %wb, %z : tensor<4x6xi1>, tensor<4x6xf32>\n" SUM);
+    static const char *const stay[] = {
+        HEAD(2) "tensor<4x6xf32> {\n" NUMBERS(2) SUM,
+        HEAD(1) "tensor<4x4xf32> {\n" NUMBERS(1) " %y = stablehlo.dot_general %h, %x, contracting_dims = [1] x [1] : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x4xf32>\n"
+                                                 " return %y : tensor<4x4xf32>\n}\n",
+    };
+    for (size_t i = 0; i < BASE_COUNT(stay); i++) check("opt_onehot opt_dce", false, stay[i], stay[i]);
+#undef NUMBERS
+#undef HEAD
+#undef SUM
+}
+
 /* Pads that lie side by side are joined; those that leave a gap, or that someone else reads too, stay. */
 static void pads_become_concatenations(void **state) {
     (void)state;
@@ -443,6 +503,8 @@ int main(void) {
         cmocka_unit_test(layout_lets_transposes_meet),
         cmocka_unit_test(layout_adds_a_scatter_into_its_addend),
         cmocka_unit_test(onehot_sums_become_gathers),
+        cmocka_unit_test(gathers_look_through_expressions),
+        cmocka_unit_test(scattered_numbers_become_choices),
         cmocka_unit_test(pads_become_concatenations),
         cmocka_unit_test(derived_values_do_not_wait_for_the_backward_pass), cmocka_unit_test(calls_are_inlined_innermost_first),
         cmocka_unit_test(calls_in_regions_are_inlined),
