@@ -45,14 +45,11 @@ static bool compares(trial *t, const ir_op *op) {
 static bool is_true(trial *t, const ir_value *v, int depth) {
     const ir_op *op = v->def;
     if (!op || depth > DEPTH || v->type->dtype != XT_BOOL) return t->failed = true;
-    switch ((int)op->code) {
-    case OP_compare: return compares(t, op);
-    case OP_not: return !is_true(t, op->in[0], depth + 1);
-    case OP_and: return is_true(t, op->in[0], depth + 1) & is_true(t, op->in[1], depth + 1);
-    case OP_or: return is_true(t, op->in[0], depth + 1) | is_true(t, op->in[1], depth + 1);
-    case OP_xor: return is_true(t, op->in[0], depth + 1) ^ is_true(t, op->in[1], depth + 1);
-    default: return t->failed = true;
-    }
+    if (op->code == OP_compare) return compares(t, op);
+    if (op->code == OP_not) return !is_true(t, op->in[0], depth + 1);
+    if (op->code != OP_and && op->code != OP_or && op->code != OP_xor) return t->failed = true;
+    bool a = is_true(t, op->in[0], depth + 1), b = is_true(t, op->in[1], depth + 1); /* both: either may be of a kind that is not known */
+    return op->code == OP_and ? a && b : op->code == OP_or ? a || b : a != b;
 }
 
 /* The argument that v is. */
