@@ -18,7 +18,8 @@ extern "C" {
  * Scores are [C], [N,C] or [N,C,d1,...] with integer labels of the same shape without the class axis; the class axis may also be the last
  * ([N,T,C] with labels [N,T]). Where both readings fit ([N,4,4]), say `.axis`. A label equal to ignore_index counts for nothing; the mean is over
  * the others, weighted by the labels' class weights (0/0 = NaN when there are none, as PyTorch). A label outside 0..C-1 that is not
- * ignored makes the loss NaN, where PyTorch raises an error; its gradient is 0. */
+ * ignored is an error with the sample where labels come from a loader or xt_from_array, also through xt_cast and xt_reshape; a computed one
+ * makes the loss NaN, where PyTorch raises an error; its gradient is 0. */
 #define XT_IGNORE_CLASS_0 INT64_MIN
 typedef struct xt_class_loss_opts {
     size_t struct_size;

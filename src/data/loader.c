@@ -148,6 +148,7 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
         return NULL;
     }
     l->ds = ds;
+    l->name = intern(ds->name);
     l->o = o;
     if (!o.seed) l->o.seed = lazy_seed();
     l->batches = batches;
@@ -173,6 +174,7 @@ void xt_loader_free(xt_loader *l) {
     xt_dataset_free(l->ds);
     for (int k = 0; k < DATA_FIELDS; k++) {
         device_buffer_release(l->samples[k]);
+        lazy_extremes_release(l->resident_extremes[k]);
         if (!xt_is_none(l->resident[k])) xt_drop_at(XT_HERE, l->resident[k]);
     }
     device_buffer_release(l->ones);
@@ -254,7 +256,10 @@ static xt_status fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
     xt_tensor *places[DATA_FIELDS] = {&out->x, &out->y};
     for (int k = 2; k < DATA_FIELDS; k++) places[k] = &out->more[k - 2];
     for (int k = 0; k < DATA_FIELDS; k++)
-        if (r.fields[k]) *places[k] = lazy_from_batch(src, r.fields[k]);
+        if (r.fields[k]) {
+            *places[k] = lazy_from_batch(src, r.fields[k]);
+            lazy_note_extremes(*places[k], r.extremes[k]);
+        }
     if (r.mask) out->mask = lazy_from_batch(src, r.mask);
     return NULL;
 }

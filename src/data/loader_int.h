@@ -5,6 +5,7 @@
 #include <pthread.h>
 
 #include "data/data.h"
+#include "lazy/labels.h"
 
 typedef struct batch_order { /* the permutation of one epoch; counted: workers of two epochs may be at work */
     int64_t epoch;
@@ -14,6 +15,7 @@ typedef struct batch_order { /* the permutation of one epoch; counted: workers o
 
 typedef struct ready { /* a batch on the device */
     device_buffer *fields[DATA_FIELDS], *mask;
+    lazy_extremes *extremes[DATA_FIELDS]; /* of what may be labels; else NULL */
     int64_t size;
     bool filled, end; /* end: of a stream's epoch, there is no batch */
     xt_status error;
@@ -29,6 +31,8 @@ struct xt_loader {
     device_buffer *samples[DATA_FIELDS]; /* a sample loader's batch of zeros */
     device_buffer *ones; /* the mask of a full batch */
     xt_tensor resident[DATA_FIELDS]; /* .on_device: all samples */
+    lazy_extremes *resident_extremes[DATA_FIELDS];
+    uint32_t name; /* the dataset's, interned */
     bool told_short;
     /* Workers. Batches are numbered from where the workers began; number t waits in ring[t % capacity]. Invariant: taken <= t < taken + capacity for every
      * batch that is claimed or filled, so a place is free when its batch is claimed. All below is under `lock`. */
@@ -51,6 +55,7 @@ xt_status loader_start(xt_loader *l);
 void loader_stop(xt_loader *l); /* and forgets what is ready */
 xt_status loader_take(xt_loader *l, ready *out); /* waits; the next batch in order */
 void ready_free(ready *r);
+lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int64_t n); /* of field k of n samples, numbered from 0; NULL: no labels */
 
 /* resident.c */
 xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out);

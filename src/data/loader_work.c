@@ -12,7 +12,10 @@ xt_status loader_put(const ir_type *type, int64_t n, const void *data, device_bu
 }
 
 void ready_free(ready *r) {
-    for (int k = 0; k < DATA_FIELDS; k++) device_buffer_release(r->fields[k]);
+    for (int k = 0; k < DATA_FIELDS; k++) {
+        device_buffer_release(r->fields[k]);
+        lazy_extremes_release(r->extremes[k]);
+    }
     device_buffer_release(r->mask);
     xt_status_free(r->error);
     memset(r, 0, sizeof *r);
@@ -94,6 +97,24 @@ static void pad(worker *w, int64_t n) {
     for (int64_t i = 0; i < w->l->o.batch; i++) w->mask[i] = i < n ? 1.0f : 0.0f;
 }
 
+lazy_extremes *loader_extremes(const xt_loader *l, int k, const void *rows, int64_t n) {
+    const ir_type *t = k > 0 ? l->ds->types[k] : NULL; /* x is no label */
+    lazy_extremes *e = t ? lazy_extremes_of(t->dtype, rows, n * t->count) : NULL;
+    if (!e) return NULL;
+    e->set = l->name;
+    for (int i = 0; i < LAZY_EXTREMES; i++) e->at[i] /= t->count;
+    return e;
+}
+
+/* first: of the samples in the epoch's order. */
+static void note_labels(const worker *w, const batch_order *order, int64_t first, ready *r) {
+    for (int k = 0; k < DATA_FIELDS; k++) {
+        lazy_extremes *e = w->rows[k] ? loader_extremes(w->l, k, w->rows[k], r->size) : NULL;
+        for (int i = 0; e && i < LAZY_EXTREMES; i++) e->at[i] = order ? order->at[first + e->at[i]] : first + e->at[i];
+        r->extremes[k] = e;
+    }
+}
+
 static xt_status put_batch(worker *w, ready *r) {
     xt_loader *l = w->l;
     bool padded = l->o.pad_last == XT_ON && r->size < l->o.batch;
@@ -107,6 +128,7 @@ static xt_status read_batch(worker *w, int64_t epoch, int64_t index, const batch
     int64_t first;
     loader_share(w->l, index, &first, &r->size);
     for (int64_t i = 0; i < r->size; i++) XT_TRY(read_row(w, epoch, order ? order->at[first + i] : first + i, i));
+    note_labels(w, order, first, r);
     if (w->l->o.pad_last == XT_ON && r->size < w->l->o.batch) {
         if (r->size == 0) XT_TRY(read_row(w, epoch, 0, 0)); /* this rank has none at all */
         pad(w, r->size ? r->size : 1);
@@ -159,6 +181,7 @@ static xt_status stream_batch(worker *w, int64_t epoch, int64_t index, ready *r)
                           (long long)index, (long long)l->o.limit);
     r->end = !keep;
     if (!keep) return NULL;
+    note_labels(w, NULL, index * l->o.batch, r);
     if (r->size < l->o.batch) pad(w, r->size);
     return put_batch(w, r);
 }

@@ -7,6 +7,7 @@ static xt_status upload(const xt_src *src, xt_loader *l, int k, const char *all)
     const ir_type *t = l->ds->types[k];
     int64_t dims[2] = {l->ds->d.count, t->count};
     l->resident[k] = xt_keep_at(src, xt_from_data_at(src, all, t->dtype, 2, dims));
+    l->resident_extremes[k] = loader_extremes(l, k, all, dims[0]);
     return xt_is_error(l->resident[k]) ? status_clone(xt_error()) : NULL;
 }
 
@@ -48,7 +49,9 @@ static xt_tensor rows_of(const xt_src *src, const xt_loader *l, int k, xt_tensor
     int64_t dims[XT_MAX_RANK + 1] = {n};
     const ir_type *t = l->ds->types[k];
     for (uint32_t i = 0; i < t->rank; i++) dims[i + 1] = t->dims[i];
-    return xt_reshape_at(src, xt_take_at(src, l->resident[k], index), dims);
+    xt_tensor out = xt_reshape_at(src, xt_take_at(src, l->resident[k], index), dims);
+    lazy_note_extremes(out, lazy_extremes_retain(l->resident_extremes[k])); /* of the set: any sample of it comes at some time */
+    return out;
 }
 
 xt_status resident_next(const xt_src *src, xt_loader *l, xt_batch *out) {

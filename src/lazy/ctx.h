@@ -47,6 +47,7 @@ typedef struct lazy_slot {
     struct lazy_whole *whole; /* of a state that is divided over ranks: all of it as it was in whole_of (lazy_gather_states) */
     const lazy_buf *whole_of;
     xt_tensor grad;
+    struct lazy_extremes *extremes; /* labels.h: what the host saw of its integers; NULL: nothing */
     const struct lazy_layout *layout; /* how buf lies, and shall lie after the step */
     const struct lazy_layout *of_state; /* a parameter whose optimizer state is divided further than itself: how; else NULL */
     src_id src, changed, kept; /* changed: where it got its last new value; kept: where xt_keep was called for it */
@@ -168,6 +169,7 @@ typedef struct lazy_ctx {
     size_t n_regions, cap_regions;
     lazy_slot_value *pasts;
     size_t n_pasts, cap_pasts;
+    bool values_noted;        /* a value of this trace has extremes (labels.h) */
 
     bool grads_recorded;      /* some op of this trace has a result that needs a gradient */
     bool swept;               /* and a backward pass has been through this trace */

@@ -1,5 +1,6 @@
 /* Tensors of values that are there already: in host memory, or in a buffer of the device. */
 #include "lazy/ctx.h"
+#include "lazy/labels.h"
 #include "lazy/mesh.h"
 
 const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype dtype, int rank, const int64_t *dims) {
@@ -10,6 +11,9 @@ const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype d
                    what, xt_dtype_name(dtype), rank, XT_MAX_RANK);
     return type && type->count >= 0 ? type : NULL;
 }
+
+/* What may be a step's labels is looked at on the way; images and tables are more, and bytes are rarely labels. */
+enum { MANY_LABELS = 65536, FEW_LABELS = 4096 };
 
 xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, int rank, const int64_t *dims) {
     lazy_ctx *c = lazy_ctx_get();
@@ -26,7 +30,9 @@ xt_tensor xt_from_data_at(const xt_src *src, const void *data, xt_dtype dtype, i
         lazy_fail(status_at(s, src));
         return lazy_error_slot(c, src_intern(src));
     }
-    return lazy_from_buffer(src, LAZY_VALUE, dev);
+    xt_tensor t = lazy_from_buffer(src, LAZY_VALUE, dev);
+    if (ir_dtype_is_int(dtype) && type->count <= (xt_dtype_size(dtype) >= 4 ? MANY_LABELS : FEW_LABELS)) lazy_note_extremes(t, lazy_extremes_of(dtype, data, type->count));
+    return t;
 }
 
 xt_tensor xt_from_array_at(const xt_src *src, const void *data, xt_dtype dtype, const int64_t *dims) {

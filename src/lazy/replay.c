@@ -82,6 +82,14 @@ static lazy_buf *buffer_of(lazy_ctx *c, const lazy_origin *o, const xt_tensor *i
     return s ? s->buf : NULL;
 }
 
+static xt_status labels_fit(lazy_ctx *c, const lazy_plan *p, const xt_tensor *in) {
+    for (size_t i = 0; i < p->n_labels; i++) {
+        const lazy_slot *s = lazy_slot_of(c, in[p->labels[i].input]);
+        XT_TRY(s ? lazy_labels_check(&p->labels[i].classes, s->extremes) : NULL);
+    }
+    return NULL;
+}
+
 static xt_status perform(lazy_ctx *c, const lazy_plan *p) {
     for (size_t i = 0; i < p->n_packs; i++)
         if (p->pack_words[i]) c->packs[i].n = p->pack_words[i];
@@ -204,6 +212,7 @@ static xt_status run(lazy_ctx *c, lazy_plan *p, lazy_program *g, const xt_src *s
         lazy_quiesce();
         return late;
     }
+    XT_TRY(labels_fit(c, p, in));
     XT_TRY(perform(c, p));
     renew(c, p, requests, in);
     lazy_buf **held = p->graph ? base_calloc(p->n_inputs + 1, sizeof *held) : NULL; /* without memory its result cannot be differentiated */

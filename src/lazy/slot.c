@@ -1,5 +1,6 @@
 /* Slots: what handles name. Freed slots go to the end of a queue, so a slot is reused late and a dead handle can still be explained. */
 #include "base/tally.h"
+#include "lazy/labels.h"
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
@@ -134,6 +135,8 @@ void lazy_slot_free(lazy_ctx *c, uint32_t i, src_id died) {
     lazy_buf_release(s->read_buf);
     base_free(s->host);
     lazy_whole_release(s->whole);
+    lazy_extremes_release(s->extremes);
+    s->extremes = NULL;
     s->buf = s->read_buf = NULL;
     s->host = NULL;
     s->whole = NULL;

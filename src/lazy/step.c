@@ -1,4 +1,5 @@
 /* xt_compile and xt_call: which recording of a step function fits a call, and recording one when none does. */
+#include "lazy/labels.h"
 #include "lazy/step.h"
 
 static void step_free(void *p) { xt_step_free(p); }
@@ -136,6 +137,7 @@ static bool tape_begin(lazy_ctx *c, lazy_tape *t, int n, const xt_tensor *in) {
         copy->name = from.name;
         copy->buf = from.buf;
         copy->layout = from.layout;
+        copy->extremes = lazy_extremes_retain(from.extremes);
         lazy_buf_retain(copy->buf);
     }
     return true;
@@ -150,6 +152,7 @@ static void tape_end(lazy_ctx *c, lazy_tape *t) {
     base_free(t->in);
     base_free(t->entry);
     base_free(t->asked);
+    base_free(t->labels);
     lazy_program_release(t->program);
 }
 

@@ -14,6 +14,7 @@
 #include <xtrain/step.h>
 
 #include "lazy/ctx.h"
+#include "lazy/labels.h"
 
 typedef enum lazy_item_kind { LAZY_ITEM_ACTION, LAZY_ITEM_SCALAR, LAZY_ITEM_RNG, LAZY_ITEM_DONE } lazy_item_kind;
 typedef struct lazy_item { /* one thing the host does again at a replay, in the order of the recording */
@@ -51,6 +52,11 @@ typedef struct lazy_guard { /* a slot the recording depended on, as it was when 
     const struct lazy_layout *layout;
 } lazy_guard;
 
+typedef struct lazy_label_check { /* a loss over classes whose labels are an input */
+    lazy_classes classes;
+    size_t input;
+} lazy_label_check;
+
 typedef struct lazy_signature { /* of a call: what is compared first */
     size_t n;
     struct {
@@ -71,6 +77,8 @@ typedef struct lazy_plan {
     size_t n_guards, cap_guards;
     lazy_item *items;
     size_t n_items;
+    lazy_label_check *labels;
+    size_t n_labels;
     lazy_origin *inputs;
     size_t n_inputs;
     lazy_target *outputs;
@@ -130,6 +138,8 @@ struct lazy_tape {
     size_t n_items, cap_items;
     uint32_t *asked;        /* slots whose gradient was looked at */
     size_t n_asked, cap_asked;
+    lazy_label_check *labels;
+    size_t n_labels, cap_labels;
     const char *volatile_what;
     src_id volatile_src;
     bool failed;            /* without memory: no plan */
@@ -142,6 +152,9 @@ struct lazy_tape {
 void lazy_tape_item(lazy_ctx *c, lazy_item item);
 void lazy_tape_volatile(lazy_ctx *c, src_id src, const char *what); /* `what` is kept */
 void lazy_tape_asked(lazy_ctx *c, uint32_t slot);
+void lazy_tape_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels); /* of an input: looked at again at each call */
+/* labels.c */
+xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e);
 /* Before the results are handed over: makes tape->plan, unless the recording cannot be replayed. */
 void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, const size_t *requests);
 void lazy_plan_free(lazy_plan *p);

@@ -31,6 +31,16 @@ void lazy_tape_asked(lazy_ctx *c, uint32_t slot) {
     if (!VEC_PUSH(t->asked, t->n_asked, t->cap_asked, slot)) t->failed = true;
 }
 
+void lazy_tape_labels(lazy_ctx *c, const lazy_classes *classes, xt_tensor labels) {
+    lazy_tape *t = c->tape;
+    for (size_t i = 0; i < t->sig.n; i++) {
+        if (t->in[i].slot != labels.slot || t->in[i].generation != labels.generation) continue;
+        lazy_label_check check = {*classes, i};
+        if (!VEC_PUSH(t->labels, t->n_labels, t->cap_labels, check)) t->failed = true;
+        return;
+    }
+}
+
 void lazy_note_freeze(const xt_src *src) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return;
@@ -60,6 +70,7 @@ static void origin_free(lazy_origin *o) {
 void lazy_plan_free(lazy_plan *p) {
     if (!p) return;
     base_free(p->sig.in);
+    base_free(p->labels);
     base_free(p->guards);
     items_free(p->items, p->n_items);
     for (size_t i = 0; i < p->n_inputs; i++) origin_free(&p->inputs[i]);
@@ -248,8 +259,11 @@ void lazy_tape_finish(lazy_ctx *c, const lazy_roots *r, const uint32_t *slots, c
     bool ok = plan_inputs(c, t, p) && plan_outputs(c, t, p, r, slots, requests) && plan_gradients(c, t, p) && plan_result(c, t, p) && !t->failed;
     p->items = t->items;
     p->n_items = t->n_items;
+    p->labels = t->labels;
+    p->n_labels = t->n_labels;
     t->items = NULL;
-    t->n_items = t->cap_items = 0;
+    t->labels = NULL;
+    t->n_items = t->cap_items = t->n_labels = t->cap_labels = 0;
     t->sig.in = NULL;
     t->sig.n = 0;
     if (ok) t->plan = p;

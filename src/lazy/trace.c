@@ -52,7 +52,7 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->func = NULL;
     c->settled = NULL;
     c->n_regions = c->n_pasts = 0;
-    c->grads_recorded = c->swept = false;
+    c->grads_recorded = c->swept = c->values_noted = false;
     if (c->ended[0]) lazy_ended_trace_gone(c);
     if (c->computed) lazy_eager_forget(c);
     if (c->book) lazy_options_step_ended(c);

@@ -3,6 +3,7 @@
  *   nll = sum_V w[y] (-x[y]) / sum_V w[y];   cross entropy = (1 - s) nll + s / C * sum_V sum_c w[c] (-x[c]) / sum_V w[y]   for smoothing s. */
 #include <math.h>
 
+#include "lazy/labels.h"
 #include "nn/loss.h"
 
 typedef struct classes {
@@ -92,6 +93,10 @@ static ir_value *spread(const classes *c, ir_value *v) {
     return ir_broadcast_in_dim(c->l.b, v, ir_with_dtype(c->x->type, v->type->dtype), n, axes);
 }
 
+static bool labels_fit(const classes *c, int64_t ignore) {
+    return lazy_labels_fit(&(lazy_classes){c->l.what, src_intern(c->l.src), c->count, ignore}, c->labels);
+}
+
 /* Where the class is the label's. */
 static ir_value *mask_of(const classes *c) {
     ir_value *wide = spread(c, c->labels);
@@ -110,7 +115,7 @@ static ir_value *counted(const classes *c, int64_t ignore) {
     return ir_convert(c->l.b, is, c->x->type->dtype);
 }
 
-/* Labels that name no class give NaN. PyTorch raises an error there, which a recorded op cannot: the number says it without a read. */
+/* Labels that name no class are an error where the host has seen them (lazy/labels.h). Others, computed on the device, give NaN: the number says it without a read. */
 static ir_value *refuse_unknown(const classes *c, ir_value *each, ir_value *keep) {
     ir_builder *b = c->l.b;
     const ir_type *t = c->labels->type;
@@ -125,6 +130,7 @@ static xt_tensor from_labels(classes *c, ir_value *log_probs, const xt_class_los
     ir_builder *b = c->l.b;
     double s = c->smoothing;
     int64_t ignore = o->ignore_index == 0 ? -100 : o->ignore_index == XT_IGNORE_CLASS_0 ? 0 : o->ignore_index;
+    if (!labels_fit(c, ignore)) return lazy_failed_tensor(c->l.src);
     ir_value *mask = mask_of(c), *keep = counted(c, ignore);
     ir_value *own = c->weight ? masked_sum(c, mask, c->weight) : NULL; /* w[y] */
     if (own && keep) own = ir_multiply(b, own, keep);
@@ -177,6 +183,7 @@ xt_tensor xt_multi_margin_loss_at(const xt_src *src, xt_tensor x, xt_tensor labe
         return c.l.failed;
     if (o.p < 0 || o.p > 2)
         return lazy_error(src, XT_INVALID_ARGUMENT, "xt_multi_margin_loss: .p = %d is out of range: expected 1 or 2 (default 1)", o.p);
+    if (!labels_fit(&c, INT64_MIN)) return lazy_failed_tensor(src);
     ir_builder *b = c.l.b;
     ir_value *mask = mask_of(&c), *own = spread(&c, masked_sum(&c, mask, c.x));
     ir_value *short_by = loss_positive(b, loss_plus(b, ir_subtract(b, c.x, own), margin));

@@ -110,7 +110,7 @@ int result_summary(xt_trainer *t, const xt_src *src) {
     if (!known) return 0;
     const char *word = isnan(loss) ? "NaN" : "infinity"; /* not -nan */
     if (ruined == 0) {
-        log_msg(XT_SEV_WARNING, "the fit ended with a loss of %s, and all its parameters are finite: what the last batch gave it is the cause (a label outside the classes, an input that is not finite); "
+        log_msg(XT_SEV_WARNING, "the fit ended with a loss of %s, and all its parameters are finite: what the last batch gave it is the cause (an input that is not finite, a label outside the classes that was computed); "
                 "--detect_anomaly on names the line", word);
         return 0;
     }
