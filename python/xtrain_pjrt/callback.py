@@ -79,12 +79,12 @@ def _copied(function, result_avals):
     return call
 
 
-def _custom_call(ctx, function, operands, has_side_effect, once):
-    """The op that calls `function` with the operands' and the results' memory."""
+def _custom_call(ctx, function, operands, has_side_effect, once, partitioned=False):
+    """The op that calls `function` with the operands' and the results' memory; `partitioned`: each device with its parts of the operands."""
     number = next(_numbers)
     _functions[number] = function
     return ffi.build_ffi_lowering_function(TARGET, has_side_effect=has_side_effect)(
-        ctx, *operands, function=np.int64(ctypes.cast(_trampoline, ctypes.c_void_p).value), id=np.int64(number), once=np.int64(once))
+        ctx, *operands, function=np.int64(ctypes.cast(_trampoline, ctypes.c_void_p).value), id=np.int64(number), once=np.int64(once), partitioned=np.int64(partitioned))
 
 
 def emit_in_place(ctx, function, operands, has_side_effect):
@@ -110,7 +110,7 @@ def _emit(ctx, callback, token, operands, operand_avals, result_avals, *, has_si
             sharding = SdyArrayList((SdyArray(mesh_shape=(), dim_shardings=(), logical_device_ids=sharding.shardings[0].logical_device_ids), *sharding.shardings))
         avals_out = [core.abstract_token, *avals_out]
     ctx = ctx.replace(avals_in=avals_in, avals_out=avals_out)
-    op = _custom_call(ctx, _copied(callback, result_avals), operands, has_side_effect, not result_avals and not partitioned and _of_one_device(sharding))
+    op = _custom_call(ctx, _copied(callback, result_avals), operands, has_side_effect, not result_avals and not partitioned and _of_one_device(sharding), partitioned)
     if sharding is not None:
         mlir.set_sharding(ctx.module_context, op, sharding)
     results = list(op.results)

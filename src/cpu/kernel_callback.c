@@ -1,7 +1,8 @@
 /* custom_call @xtrain_host_callback: a function of the process that compiled the program, as Python's callbacks in JAX (python/xtrain_pjrt/jax.py).
  *
  * The op's backend_config has two numbers: `function`, the address of an xt_host_function that the process has named (host_function.h), and `id`, which it
- * gets back. The addresses mean something in one process only, so such programs are not serialised (cpu_serialize refuses them). `once` = 1: of several devices only the first calls it. */
+ * gets back. The addresses mean something in one process only, so such programs are not serialised (cpu_serialize refuses them). `once` = 1: of several devices only the first calls it;
+ * `partitioned` = 1: the partitioner gives each device its parts of the operands. */
 #include "cpu/kernel_coll.h"
 #include "ir/config.h"
 #include "ir/host_function.h"

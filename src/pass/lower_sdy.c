@@ -1,4 +1,5 @@
-/* needs: calls inlined (what is still called gets whole values). keeps: meaning, on c->partitions devices. leaves no op or attribute of sdy.
+/* needs: calls inlined (what is still called gets whole values). keeps: meaning, on c->partitions devices. leaves no op or attribute of sdy but the
+ * sharding groups of main, its loops and branches, which lower_spmd knows.
  *
  * Shardings over named axes become mhlo.sharding texts: attributes of main's arguments and results, and annotations (custom_call @Sharding) in main
  * itself, its loops and branches. A manual computation is put in place of its op:
@@ -14,6 +15,7 @@
 typedef struct lowering {
     pass_ctx *c;
     ir_module *m;
+    const ir_func *main;
     rewriter r;
 } lowering;
 
@@ -88,6 +90,23 @@ static xt_status lower_annotation(lowering *l, ir_op *op, bool top) {
         if (!v) return b.status ? b.status : oom();
     }
     return rewrite_value(&l->r, &op->out[0], v) ? NULL : oom();
+}
+
+/* A group is kept for lower_spmd, which divides its values alike. Of an argument that the program says nothing about, what its readers get may be
+ * divided; the argument itself comes whole. */
+static xt_status keep_group(lowering *l, ir_op *op) {
+    const ir_func *f = l->main;
+    size_t i = 0;
+    while (i < f->body->n_args && f->body->args[i] != op->in[0]) i++;
+    if (i == f->body->n_args || op->in[0]->type->kind != IR_TENSOR || (f->arg_attrs && ir_sharding_text(f->n_arg_attrs[i], f->arg_attrs[i]))) return NULL;
+    ir_builder b = ir_before(l->m, f->body->first);
+    b.src = op->src;
+    b.path = op->path;
+    ir_value *arg = op->in[0], *v = ir_annotate_sharding_open(&b, arg, "{replicated}", (uint32_t)((1ull << arg->type->rank) - 1));
+    if (!v) return b.status ? b.status : oom();
+    ir_replace_uses(l->m, arg, v);
+    ir_set_operand(v->def, 0, arg);
+    return NULL;
 }
 
 /* --- manual computations ----------------------------------------------------------------------------------------------------------------------------------- */
@@ -235,7 +254,10 @@ static xt_status lower_block(lowering *l, ir_block *b, bool top) {
         case OP_sdy_reshard: st = lower_annotation(l, op, top); break;
         case OP_sdy_propagation_barrier: st = rewrite_value(&l->r, &op->out[0], op->in[0]) ? NULL : oom(); break;
         case OP_sdy_manual_computation: st = lower_manual(l, op, top); break;
-        case OP_sdy_sharding_group: break;
+        case OP_sdy_sharding_group:
+            gone = !top || l->c->partitions < 2;
+            if (!gone) st = keep_group(l, op);
+            break;
         default:
             gone = false;
             for (uint32_t r = 0; r < op->n_regions && !st; r++) st = lower_block(l, op->regions[r].block, top && spmd_is_control(op));
@@ -260,6 +282,7 @@ xt_status pass_lower_sdy(pass_ctx *c, ir_module *m) {
     const ir_func *main = ir_func_find(m, "main");
     for (const ir_func *g = m->funcs; g && !main; g = g->next)
         if (g->is_public && g->body) main = g;
+    l.main = main;
     xt_status st = NULL;
     for (ir_func *f = m->funcs; f && !st; f = f->next) {
         if (!f->body) continue;

@@ -2,6 +2,7 @@
  * The partitioner: main, written for all devices together, becomes what each of them runs on its parts (see spmd.h for the steps). Arguments and
  * results have the forms that their mhlo.sharding attributes say, whole without one; their types become those of one part. A program that names no
  * sharding at all is one device's program already and stays as it is. */
+#include "ir/infer.h"
 #include "pass/entry_layout.h"
 #include "pass/spmd.h"
 
@@ -304,6 +305,15 @@ static xt_status choose_result(spmd *s, size_t i, const ir_value *v, border_form
     return ok ? NULL : oom();
 }
 
+/* What reads a value behind the op that names its group gets it in the group's form, also where the op that made it could not give it so. */
+static xt_status to_group_form(spmd *s, const ir_op *op) {
+    spmd_value *v = spmd_value_of(s, op->in[0]);
+    if (v->fixed || op->in[0]->block != op->block) return NULL; /* what is made in a region is not seen behind it */
+    v->now = spmd_in_form(s, op->in[0], &v->want);
+    v->have = v->want;
+    return v->now ? NULL : s->b.status ? s->b.status : oom();
+}
+
 xt_status spmd_emit_op(spmd *s, spmd_op *o) {
     ir_op *op = o->op;
     s->b.src = op->src;
@@ -313,6 +323,7 @@ xt_status spmd_emit_op(spmd *s, spmd_op *o) {
         return status_at(cross(s, op, op->in[0], spmd_in_form(s, op->in[0], enters(op) ? &in->want : &in->have)), src_get(op->src));
     }
     if (spmd_is_inspect(op)) return status_at(inspect(s, op), src_get(op->src));
+    if (op->code == OP_sdy_sharding_group) return to_group_form(s, op);
     if (ir_is_sharding(op)) {
         spmd_value *v = spmd_value_of(s, &op->out[0]);
         v->now = spmd_in_form(s, op->in[0], &v->want);
@@ -368,6 +379,29 @@ static xt_status emit_all(spmd *s, const border_form *args, border_form *results
     return status_new(XT_INTERNAL, NULL, "a function without a return was to be partitioned");
 }
 
+/* Values of one sharding group have one form, as far as nothing else is said of them: the first op of the group ties them. */
+static xt_status tie_groups(spmd *s) {
+    for (size_t k = 0; k < s->n_ops; k++) {
+        const ir_op *first = s->ops[k].op;
+        if (first->code != OP_sdy_sharding_group || s->ops[k].manual) continue;
+        const ir_value **alike = arena_alloc(s->mem, s->n_ops * sizeof *alike);
+        size_t n = 0;
+        bool begun = false;
+        for (size_t i = 0; alike && i < s->n_ops; i++) {
+            const ir_op *op = s->ops[i].op;
+            if (op->code != OP_sdy_sharding_group || s->ops[i].manual || ir_get_int(op, IR_A_group_id, 0) != ir_get_int(first, IR_A_group_id, 0)) continue;
+            begun = begun || i < k;
+            if (infer_same_shape(op->in[0]->type, first->in[0]->type)) alike[n++] = op->in[0];
+        }
+        s->ops[k].ties = alike && !begun ? arena_alloc(s->mem, sizeof *s->ops[k].ties) : NULL;
+        if (begun) continue;
+        if (!s->ops[k].ties) return oom();
+        s->ops[k].n_ties = 1;
+        XT_TRY(spmd_rule_tie(s->mem, n, alike, s->ops[k].ties));
+    }
+    return NULL;
+}
+
 static xt_status partition(spmd *s, texts *all) {
     XT_TRY(spmd_lower_norm(s->m, s->f->body));
     XT_TRY(number_values(s));
@@ -380,21 +414,22 @@ static xt_status partition(spmd *s, texts *all) {
         if (o->manual) o->rule->known = false; /* stays as it is */
         if (o->control) XT_TRY(spmd_tie(s, o));
     }
+    XT_TRY(tie_groups(s));
     XT_TRY(spmd_propagate(s));
     XT_TRY(emit_all(s, args, results));
     return spmd_merge(s);
 }
 
-/* On one device an annotation is its operand; so on each of several that all do the whole. */
+/* On one device an annotation is its operand; so on each of several that all do the whole. A group says nothing then. */
 static xt_status drop_annotations(pass_ctx *c, ir_module *m, ir_block *b) {
     for (ir_op *op = b ? b->first : NULL, *next; op; op = next) {
         next = op->next;
         for (uint32_t r = 0; r < op->n_regions; r++) XT_TRY(drop_annotations(c, m, op->regions[r].block));
-        bool asks = spmd_is_inspect(op);
-        if (!asks && !ir_is_sharding(op)) continue;
+        bool asks = spmd_is_inspect(op), group = op->code == OP_sdy_sharding_group;
+        if (!asks && !group && !ir_is_sharding(op)) continue;
         if (asks)
             XT_TRY(spmd_inspect(op, "{replicated}"));
-        else
+        else if (!group)
             ir_replace_uses(m, &op->out[0], op->in[0]);
         ir_erase(op);
         c->changed = true;

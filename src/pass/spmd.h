@@ -5,7 +5,8 @@
  *    reshape splits dims into several factors, most significant first. An op divided along a passing factor is the same op on smaller operands;
  *    along a reduced factor, each device gets a partial result that is still to be combined.
  * 2. Propagation (spmd_propagate.c). Shardings of arguments, results and annotations flow along equal factors, forward and backward, until nothing
- *    changes. What a loop carries has one form before, in and after it; a branch's results have the form of the op's.
+ *    changes. What a loop carries has one form before, in and after it; a branch's results have the form of the op's; values of one sharding group
+ *    (shard_alike in JAX) have one form.
  * 3. Emission (lower_spmd.c). In program order, each op chooses along which factors it is divided (the least bytes moved), gets its operands in that
  *    form (spmd_reshard.c makes the collectives), and is built on the parts. An op without a rule gets whole operands and runs alike on all devices:
  *    always right, counted, and reported. Loops and branches are built with their regions (spmd_control.c).
@@ -73,7 +74,7 @@ typedef struct spmd_op {
     spmd_rule *rule;
     bool manual; /* reads or is part of what is partitioned by hand */
     bool control; /* a loop or branch whose regions are partitioned too; their ops follow */
-    spmd_rule **ties; /* of a loop or branch: values that have one form */
+    spmd_rule **ties; /* of a loop or branch, or of the first op that names a group: values that have one form */
     size_t n_ties;
 } spmd_op;
 enum { SPMD_DEPTH = 32 }; /* of loops and branches in each other; what lies deeper is whole */

@@ -1,5 +1,6 @@
 /* One op of the program, built on the parts: the axes that divide it are chosen, its operands got in the form this asks for, and what remains partial is
  * combined, or kept as summands where the result is wanted so. */
+#include "ir/config.h"
 #include "pass/spmd.h"
 
 enum { YOUNG = 96 }; /* ops after which another form of a value is made again rather than kept alive */
@@ -240,8 +241,17 @@ static ir_op *build_local(spmd *s, ir_op *op, ir_value *const *in, const ir_type
     return ir_build(&s->b, op->code, op->n_in, in, op->n_attrs, attrs, op->n_regions, blocks, op->n_out, types);
 }
 
+/* A host callback that each device is to make with its own parts of the operands (`partitioned` in its backend_config); it gives no tensor back. */
+static bool takes_parts(const ir_op *op) {
+    const char *name = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
+    if (!name || strcmp(name, "xtrain_host_callback") != 0 || !ir_config_int(op, "partitioned", 0)) return false;
+    for (uint32_t i = 0; i < op->n_out; i++)
+        if (op->out[i].type->kind == IR_TENSOR) return false;
+    return true;
+}
+
 static void note_whole(spmd *s, const ir_op *op, const spmd_rule *r) {
-    if (r->known) return;
+    if (r->known || takes_parts(op)) return;
     for (uint32_t i = 0; i < op->n_in; i++)
         if (!ir_sharding_is_none(&spmd_value_of(s, op->in[i])->have)) {
             s->stats->whole++;
@@ -275,6 +285,13 @@ static void add_summands(ir_sharding *form, unsigned axes) {
         if (axes & 1u << x) form->dim[x] = IR_SHARD_SUMMANDS;
 }
 
+static ir_sharding parts_of_value(const spmd *s, const ir_value *v) {
+    ir_sharding form = spmd_value_of(s, v)->have;
+    for (int x = 0; x < IR_SHARD_AXES; x++)
+        if (form.dim[x] == IR_SHARD_SUMMANDS) form.dim[x] = -1;
+    return form;
+}
+
 xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r) {
     spmd_assign a;
     unsigned summing, sums = passes_summands(s, op, &summing);
@@ -288,7 +305,7 @@ xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r) {
     for (int x = 0; x < s->grid.n_axes; x++)
         if (a.factor[x] >= 0 && r->factors[a.factor[x]].reduced) partial |= 1u << x;
     for (uint32_t i = 0; i < op->n_in; i++) {
-        ir_sharding form = spmd_unproject(&s->grid, r, i, &a);
+        ir_sharding form = takes_parts(op) ? parts_of_value(s, op->in[i]) : spmd_unproject(&s->grid, r, i, &a);
         if (summing & 1u << i) add_summands(&form, sums);
         in[i] = spmd_in_form(s, op->in[i], &form);
     }

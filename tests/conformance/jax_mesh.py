@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import lax, shard_map
+from jax.experimental.shard_alike import shard_alike
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
@@ -51,6 +52,10 @@ def output_sharding():
 
 check("sharding of an output nobody names", output_sharding)
 check("out_shardings", lambda: close(jax.jit(lambda x: x * 2, out_shardings=NamedSharding(mesh, P(None, "b")))(put(h, "a")), h * 2))
+
+
+if jax.config.jax_use_shardy_partitioner:
+    check("shard_alike", lambda: jax.jit(lambda x: shard_alike(x, jnp.arange(32.0).reshape(8, 4))[1])(put(h, "a", "b")).sharding.is_equivalent_to(NamedSharding(mesh, P("a", "b")), 2))
 
 
 def manual(f, ins, outs, **more):

@@ -125,6 +125,10 @@ def debugged(see):
     return lambda x: (jax.debug.callback(see, x[0, 0]), x)[1]
 
 
+def of_parts(see):
+    return lambda x: (jax.debug.callback(lambda v: see(v[0, 0]), x * 1, partitioned=True), x)[1]
+
+
 def informed(see):
     return lambda x: (io_callback(see, None, x[0, 0]), x)[1]
 
@@ -138,6 +142,7 @@ for shardy in (True, False):
     check("io_callback in shard_map: each device" + how, callers(informed, **parts) == corners)
     check("debug.callback of a divided array: once" + how, callers(debugged) == [0])
     check("io_callback of a divided array: once" + how, callers(informed) == [0])
+    check("debug.callback, partitioned, of a divided array: each device with its part" + how, callers(of_parts) == corners)
 jax.config.update("jax_use_shardy_partitioner", True)
 check("debug.callback where one axis is manual: each part", callers(debugged, in_specs=P("a"), out_specs=P("a"), axis_names={"a"}) == [0, 16])
 

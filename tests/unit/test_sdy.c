@@ -9,6 +9,7 @@
 
 #include "ir/interp.h"
 #include "ir/sdy.h"
+#include "ir/sharding.h"
 #include "pass/pass.h"
 
 static void ok(xt_status s, const char *text) {
@@ -171,6 +172,34 @@ static void run_programs(void **state) {
         }
 }
 
+/* Values of one group are divided alike: a value that nothing else divides, one whose op could not be divided so, and an argument that comes whole, of
+ * which only what is given back may be divided. A group of its own says nothing. */
+static void alike(void **state) {
+    (void)state;
+#define ALIKE(arg, ops) "sdy.mesh @mesh = <[\"a\"=2, \"b\"=2]>\nfunc.func public @main(%x: tensor<4x2xf32> {sdy.sharding = #sdy.sharding<@mesh, [{\"a\"}, {\"b\"}]>}" arg ") -> tensor<4x2xf32> {\n" ops "return %0 : tensor<4x2xf32>\n}\n"
+#define GROUP(v, id) "sdy.sharding_group %" v " group_id=" id " : tensor<4x2xf32>\n"
+    static const struct {
+        const char *text, *result;
+    } rows[] = {
+        {ALIKE("", "%i = stablehlo.iota dim = 0 : tensor<8xf32>\n%0 = stablehlo.reshape %i : (tensor<8xf32>) -> tensor<4x2xf32>\n" GROUP("x", "0") GROUP("0", "0")), "{devices=[2,2]<=[4]}"},
+        {ALIKE("", "%i = stablehlo.iota dim = 0 : tensor<8xf32>\n%0 = stablehlo.reshape %i : (tensor<8xf32>) -> tensor<4x2xf32>\n" GROUP("x", "0") GROUP("0", "1")), "{replicated}"},
+        {ALIKE(", %y: tensor<4x2xf32>", GROUP("x", "0") GROUP("y", "0") "%0 = stablehlo.negate %y : tensor<4x2xf32>\n"), "{devices=[2,2]<=[4]}"},
+        {ALIKE(", %y: tensor<4x2xf32>", GROUP("x", "0") "%0 = stablehlo.negate %y : tensor<4x2xf32>\n"), "{replicated}"},
+    };
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        ir_module *m = parsed(rows[i].text);
+        pass_ctx c = {.partitions = 4, .keep_divided = true, .verify = true};
+        ok(pass_optimize(&c, m), rows[i].text);
+        const ir_func *f = ir_func_find(m, "main");
+        assert_string_equal(ir_sharding_text(f->n_result_attrs[0], f->result_attrs[0]), rows[i].result);
+        str s = STR_INIT;
+        ok(ir_print(m, 0, &s), rows[i].text);
+        assert_null(strstr(str_cstr(&s), "sdy.sharding_group"));
+        str_free(&s);
+        ir_module_free(m);
+    }
+}
+
 static void wrong_programs(void **state) {
     (void)state;
     static const struct {
@@ -196,6 +225,6 @@ static void wrong_programs(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(groups), cmocka_unit_test(run_programs), cmocka_unit_test(wrong_programs)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts), cmocka_unit_test(groups), cmocka_unit_test(run_programs), cmocka_unit_test(alike), cmocka_unit_test(wrong_programs)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

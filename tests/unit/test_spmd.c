@@ -689,6 +689,26 @@ static void inspected(void **state) {
     }
 }
 
+/* A callback that each device makes with its own parts gets what there is of the value, others the whole. */
+static void told_in_parts(void **state) {
+    (void)state;
+    for (int partitioned = 0; partitioned < 2; partitioned++) {
+        char text[700];
+        snprintf(text, sizeof text,
+                 "func.func @main(%%a: tensor<4x8xf32> {mhlo.sharding = \"{devices=[1,4]<=[4]}\"}) -> (tensor<4x8xf32>) {\n%%n = stablehlo.negate %%a : tensor<4x8xf32>\n"
+                 "stablehlo.custom_call @xtrain_host_callback(%%n) {api_version = 4 : i32, has_side_effect = true, mhlo.backend_config = {function = 0 : i64, id = 1 : i64, partitioned = %d : i64}} : (tensor<4x8xf32>) -> ()\n"
+                 "return %%n : tensor<4x8xf32>\n}\n", partitioned);
+        ir_module *m = parsed(text);
+        pass_ctx c = {.partitions = 4, .keep_divided = true};
+        ok(pass_lower_spmd(&c, m), text);
+        const ir_op *call = ir_func_find(m, "main")->body->first;
+        while (call->code != OP_custom_call) call = call->next;
+        assert_int_equal(call->in[0]->type->dims[1], partitioned ? 2 : 8);
+        assert_int_equal(c.spmd.all_gather, !partitioned);
+        ir_module_free(m);
+    }
+}
+
 static void refused(void **state) {
     (void)state;
     static const struct {
@@ -711,6 +731,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(told_in_parts), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
