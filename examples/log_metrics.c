@@ -25,7 +25,7 @@ static void validation_step(xt_module *net, xt_batch b, void *user) {
     (void)user;
     xt_tensor out = xt_forward(net, b.x);
     xt_log("val/loss", xt_nll_loss(out, b.y), .sync_dist = XT_ON, .prog_bar = XT_ON);
-    xt_log_metric("val/acc", xt_accuracy(out, b.y));
+    xt_log_metric("val/acc", xt_accuracy(out, b.y), .sync_dist = XT_ON); /* what decides which checkpoints stay is that of all ranks */
 }
 
 static xt_optimizer *configure(xt_module *net, void *user) {

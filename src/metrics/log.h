@@ -88,13 +88,16 @@ void log_emit(log_stage s, bool epoch_level, int64_t step);
 int64_t log_epoch_rows(log_stage s); /* rows of epoch values that log_emit has sent on their way in this process */
 void log_drain(void); /* until all rows are written (validation results, end of fit) */
 void log_close(void); /* drains, closes the sinks, forgets the metrics */
-void log_loss_seen(const char *name, double v, int64_t step); /* warns of the first loss that is not finite since log_loss_watch */
+/* Warns of the first loss of a training, and of the first value of a validation or test, that is not finite since log_loss_watch. */
+void log_loss_seen(log_stage stage, const char *name, double v, int64_t step);
 void log_loss_watch(void);
 double log_latest(const char *name); /* newest written value; NaN if none. Any thread. */
 bool log_find(const char *name, double *out); /* the same; false when nothing of that name was written */
 size_t log_sums(const char *name, double *out, size_t n); /* newest written sums of a metric that has some; their number, 0 if none */
 bool log_knows(log_stage s, const char *name); /* logged in the stage before, or in the step being recorded */
 xt_status log_not_logged(const char *who, const char *name); /* the error of a monitor nobody logs: what is logged, and the name that was meant */
+/* What `name` names, as rows have it, was logged without sync_dist; *out: where. */
+bool log_of_one_rank(const char *name, src_id *out);
 void log_append_names(log_stage s, str *out); /* names logged in the stage so far, for messages: "val/loss, val/acc" */
 /* log_state.c: the training stage's sums, for checkpoints. `text` says which rows are whose; base_free both. Nothing logged: NULL.
  * Waits for the device. */

@@ -81,6 +81,24 @@ bool log_knows(log_stage s, const char *name) {
     return false;
 }
 
+/* A row's name may have more behind that of the log call. */
+static bool names_row(const char *logged, const char *row) {
+    size_t n = strlen(logged);
+    return n && strncmp(logged, row, n) == 0 && (!row[n] || strcmp(row + n, "_step") == 0 || strcmp(row + n, "_epoch") == 0 || strncmp(row + n, "/dataloader_idx_", 16) == 0);
+}
+
+bool log_of_one_rank(const char *name, src_id *out) {
+    const log_engine *e = log_engine_peek();
+    for (int s = 0; e && s < LOG_STAGE_COUNT; s++)
+        for (size_t i = 0; i < e->sets[s].n; i++) {
+            const log_metric *m = &e->sets[s].metrics[i];
+            if (m->restored || m->o.sync_dist == XT_ON || !names_row(m->name, name)) continue;
+            *out = m->src;
+            return true;
+        }
+    return false;
+}
+
 void log_append_names(log_stage s, str *out) {
     log_engine *e = log_engine_peek();
     size_t before = out->len;

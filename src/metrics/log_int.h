@@ -11,6 +11,7 @@ typedef struct log_metric {
     int64_t at, count; /* its rows in the state */
     xt_metric_finish finish; /* NULL: one row, a mean (or what o.reduce says) */
     double arg;
+    bool share; /* of xt_log_metric: numerator over denominator */
     bool restored; /* from a checkpoint or an earlier fit: its sums wait for the first log call of this name, which brings its options */
 } log_metric;
 typedef enum log_weigh { LOG_WEIGH_CONSTANT, LOG_WEIGH_TENSOR, LOG_WEIGH_NUMBER, LOG_WEIGH_SAMPLES } log_weigh; /* the last two are data of the host */

@@ -42,7 +42,7 @@ static void write_row(log_job *j) {
     if (world_get()->rank != 0) return;
     counter_add(COUNTER_log_rows, 1);
     for (size_t i = 0; j->metrics && i < j->row.n; i++)
-        if (j->row.stage == LOG_TRAIN) log_loss_seen(j->row.values[i].name, j->row.values[i].value, j->row.step);
+        log_loss_seen(j->row.stage, j->row.values[i].name, j->row.values[i].value, j->row.step);
     log_sink sinks[16];
     size_t n = sinks_now(sinks);
     for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &j->row);

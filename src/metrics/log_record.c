@@ -9,8 +9,14 @@ static void settle_options(log_engine *e, xt_log_opts *o) {
     if (o->reduce == XT_REDUCE_DEFAULT) o->reduce = XT_MEAN;
 }
 
+/* The call differs from an earlier one of its name, at m->src. */
+static void refuse_other(const log_metric *m, const xt_src *src, const char *what) {
+    char at[256];
+    lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": logged at %s %s; give one of them another name", m->name, src_text(m->src, at, sizeof at), what));
+}
+
 static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name, const xt_log_opts *o, int64_t count, xt_metric_finish finish,
-                             double arg) {
+                             double arg, bool share) {
     log_set *set = &e->sets[e->stage];
     for (size_t i = 0; i < set->n; i++) {
         log_metric *m = &set->metrics[i];
@@ -20,12 +26,13 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
             m->o.on_step = m->o.on_epoch = m->o.sync_dist = XT_OFF;
             continue;
         }
-        if (m->restored) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, false};
-        if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist) {
-            char at[256];
-            lazy_fail(status_new(XT_INVALID_ARGUMENT, src,
-                                 "xt_log \"%s\": logged at %s with other options (on_step, on_epoch, reduce, sync_dist must agree)", name,
-                                 src_text(m->src, at, sizeof at)));
+        if (m->restored) *m = (log_metric){m->name, *o, src_intern(src), m->at, count, finish, arg, share, false};
+        if (m->o.on_step != o->on_step || m->o.on_epoch != o->on_epoch || m->o.reduce != o->reduce || m->o.sync_dist != o->sync_dist || (m->o.prog_bar == XT_ON) != (o->prog_bar == XT_ON)) {
+            refuse_other(m, src, "with other options (on_step, on_epoch, reduce, sync_dist, prog_bar must agree)");
+            return NULL;
+        }
+        if (m->share != share) {
+            refuse_other(m, src, share ? "with xt_log or xt_log_value, here with xt_log_metric" : "with xt_log_metric, here as a plain value");
             return NULL;
         }
         if (m->count != count || m->finish != finish || m->arg != arg) {
@@ -36,7 +43,7 @@ static log_metric *metric_of(log_engine *e, const xt_src *src, const char *name,
         }
         return m;
     }
-    log_metric m = {.name = base_strdup(name), .o = *o, .src = src_intern(src), .at = set->used, .count = count, .finish = finish, .arg = arg};
+    log_metric m = {.name = base_strdup(name), .o = *o, .src = src_intern(src), .at = set->used, .count = count, .finish = finish, .arg = arg, .share = share};
     if (!m.name || !VEC_PUSH(set->metrics, set->n, set->cap, m)) {
         base_free(m.name);
         lazy_fail(status_oom(sizeof m, "a metric"));
@@ -53,6 +60,7 @@ typedef struct noted { /* what a log call gives */
     int64_t count;
     xt_metric_finish finish;
     double arg;
+    bool share; /* a metric's: `weight` is its denominator */
 } noted;
 
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
@@ -103,7 +111,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": on_step and on_epoch are both off, so it would never be written", name));
         return;
     }
-    log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg);
+    log_metric *m = metric_of(e, src, name, &o, v.count, v.finish, v.arg, v.share);
     if (!m) return;
     log_set *set = &e->sets[e->stage];
     int which = (int)(m - set->metrics);
@@ -191,7 +199,7 @@ void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_o
     xt_tensor some = xt_maximum_at(src, den, xt_full_at(src, 1e-30, XT_F32, XT_DIMS_(0))); /* 0 of 0 weighs nothing and must not become a NaN */
     xt_tensor ratio = xt_div_at(src, num, some);
     xt_no_grad_end_at(NULL);
-    note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1}, o);
+    note(src, name, (noted){.value = ratio, .weight = den, .weigh = LOG_WEIGH_TENSOR, .count = 1, .share = true}, o);
 }
 
 /* --- the step's end -------------------------------------------------------------------------------------------------------------------------- */

@@ -12,7 +12,7 @@ typedef struct kept_sums {
 static struct {
     pthread_mutex_t lock;
     map *latest, *sums; /* by name: values; sums of metrics that have some */
-    atomic_bool warned; /* of a loss that is not finite */
+    atomic_bool warned[LOG_STAGE_COUNT]; /* of a value that is not finite */
 } lv = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
 /* --- the newest ------------------------------------------------------------------------------------------------------------------------------ */
@@ -84,16 +84,20 @@ void log_values_forget(void) {
     pthread_mutex_unlock(&lv.lock);
 }
 
-/* The value is here anyway, and a run that trains on nothing but NaN must not end without a word. */
-void log_loss_seen(const char *name, double v, int64_t step) {
-    if (isfinite(v) || !strstr(name, "loss") || atomic_exchange(&lv.warned, true)) return;
-    log_msg(XT_SEV_WARNING, "%s is %s at step %lld, the first row that has it so, and the training goes on: detect_anomaly (XT_DEBUG=nan) stops at the op that makes it and names its line; "
-            "a label outside the classes (--detect_anomaly on names it), a too large learning rate, gradients without gradient_clip_val or "
-            "input data that is not finite are the usual causes; xt_early_stopping(.monitor = \"%s\") ends such a run", name, isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf", (long long)step, name);
+/* The value is here anyway, and a run that trains on nothing but NaN must not end without a word: one for the losses of training, one for what is validated. */
+void log_loss_seen(log_stage stage, const char *name, double v, int64_t step) {
+    bool train = stage == LOG_TRAIN;
+    if (isfinite(v) || (train && !strstr(name, "loss")) || atomic_exchange(&lv.warned[stage], true)) return;
+    const char *word = isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf";
+    if (train)
+        log_msg(XT_SEV_WARNING, "%s is %s at step %lld, the first row that has it so, and the training goes on. Usual causes: a too large learning rate, no gradient_clip_val, input that is not finite. "
+                "--detect_anomaly on (XT_DEBUG=nan) ends at the op that makes it, xt_early_stopping(.monitor = \"%s\") ends the run", name, word, (long long)step, name);
+    else
+        log_msg(XT_SEV_WARNING, "%s is %s in the %s at step %lld; the next ones are not told", name, word, stage == LOG_TEST ? "test" : "validation", (long long)step);
 }
 
 void log_loss_watch(void) {
-    atomic_store(&lv.warned, false);
+    for (int s = 0; s < LOG_STAGE_COUNT; s++) atomic_store(&lv.warned[s], false);
 }
 
 /* --- a row ------------------------------------------------------------------------------------------------------------------------------------------ */

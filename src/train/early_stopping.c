@@ -40,6 +40,7 @@ static void check_value(xt_trainer *t, stopper *e) {
         if (e->o.strict != XT_OFF) lazy_fail(log_not_logged("xt_early_stopping", e->o.monitor));
         return;
     }
+    monitors_tell(t, "xt_early_stopping", e->o.monitor, 0); /* NaN it tells itself: it stops there, or was asked not to */
     e->why = judge(e, v);
     if (e->why == NOT_STOPPED) return;
     char why[256] = "";

@@ -63,7 +63,7 @@ xt_status duration_parse(const char *name, const char *text, int64_t *out_ns) {
 static const struct {
     const char *name;
     interval_unit unit;
-} count_units[] = {{"", INTERVAL_EPOCHS}, {"e", INTERVAL_EPOCHS}, {"epoch", INTERVAL_EPOCHS}, {"epochs", INTERVAL_EPOCHS},
+} count_units[] = {{"e", INTERVAL_EPOCHS}, {"epoch", INTERVAL_EPOCHS}, {"epochs", INTERVAL_EPOCHS},
                    {"b", INTERVAL_BATCHES}, {"batch", INTERVAL_BATCHES}, {"batches", INTERVAL_BATCHES}, {"step", INTERVAL_STEPS}, {"steps", INTERVAL_STEPS}};
 
 xt_status interval_parse(const char *name, const char *text, train_interval *out) {
@@ -81,5 +81,7 @@ xt_status interval_parse(const char *name, const char *text, train_interval *out
         *out = (train_interval){.unit = INTERVAL_SHARE, .share = v};
         return NULL;
     }
+    if (end != text && !*end && v > 0 && v == floor(v) && v < 1e15)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s has no unit: %lldsteps (optimizer steps), %lldbatches or %lldepochs, or a time such as 10min", name, text, (long long)v, (long long)v, (long long)v);
     return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: a number with its unit is expected: 2epochs, 0.25epochs, 100steps, 200batches, 10min, 2h", name, text);
 }

@@ -161,6 +161,7 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     if (!m->o.monitor) return NULL;
     double v = xt_trainer_metric(t, m->o.monitor, true), probe;
     if (isnan(v) && !log_find(m->o.monitor, &probe)) return log_not_logged("xt_model_checkpoint", m->o.monitor);
+    monitors_tell(t, "xt_model_checkpoint", m->o.monitor, v);
     *out = isnan(v) ? INFINITY : m->o.mode == XT_MAX ? -v : v;
     return NULL;
 }

@@ -60,7 +60,7 @@ void result_end(xt_trainer *t) {
         if (!s) {
             r->loss_first = losses[0];
             r->loss_last = losses[1];
-            if (world_get()->rank == 0 && !t->quiet) log_loss_seen("loss", losses[1], t->global_step);
+            if (world_get()->rank == 0 && !t->quiet) log_loss_seen(LOG_TRAIN, "loss", losses[1], t->global_step);
         }
         xt_status_free(s);
     }
@@ -114,7 +114,11 @@ int result_summary(xt_trainer *t, const xt_src *src) {
                 "--detect_anomaly on names the line", word);
         return 0;
     }
+    static const char *const usual[] = {"train/loss", "loss", "train_loss"};
+    char early[96] = "";
+    for (size_t i = BASE_COUNT(usual); i-- > 0;) /* a name that this fit has rows of */
+        if (log_find(usual[i], &loss)) snprintf(early, sizeof early, "xt_early_stopping(.monitor = \"%s\") ends it soon; ", usual[i]);
     log_msg(XT_SEV_ERROR, "the fit ended with a loss of %s and no model: %.0f of %d parameter tensors hold NaN or Inf, as do the checkpoints since the first such loss. --detect_anomaly on ends a fit at the first one and names "
-            "its line; xt_early_stopping(.monitor = \"train/loss\") ends it soon; --resume an earlier checkpoint with a smaller learning rate or gradient_clip_val", word, ruined, params);
+            "its line; %s--resume an earlier checkpoint with a smaller learning rate or gradient_clip_val", word, ruined, params, early);
     return 1;
 }

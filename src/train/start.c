@@ -193,6 +193,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
         snprintf(what, sizeof what, "validation loader %zu", i + 1);
         train_tell_left_out(t->vals[i], what);
     }
+    if (!t->quiet) monitors_begin(t);
     train_rewind_validation(t);
     return NULL;
 }

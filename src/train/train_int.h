@@ -184,6 +184,9 @@ int64_t accumulation_change(const xt_trainer *t, int64_t epoch, int64_t *k); /* 
 bool callback_rests(const xt_trainer *t, const xt_callback *c);
 void callback_free(xt_callback *c);
 xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mode); /* sets .watches; NULL stays NULL */
+/* monitors.c: what is said of watched values. `who` is the callback's name. */
+void monitors_begin(const xt_trainer *t);
+void monitors_tell(const xt_trainer *t, const char *who, const char *name, double v);
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
 void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);

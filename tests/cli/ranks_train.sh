@@ -40,6 +40,8 @@ check "shuffled" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
 ranks 2 early
 check "a value that is bad on one rank stops both" [ $? = 0 ]
 check "at the same epoch, before the last" [ "$(line 0 | grep -oE 'step [0-9]+, epoch [0-8],')" = "$(line 1 | grep -oE 'step [0-9]+, epoch [0-8],')" -a -n "$(line 0 | grep -oE 'epoch [0-8],')" ]
+line=$(grep -n 'xt_log("val/loss"' "$root/tests/examples/ranks_train.c" | cut -d: -f1)
+check "the watched value is rank 0's alone: said once, with its line" [ "$(grep -c "xt_early_stopping watches val/loss, logged at .*ranks_train.c:$line without .sync_dist: with 2 ranks" "$tmp/out")" = 1 ]
 ranks 2 signal
 check "SIGTERM on rank 1 ends with 143" [ $? = 143 ]
 check "both at the same step" [ -n "$(line 0)" -a "$(line 0 | grep -oE 'code 143, step [0-9]+')" = "$(line 1 | grep -oE 'code 143, step [0-9]+')" ]

@@ -103,7 +103,7 @@ static void durations_and_intervals(void **state) {
         const char *text;
         interval_unit unit;
         int64_t n;
-    } rows[] = {{"2", INTERVAL_EPOCHS, 2}, {"2epochs", INTERVAL_EPOCHS, 2}, {"100steps", INTERVAL_STEPS, 100}, {"3b", INTERVAL_BATCHES, 3}, {"10min", INTERVAL_TIME, 600000000000}};
+    } rows[] = {{"2e", INTERVAL_EPOCHS, 2}, {"2epochs", INTERVAL_EPOCHS, 2}, {"100steps", INTERVAL_STEPS, 100}, {"3b", INTERVAL_BATCHES, 3}, {"10min", INTERVAL_TIME, 600000000000}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         assert_null(interval_parse("val_every", rows[i].text, &v));
         assert_int_equal(v.unit, rows[i].unit);
@@ -111,7 +111,11 @@ static void durations_and_intervals(void **state) {
     }
     assert_null(interval_parse("val_every", "0.25epochs", &v));
     assert_true(v.unit == INTERVAL_SHARE && v.share == 0.25);
-    static const char *const no[] = {"0", "-1epochs", "1.5epochs", "2.5steps", "often", "", "3 parsecs", "nan", "inf"};
+    xt_status bare = interval_parse("val_every", "100", &v);
+    assert_non_null(bare);
+    assert_non_null(strstr(xt_status_message(bare), "val_every = 100 has no unit: 100steps (optimizer steps), 100batches or 100epochs"));
+    xt_status_free(bare);
+    static const char *const no[] = {"0.25", "0", "-1epochs", "1.5epochs", "2.5steps", "often", "", "3 parsecs", "nan", "inf"};
     for (size_t i = 0; i < BASE_COUNT(no); i++) {
         xt_status s = interval_parse("val_every", no[i], &v);
         assert_non_null(s);
@@ -127,7 +131,7 @@ static void validation_at_its_interval(void **state) {
         int64_t epochs, batches, accumulate;
         int runs;
         int64_t at[8];
-    } rows[] = {{"1", 2, 4, 1, 2, {4, 8}},
+    } rows[] = {{"1epochs", 2, 4, 1, 2, {4, 8}},
                 {"2epochs", 5, 4, 1, 2, {8, 16}},
                 {"0.34epochs", 2, 12, 1, 6, {4, 8, 12, 16, 20, 24}},
                 {"3batches", 3, 4, 1, 4, {3, 6, 9, 12}},

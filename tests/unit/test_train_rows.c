@@ -182,19 +182,45 @@ static void imaginary(xt_tensor loss, const xt_batch *b) {
     (void)b;
     xt_log("i", xt_complex(loss, loss));
 }
+static void on_the_bar_or_not(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    xt_log("bar", loss);
+    xt_log("bar", loss, .prog_bar = XT_ON);
+}
+static int first_line;
+static void value_and_metric(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    first_line = __LINE__ + 1;
+    xt_log("same", loss);
+    xt_log_metric("same", xt_mse(b->x, b->x));
+}
+static void metric_and_number(xt_tensor loss, const xt_batch *b) {
+    (void)loss;
+    first_line = __LINE__ + 1;
+    xt_log_metric("same", xt_mse(b->x, b->x));
+    xt_log_value("same", 1);
+}
 static void mistakes_are_named(void **state) {
     (void)state;
     static const struct {
         void (*log)(xt_tensor, const xt_batch *);
         const char *says;
     } rows[] = {{two_elements, "a logged value has one element"}, {other_flags, "with other options"}, {never, "it would never be written"},
-                {product, "expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST"}, {less_than_none, ".batch_size is -3"}, {imaginary, "the tensor is complex"}};
+                {product, "expected XT_MEAN, XT_SUM, XT_MIN, XT_MAX or XT_LAST"}, {less_than_none, ".batch_size is -3"}, {imaginary, "the tensor is complex"}, {on_the_bar_or_not, "prog_bar must agree"},
+                {value_and_metric, "with xt_log or xt_log_value, here with xt_log_metric"}, {metric_and_number, "with xt_log_metric, here as a plain value"}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         in_training = rows[i].log;
         str_clear(&said);
         assert_int_equal(xt_fit(LOGGED(.max_epochs = 1), &task, data(2, 1), NULL), 1);
         says(rows[i].says);
         says("test_train_rows.c:");
+        if (i + 2 >= BASE_COUNT(rows)) { /* both lines */
+            char lines[2][64];
+            for (int k = 0; k < 2; k++) {
+                snprintf(lines[k], sizeof lines[k], "test_train_rows.c:%d", first_line + k);
+                says(lines[k]);
+            }
+        }
         xt_finish();
     }
     in_training = NULL;
@@ -354,12 +380,16 @@ static void a_loss_that_is_nan_is_told_once(void **state) {
     static const char told[] = "loss is NaN at step 2, the first row that has it so";
     says(told);
     says("detect_anomaly");
+    says("no model: ");
+    says("xt_early_stopping(.monitor = \"loss\") ends it soon"); /* a name that this fit logs */
+    assert_null(strstr(str_cstr(&said), "train/loss"));
     assert_null(strstr(strstr(str_cstr(&said), told) + 1, "loss is NaN"));
     str_clear(&said);
     xt_trainer *t = xt_trainer_new(.runs_dir = dir, .max_epochs = 2, .barebones = XT_ON); /* no rows: the fit's own last loss tells */
     assert_int_equal(xt_fit(t, &task, data(4, NAN), NULL), 1);
     says("loss is NaN at step 8");
     says("the fit ended with a loss of NaN and no model: ");
+    assert_null(strstr(str_cstr(&said), "ends it soon")); /* nothing is logged */
     assert_null(xt_error());
     str_clear(&said);
     const xt_task spoilt = {.net = task.net, .training_step = spoilt_step, .configure_optimizers = task.configure_optimizers};
@@ -367,6 +397,49 @@ static void a_loss_that_is_nan_is_told_once(void **state) {
     assert_int_equal(xt_fit(t, &spoilt, data(4, 1), NULL), 0);
     says("the fit ended with a loss of NaN, and all its parameters are finite");
     assert_null(strstr(str_cstr(&said), "no model"));
+}
+
+/* --- a validation's NaN, and watched values ------------------------------------------------------------------------------------------------------- */
+static int validations;
+static void nan_at_first(const xt_batch *b) {
+    validations += b->index == 0;
+    xt_log_value("val/score", validations < 3 ? NAN : -1.0 * validations, .prog_bar = XT_OFF);
+}
+
+static int times_said(const char *text) {
+    int n = 0;
+    for (const char *p = str_cstr(&said); (p = strstr(p, text)); p++) n++;
+    return n;
+}
+
+static void a_validation_that_is_nan_is_told_once(void **state) {
+    (void)state;
+    in_validation = nan_at_first;
+    for (int mode = 0; mode < 2; mode++) { /* NaN is the worst, whether small or large is good */
+        validations = 0;
+        str_clear(&said);
+        xt_trainer *t = LOGGED(.max_epochs = 4);
+        xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/score", .mode = mode ? XT_MAX : XT_MIN, .save_top_k = 2));
+        assert_int_equal(xt_fit(t, &task, data(4, 1), data(2, 1)), 0);
+        assert_int_equal(times_said("val/score is NaN in the validation at step 4"), 1);
+        assert_int_equal(times_said("in the validation at step"), 1);
+        if (!mode) assert_int_equal(times_said("xt_model_checkpoint: val/score is NaN at step 4: it counts as the worst"), 1);
+        double best;
+        assert_non_null(xt_trainer_best_checkpoint(t, &best));
+        assert_true(best == (mode ? -3 : -4));
+        xt_finish();
+    }
+    in_validation = NULL;
+}
+
+static void nothing_validates_what_is_watched(void **state) {
+    (void)state;
+    str_clear(&said);
+    xt_trainer *t = LOGGED(.max_epochs = 1);
+    xt_trainer_add(t, xt_early_stopping(.monitor = "val/score"));
+    assert_int_equal(xt_fit(t, &task, data(2, 1), NULL), 1);
+    says("xt_early_stopping watches val/score, but this fit does not validate: the validation loader that xt_fit was given is NULL");
+    xt_finish();
 }
 
 /* --- sizes of a plan ------------------------------------------------------------------------------------------------------------------------------ */
@@ -396,7 +469,8 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         T(newest_since_the_row_before),
         T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
-        T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once), T(steps_are_known_in_advance),
+        T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once),
+        T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(steps_are_known_in_advance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
