@@ -44,6 +44,16 @@ EXPORT int omp_get_num_threads(void);
 EXPORT int omp_get_thread_num(void);
 EXPORT int omp_in_parallel(void);
 
+/* The same functions under names that no other library can take: where the process's own libgomp comes first, a plain &GOMP_parallel is libgomp's, and what is
+ * found there would be thrown away as if it were ours. */
+#define OURS(name) extern __typeof__(name) own_##name __attribute__((alias(#name), visibility("hidden")))
+OURS(GOMP_parallel);
+OURS(GOMP_barrier);
+OURS(omp_get_max_threads);
+OURS(omp_get_num_threads);
+OURS(omp_get_thread_num);
+OURS(omp_in_parallel);
+
 static void find(void *lib, const char *name, const void *ours, void *out) {
     void *p = dlsym(lib, name);
     if (p && p != ours) memcpy(out, &p, sizeof p);
@@ -60,7 +70,7 @@ static void open_runtime(void) {
 #define FIND(field, name)                                                      \
     do {                                                                       \
         const void *ours;                                                      \
-        __typeof__(&name) at = name;                                           \
+        __typeof__(&name) at = own_##name;                                     \
         memcpy(&ours, &at, sizeof ours);                                       \
         find(lib, #name, ours, &gomp.field);                                   \
     } while (0)
