@@ -360,6 +360,46 @@ static void scatter(spmd_rule *r, const ir_op *op) {
     }
 }
 
+/* --- many problems of one kind side by side ------------------------------------------------------------------------------------------------------- */
+/* The first n dims count problems in all operands and results; the others make up one problem. */
+static void problems(spmd_rule *r, int64_t n) {
+    const ir_type *first = r->types[0];
+    for (size_t t = 0; t < r->n_tensors; t++)
+        for (int64_t d = 0; d < n; d++)
+            if (d >= (int64_t)r->types[t]->rank || r->types[t]->dims[d] != first->dims[d]) n = d;
+    for (int64_t d = 0; d < n; d++) {
+        int f = factor(r, first->dims[d]);
+        for (size_t t = 0; t < r->n_tensors; t++) is_made_of(r, t, d, f);
+    }
+}
+
+static void matrices(spmd_rule *r, const ir_op *op) { problems(r, (int64_t)op->in[0]->type->rank - 2); }
+
+static void fft(spmd_rule *r, const ir_op *op) { problems(r, (int64_t)op->in[0]->type->rank - (int64_t)get(op, IR_A_fft_length).n); }
+
+/* What JAX says of calls that factorise each matrix of a batch: mhlo.frontend_attributes = {num_batch_dims = "1"}. -1: nothing, or no call to run in parts. */
+static int64_t batch_dims(const ir_op *op) {
+    if (ir_get_bool(op, IR_A_has_side_effect, false)) return -1;
+    for (uint32_t i = 0; i < op->n_attrs; i++) {
+        const ir_attr *a = &op->attrs[i];
+        if (a->kind != IR_AK_DICT || !a->name || strcmp(a->name, "mhlo.frontend_attributes") != 0) continue;
+        for (size_t k = 0; k < a->n; k++) {
+            const ir_attr *e = &a->v.list[k];
+            bool digit = e->kind == IR_AK_STRING && e->n == 1 && e->v.s[0] >= '0' && e->v.s[0] <= '9';
+            if (digit && e->name && strcmp(e->name, "num_batch_dims") == 0) return e->v.s[0] - '0';
+        }
+    }
+    return -1;
+}
+
+/* Sharding annotations are treated apart. */
+static void custom_call(spmd_rule *r, const ir_op *op) {
+    if (ir_is_sharding(op))
+        elementwise(r, op);
+    else
+        problems(r, batch_dims(op));
+}
+
 typedef void (*rule_fn)(spmd_rule *r, const ir_op *op);
 static const rule_fn rules[OP_COUNT] = {
     [OP_constant] = constant,
@@ -385,7 +425,10 @@ static const rule_fn rules[OP_COUNT] = {
     [OP_batch_norm_inference] = batch_norm_inference,
     [OP_optimization_barrier] = barrier,
     [OP_sdy_sharding_constraint] = elementwise,
-    [OP_custom_call] = elementwise, /* of sharding annotations, which are treated apart */
+    [OP_cholesky] = matrices,
+    [OP_triangular_solve] = matrices,
+    [OP_fft] = fft,
+    [OP_custom_call] = custom_call,
 };
 
 /* No factors yet; `values` stays with the rule. */
@@ -428,7 +471,7 @@ xt_status spmd_rule_make(arena *mem, const ir_op *op, spmd_rule **out) {
     spmd_rule *r = *out;
     for (size_t t = 0; t < n; t++) tensors = tensors && r->types[t]->kind == IR_TENSOR;
     rule_fn fn = rules[op->code] ? rules[op->code] : ir_op_infos[op->code].flags & IR_ELEMENTWISE ? elementwise : NULL;
-    if (op->code == OP_custom_call && !ir_is_sharding(op)) fn = NULL;
+    if (op->code == OP_custom_call && !ir_is_sharding(op) && (batch_dims(op) < 0 || !op->n_in)) fn = NULL;
     if (!fn || !n || !op->n_out || (!tensors && op->code != OP_optimization_barrier)) return NULL;
     r->known = true;
     fn(r, op);

@@ -236,6 +236,20 @@ static void finish(run *r) {
 #define ADD "(" ADDS ")"
 #define MAX "({\n^bb0(%p: tensor<f32>, %q: tensor<f32>):\n%s = stablehlo.maximum %p, %q : tensor<f32>\nstablehlo.return %s : tensor<f32>\n})"
 #define Z "%z = stablehlo.constant dense<0.0> : tensor<f32>\n"
+#define MATS "tensor<12x4x4xf32>"
+/* Problems side by side: factorisations by op and by call, solutions, transforms. */
+#define SIDE_BY_SIDE(attrs)                                                                                                                          \
+    F("%a: " MATS ", %b: " MATS, MATS ", " MATS ", tensor<12xi32>, tensor<12x4x3xcomplex<f32>>",                                                       \
+      "%0 = stablehlo.dot_general %a, %a, batching_dims = [0] x [0], contracting_dims = [2] x [2] : (" MATS ", " MATS ") -> " MATS "\n"                \
+      "%i = stablehlo.iota dim = 1 : tensor<12x4x4xi32>\n%j = stablehlo.iota dim = 2 : tensor<12x4x4xi32>\n"                                            \
+      "%e = stablehlo.compare EQ, %i, %j : (tensor<12x4x4xi32>, tensor<12x4x4xi32>) -> tensor<12x4x4xi1>\n%f = stablehlo.convert %e : (tensor<12x4x4xi1>) -> " MATS "\n" \
+      "%g = stablehlo.add %0, %f : " MATS "\n%1 = stablehlo.cholesky %g, lower = true : " MATS "\n"                                                    \
+      "%2 = \"stablehlo.triangular_solve\"(%1, %b) {left_side = true, lower = true, unit_diagonal = false, transpose_a = #stablehlo<transpose NO_TRANSPOSE>} : (" MATS ", " MATS ") -> " MATS "\n" \
+      "%3:2 = stablehlo.custom_call @lapack_spotrf_ffi(%g) {api_version = 4 : i32, mhlo.backend_config = {uplo = 76 : ui8}" attrs "} : (" MATS ") -> (" MATS ", tensor<12xi32>)\n" \
+      "%4 = stablehlo.fft %b, type = RFFT, length = [4] : (" MATS ") -> tensor<12x4x3xcomplex<f32>>\n"                                                 \
+      "return %2, %3#0, %3#1, %4 : " MATS ", " MATS ", tensor<12xi32>, tensor<12x4x3xcomplex<f32>>")
+static const char side_by_side[] = SIDE_BY_SIDE(", mhlo.frontend_attributes = {num_batch_dims = \"1\"}");
+static const char nothing_said[] = SIDE_BY_SIDE("");
 static const struct {
     const char *name, *text;
 } programs[] = {
@@ -356,6 +370,7 @@ static const struct {
                    "%11 = \"stablehlo.gather\"(%1, %i) {dimension_numbers = #stablehlo.gather<offset_dims = [1], collapsed_slice_dims = [0], start_index_map = [0], index_vector_dim = 1>, slice_sizes = array<i64: 1, 8>} : "
                    "(" T ", tensor<2xi32>) -> tensor<2x8xf32>\n%12 = stablehlo.multiply %0, %1 : " T "\n%13 = stablehlo.multiply %12, %a : " T "\n"
                    "return %3, %5, %10, %11, %13 : tensor<4x24xf32>, tensor<20x8xf32>, tensor<8xbf16>, tensor<2x8xf32>, " T)},
+    {"problems side by side", side_by_side},
     {"a triangle", F("%a: tensor<4x4xf32>", "tensor<4x4xf32>", "%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [1] : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>\n%i = stablehlo.iota dim = 0 : tensor<4x4xi32>\n"
                        "%j = stablehlo.iota dim = 1 : tensor<4x4xi32>\n%e = stablehlo.compare EQ, %i, %j : (tensor<4x4xi32>, tensor<4x4xi32>) -> tensor<4x4xi1>\n%f = stablehlo.convert %e : (tensor<4x4xi1>) -> tensor<4x4xf32>\n"
                        "%g = stablehlo.add %0, %f : tensor<4x4xf32>\n%1 = stablehlo.cholesky %g, lower = true : tensor<4x4xf32>\nreturn %1 : tensor<4x4xf32>")},
@@ -445,6 +460,25 @@ static void tensor_parallel(void **state) {
     assert_int_equal(r.stats.all_gather + r.stats.reduce_scatter + r.stats.all_to_all + r.stats.whole, 0);
     ir_module_free(m);
     finish(&r);
+}
+
+/* Each device factorises its own matrices and nothing moves; a call that does not say which dims count matrices gets all of them. */
+static void matrices_stay_divided(void **state) {
+    (void)state;
+    for (int said = 0; said < 2; said++) {
+        const char *text = said ? side_by_side : nothing_said;
+        run r;
+        prepare(&r, text, 4);
+        for (size_t i = 0; i < r.n_in; i++) divide(&r, &r.in_form[i], 0);
+        for (size_t i = 0; i < r.n_out; i++) divide(&r, &r.out_form[i], 0);
+        ir_module *m = parsed(text);
+        partition(m, &r, text);
+        assert_int_equal(r.stats.all_gather, said ? 0 : 1);
+        assert_int_equal(r.stats.whole, said ? 0 : 1);
+        assert_int_equal(r.stats.all_reduce + r.stats.reduce_scatter + r.stats.all_to_all, 0);
+        ir_module_free(m);
+        finish(&r);
+    }
 }
 
 /* Fully sharded: weights are joined where they are used, gradients are summed into parts. */
@@ -731,6 +765,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(told_in_parts), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(matrices_stay_divided), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(told_in_parts), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
