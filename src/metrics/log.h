@@ -35,6 +35,7 @@ typedef struct log_value {
 typedef struct log_row { /* valid during the call */
     log_stage stage;
     bool epoch_level; /* values accumulated over the epoch; else of the last window */
+    bool aside; /* no row of the run's files: see log_emit_out_of_turn */
     int64_t step, epoch, batch, samples; /* step: optimizer steps */
     double wall; /* seconds since 1970 */
     size_t n;
@@ -85,6 +86,9 @@ void log_names_anew(log_stage s);
 void log_epoch_begin(log_stage s); /* the next step of that stage begins from empty sums */
 /* After a boundary: sends the row of the stage on its way (values logged with on_step, or on_epoch). Nothing logged: nothing happens. */
 void log_emit(log_stage s, bool epoch_level, int64_t step);
+/* A row of step values out of turn: the row after it has all that it would have without this one. `aside`: for those who look at the newest values (callbacks,
+ * the bar, the loss curve); loggers leave it out. */
+void log_emit_out_of_turn(log_stage s, int64_t step, bool aside);
 int64_t log_epoch_rows(log_stage s); /* rows of epoch values that log_emit has sent on their way in this process */
 void log_drain(void); /* until all rows are written (validation results, end of fit) */
 void log_close(void); /* drains, closes the sinks, forgets the metrics */

@@ -35,7 +35,7 @@ typedef struct log_set { /* one stage */
     int64_t rows, used; /* there are; taken by the metrics */
     bool epoch_begins, window_begins;
     int64_t window, row_window; /* windows begun; of them, those that the last row of step values has seen */
-    bool fresh; /* something was recorded since the last row */
+    bool fresh; /* something was recorded since the last row of epoch values */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
     log_metric metric;

@@ -40,7 +40,7 @@ static void write_row(log_job *j) {
     if (j->row.n == 0) return;
     log_values_remember(&j->row);
     if (world_get()->rank != 0) return;
-    counter_add(COUNTER_log_rows, 1);
+    counter_add(COUNTER_log_rows, !j->row.aside);
     for (size_t i = 0; j->metrics && i < j->row.n; i++)
         log_loss_seen(j->row.stage, j->row.values[i].name, j->row.values[i].value, j->row.step);
     log_sink sinks[16];

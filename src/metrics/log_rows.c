@@ -88,30 +88,40 @@ static bool name_metric(log_job *j, const log_metric *m, int loader_plus_1, bool
     return true;
 }
 
-void log_emit(log_stage s, bool epoch_level, int64_t step) {
+/* The stage's row on its way; NULL: it has none. */
+static log_set *emit(log_stage s, bool epoch_level, bool aside, int64_t step) {
     log_engine *e = log_engine_peek();
     log_set *set = e ? &e->sets[s] : NULL;
     bool all_meet = log_ranks_meet(e), any = false;
     log_ranks_take_failure();
-    if (e && e->mute) return;
-    if (set && set->n && set->rows && set->fresh)
+    if (e && e->mute) return NULL;
+    if (set && set->n && set->rows && (epoch_level ? set->fresh : set->window > set->row_window))
         for (size_t i = 0; i < set->n; i++) any = any || (epoch_level ? set->metrics[i].o.on_epoch : set->metrics[i].o.on_step) == XT_ON;
     if (!any && all_meet) emit_nothing(s, epoch_level, step);
-    if (!any) return;
+    if (!any) return NULL;
     log_job *j = job_of(set->n, all_meet);
     for (size_t i = 0; j && i < set->n; i++)
         if (!name_metric(j, &set->metrics[i], e->loader_plus_1, epoch_level)) j = NULL;
-    if (!j) return;
+    if (!j) return NULL;
     begin_row(j, s, epoch_level, step);
+    j->row.aside = aside;
+    if (!epoch_level) j->window = set->window, j->seen = set->row_window;
+    lazy_state_when_ready(set->state, arrived, log_job_lost, j);
+    return set;
+}
+
+void log_emit(log_stage s, bool epoch_level, int64_t step) {
+    log_set *set = emit(s, epoch_level, false, step);
+    if (!set) return;
     if (epoch_level) {
         set->fresh = false;
         atomic_fetch_add(&epoch_rows[s], 1);
-    } else {
-        j->window = set->window;
-        j->seen = set->row_window;
+    } else
         set->row_window = set->window;
-    }
-    lazy_state_when_ready(set->state, arrived, log_job_lost, j);
+}
+
+void log_emit_out_of_turn(log_stage s, int64_t step, bool aside) {
+    emit(s, false, aside, step);
 }
 
 /* --- rows of values given by the host ---------------------------------------------------------------------------------------------------------- */

@@ -411,7 +411,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     const char *task = !s && t->task && t->task->load_state ? st_get_meta(f, "task") : NULL;
     if (task) s = status_context(t->task->load_state(task, t->task->user), "%s: the task's state", path);
     if (!s) s = restore_callbacks(t, f, path);
-    if (!s && r.position.batch) s = restore_log(f, path);
+    if (!s) s = restore_log(f, path); /* behind an epoch's end, too: the next row shows what was logged since the row before */
     if (!s) {
         base_free(t->resumed_from);
         t->resumed_from = base_strdup(path);

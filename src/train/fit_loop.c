@@ -14,6 +14,8 @@ typedef struct loop {
     bool settled; /* the last settle had a micro-batch */
     int64_t samples; /* of it */
     int64_t row_mark; /* micro-batches at the last row, in periods */
+    int64_t epoch; /* of the last micro-batch */
+    bool shown; /* the fit has had the row that it would end without */
     bool settings_checked;
     bool validates; /* the micro-batch being settled has a validation after it */
     bool asks;      /* that was within a window: whether to stop is asked at its end */
@@ -154,14 +156,37 @@ static bool row_due(loop *l) {
     return due;
 }
 
-static void emit_row(loop *l) {
+typedef enum row_kind { ROW_DUE, ROW_ASIDE, ROW_LAST } row_kind;
+
+static void emit_row(loop *l, row_kind kind) {
     xt_trainer *t = l->t;
     lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
-    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, t->epoch, t->position.samples};
-    log_emit(LOG_TRAIN, false, t->global_step);
-    TRAIN_CALL(t, row, t);
+    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, l->epoch, t->position.samples};
+    if (kind == ROW_DUE) log_emit(LOG_TRAIN, false, t->global_step);
+    else log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
+    if (kind != ROW_ASIDE) TRAIN_CALL(t, row, t);
     *at = next;
-    t->row_seen = true;
+    if (kind == ROW_DUE) t->row_seen = true;
+    if (kind == ROW_LAST) l->shown = true;
+}
+
+/* Whether a row has been due since the training began: known from its length, so that a run that resumes decides as the unbroken one does. */
+static bool rows_so_far(const xt_trainer *t) {
+    return t->o.log_every_n_batches ? t->position.batches >= t->o.log_every_n_batches : t->global_step >= t->every.steps;
+}
+
+/* An epoch that had no row shows its last step's values to those who look at the newest, callbacks and the bar. A training that ends without a single row has
+ * its last step's, so that a short run shows its loss; one that a signal ends leaves that to the run that resumes. */
+static void epoch_without_row(loop *l) {
+    const xt_trainer *t = l->t;
+    bool ends = !steps_left(t) || t->stopping || (t->whole_epoch && t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs);
+    if (!t->row_seen && l->stepped && (t->whole_epoch || ends)) emit_row(l, ends && !t->stop_signal && !rows_so_far(t) ? ROW_LAST : ROW_ASIDE);
+}
+
+/* A callback has ended the fit behind its epoch. */
+static void fit_without_row(loop *l) {
+    const xt_trainer *t = l->t;
+    if (!l->shown && t->at.micro_batches > 0 && t->global_step > 0 && !rows_so_far(t) && !(t->stop_signal && steps_left(t) && epochs_left(t))) emit_row(l, ROW_LAST);
 }
 
 /* Whether the epoch is one whose end has a validation. */
@@ -184,11 +209,12 @@ static void settle(loop *l, bool ok) {
     t->in_window.batches++;
     if (!l->stepped) return;
     t->global_step++;
+    l->epoch = t->epoch;
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
     t->in_window = (train_position){0};
     t->validation_next = l->validates || ((t->epoch_batches >= l->batches || !steps_left(t)) && ends_with_validation(t));
-    if (row_due(l)) emit_row(l);
+    if (row_due(l)) emit_row(l, ROW_DUE);
     schedules_step(t); /* after the row, which shows the step's own rate; before a checkpoint of the step */
     TRAIN_CALL(t, step_end, t);
 }
@@ -279,8 +305,7 @@ static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
     if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
-    /* An epoch shorter than the period, and one that the fit ends in, have their last step's row: a short run shows its loss. */
-    if (!t->row_seen && l->stepped && (t->whole_epoch || !steps_left(t) || t->stopping)) emit_row(l);
+    epoch_without_row(l);
     lazy_position *at = lazy_position_of_thread(); /* a run that resumes behind the epoch's last batch has met none of it */
     at->epoch = t->epoch;
     at->batch = t->epoch_batches > 0 ? t->epoch_batches - 1 : 0;
@@ -348,5 +373,6 @@ bool fit_epochs(xt_trainer *t, const xt_src *src) {
         }
         if (stopping_check(t)) break;
     }
+    if (!xt_error()) fit_without_row(&l);
     return !xt_error();
 }

@@ -17,7 +17,7 @@ static void settle(own *o, xt_status s) {
 
 static void give_row(void *user, const log_row *row) {
     own *o = user;
-    if (o->failed) return;
+    if (o->failed || row->aside) return;
     const char **names = base_calloc(row->n + 1, sizeof *names);
     double *values = base_calloc(row->n + 1, sizeof *values);
     for (size_t i = 0; names && values && i < row->n; i++) {

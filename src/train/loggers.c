@@ -45,7 +45,7 @@ static void settle(logger *l, xt_status s) {
 
 static void give_row(void *user, const log_row *row) {
     logger *l = user;
-    if (!l->failed) settle(l, l->kind->row(l->state, row));
+    if (!l->failed && !row->aside) settle(l, l->kind->row(l->state, row));
 }
 static void give_artifact(void *user, const log_artifact *a) {
     logger *l = user;
