@@ -1,4 +1,4 @@
-/* The state of turning a function into a plan; shared by plan.c (values and thunks) and group*.c (fused elementwise loops). */
+/* The state of turning a function into a plan; shared by plan.c (thunks), plan_values.c and group*.c (fused elementwise loops). */
 #ifndef XT_SRC_CPU_BUILD_INT_H
 #define XT_SRC_CPU_BUILD_INT_H
 
@@ -81,6 +81,7 @@ xt_status group_emit_window(cpu_builder *b, const ir_value *v);
 bool build_window(cpu_builder *b, const ir_value *v, cpu_ref *out_base, view *out_view);
 /* Makes sure build_window or v's dense form will work without emitting anything. */
 xt_status build_prepare(cpu_builder *b, const ir_value *v);
+bool build_is_lazy(const ir_op *op); /* its result stays lazy: nothing runs until a reader needs it dense */
 bool build_is_alias(const ir_op *op); /* same bytes under another type: reshape, bitcast, barrier, ... */
 const ir_value *build_alias_of(const ir_value *v);
 
