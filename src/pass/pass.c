@@ -145,7 +145,7 @@ xt_status pass_optimize(pass_ctx *c, ir_module *m) {
             again |= c->changed;
         }
     }
-    static const char *const last[] = {"opt_scan", "opt_index", "opt_gather", "opt_onehot", "opt_pads", "opt_layout", "opt_batch_last", "opt_cse", "opt_sink", "opt_recompute", "opt_dce"};
+    static const char *const last[] = {"opt_scan", "opt_index", "opt_gather", "opt_onehot", "opt_pads", "opt_layout", "opt_products", "opt_batch_last", "opt_cse", "opt_sink", "opt_recompute", "opt_dce"};
     for (size_t i = 0; i < BASE_COUNT(last); i++) XT_TRY(pass_run(c, pass_find(last[i]), m));
     return NULL;
 }

@@ -202,6 +202,48 @@ static void layout_lets_transposes_meet(void **state) {
     check_body("opt_layout opt_dce", false, loop, loop);
 }
 
+/* A transpose that a product can make by itself is gone; one that asks for a mixture of the operands' dims, or for what others read as it lies, stays. */
+static void products_make_their_transposes(void **state) {
+    (void)state;
+#define HEAD "func.func public @main(%a: tensor<7x2x3x5xf32>, %b: tensor<7x2x5x4xf32>, %w: tensor<6x3xbf16>) -> "
+#define DOT(batch_a, batch_b, type) " %d = stablehlo.dot_general %a, %b, batching_dims = " batch_a " x " batch_b ", contracting_dims = [3] x [2], precision = [HIGH, DEFAULT] : " \
+                                    "(tensor<7x2x3x5xf32>, tensor<7x2x5x4xf32>) -> " type "\n"
+#define MADE(batch_a, batch_b, type) " %d = stablehlo.dot_general %b, %a, batching_dims = " batch_a " x " batch_b ", contracting_dims = [2] x [3], precision = [DEFAULT, HIGH] : " \
+                                     "(tensor<7x2x5x4xf32>, tensor<7x2x3x5xf32>) -> " type "\n"
+#define TRANSPOSE(dims, from, to) " %t = stablehlo.transpose %d, dims = " dims " : (" from ") -> " to "\n"
+#define B "tensor<7x2x3x4xf32>"
+    check("opt_products opt_dce", false, HEAD "tensor<7x2x4x3xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[0, 1, 3, 2]", B, "tensor<7x2x4x3xf32>") " return %t : tensor<7x2x4x3xf32>\n}\n",
+          HEAD "tensor<7x2x4x3xf32> {\n" MADE("[0, 1]", "[0, 1]", "tensor<7x2x4x3xf32>") " return %d : tensor<7x2x4x3xf32>\n}\n");
+    check("opt_products opt_dce", false, HEAD "tensor<2x7x4x3xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[1, 0, 3, 2]", B, "tensor<2x7x4x3xf32>") " return %t : tensor<2x7x4x3xf32>\n}\n",
+          HEAD "tensor<2x7x4x3xf32> {\n" MADE("[1, 0]", "[1, 0]", "tensor<2x7x4x3xf32>") " return %d : tensor<2x7x4x3xf32>\n}\n");
+    check("opt_products opt_dce", false, HEAD "tensor<2x7x3x4xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[1, 0, 2, 3]", B, "tensor<2x7x3x4xf32>") " return %t : tensor<2x7x3x4xf32>\n}\n",
+          HEAD "tensor<2x7x3x4xf32> {\n" DOT("[1, 0]", "[1, 0]", "tensor<2x7x3x4xf32>") " return %d : tensor<2x7x3x4xf32>\n}\n");
+    /* several free dims, and a conversion between */
+    check("opt_products opt_dce", false,
+          HEAD "tensor<6x7x2x5xf32> {\n %d = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<7x2x3x5xf32>, tensor<6x3xbf16>) -> tensor<7x2x5x6xf32>\n"
+               " %t = stablehlo.transpose %d, dims = [3, 0, 1, 2] : (tensor<7x2x5x6xf32>) -> tensor<6x7x2x5xf32>\n return %t : tensor<6x7x2x5xf32>\n}\n",
+          HEAD "tensor<6x7x2x5xf32> {\n %d = stablehlo.dot_general %w, %a, contracting_dims = [1] x [2] : (tensor<6x3xbf16>, tensor<7x2x3x5xf32>) -> tensor<6x7x2x5xf32>\n"
+               " return %d : tensor<6x7x2x5xf32>\n}\n");
+    check("opt_products opt_dce", false,
+          HEAD "tensor<6x6xf32> {\n %g = stablehlo.constant dense<1.0> : tensor<6x3xbf16>\n %d = stablehlo.dot_general %g, %w, contracting_dims = [1] x [1] : (tensor<6x3xbf16>, tensor<6x3xbf16>) -> "
+               "tensor<6x6xbf16>\n %c = stablehlo.convert %d : (tensor<6x6xbf16>) -> tensor<6x6xf32>\n %t = stablehlo.transpose %c, dims = [1, 0] : (tensor<6x6xf32>) -> tensor<6x6xf32>\n"
+               " return %t : tensor<6x6xf32>\n}\n",
+          HEAD "tensor<6x6xf32> {\n %g = stablehlo.constant dense<1.0> : tensor<6x3xbf16>\n %d = stablehlo.dot_general %w, %g, contracting_dims = [1] x [1] : (tensor<6x3xbf16>, tensor<6x3xbf16>) -> "
+               "tensor<6x6xbf16>\n %c = stablehlo.convert %d : (tensor<6x6xbf16>) -> tensor<6x6xf32>\n return %c : tensor<6x6xf32>\n}\n");
+    const char *stay[] = {
+        HEAD "tensor<7x3x2x4xf32> {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[0, 2, 1, 3]", B, "tensor<7x3x2x4xf32>") " return %t : tensor<7x3x2x4xf32>\n}\n", /* a batch dim between free ones */
+        HEAD "(" B ", tensor<7x2x4x3xf32>) {\n" DOT("[0, 1]", "[0, 1]", B) TRANSPOSE("[0, 1, 3, 2]", B, "tensor<7x2x4x3xf32>") " return %d, %t : " B ", tensor<7x2x4x3xf32>\n}\n",
+        HEAD "tensor<6x5x7x2xf32> {\n %d = stablehlo.dot_general %a, %w, contracting_dims = [2] x [1] : (tensor<7x2x3x5xf32>, tensor<6x3xbf16>) -> tensor<7x2x5x6xf32>\n"
+             " %t = stablehlo.transpose %d, dims = [3, 2, 0, 1] : (tensor<7x2x5x6xf32>) -> tensor<6x5x7x2xf32>\n return %t : tensor<6x5x7x2xf32>\n}\n",
+    };
+    for (size_t i = 0; i < BASE_COUNT(stay); i++) check("opt_products opt_dce", false, stay[i], stay[i]);
+#undef HEAD
+#undef DOT
+#undef MADE
+#undef TRANSPOSE
+#undef B
+}
+
 static void layout_adds_a_scatter_into_its_addend(void **state) {
     (void)state;
 #define SCATTER(into) "\"stablehlo.scatter\"(" into ", %k, %u) <{indices_are_sorted = false, scatter_dimension_numbers = #stablehlo.scatter<update_window_dims = [1], " \
@@ -501,6 +543,7 @@ int main(void) {
         cmocka_unit_test(simplify_keeps_conversions_that_round),
         cmocka_unit_test(simplify_joins_broadcasts_and_transposes),
         cmocka_unit_test(layout_lets_transposes_meet),
+        cmocka_unit_test(products_make_their_transposes),
         cmocka_unit_test(layout_adds_a_scatter_into_its_addend),
         cmocka_unit_test(onehot_sums_become_gathers),
         cmocka_unit_test(gathers_look_through_expressions),
