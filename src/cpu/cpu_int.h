@@ -93,7 +93,7 @@ struct cpu_exec {
     size_t source_size;
     cpu_compile_opts opts;
     int threads;
-    bool tiny;
+    bool tiny, calls_host;
     struct tile_call *tiles; /* tile.h: chains that are computed tile by tile, in the module's memory */
     uint32_t n_tiles; /* functions made for them */
     bool is_tile; /* the program of a tile: runs on one thread, of many at once */

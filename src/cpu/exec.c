@@ -208,9 +208,25 @@ static bool runs_in_pool(const cpu_thunk *t) {
     return !t->kernel->blas && (!t->kernel->onednn || openmp_is_ours());
 }
 
+static bool calls_host(const ir_block *b) {
+    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
+        if (cpu_is_host_callback(op)) return true;
+        for (uint32_t r = 0; r < op->n_regions; r++)
+            if (calls_host(op->regions[r].block)) return true;
+    }
+    return false;
+}
+
+static bool any_calls_host(const ir_module *m) {
+    for (const ir_func *f = m->funcs; f; f = f->next)
+        if (calls_host(f->body)) return true;
+    return false;
+}
+
 void cpu_exec_settle(cpu_exec *e) {
     number_starts(e);
     e->tiny = is_tiny(e);
+    e->calls_host = any_calls_host(e->module);
     e->own_team = true;
     e->most_args = 1;
     for (size_t t = 0; t < e->plan.n_thunks; t++) {
@@ -219,6 +235,8 @@ void cpu_exec_settle(cpu_exec *e) {
         e->own_team = e->own_team && runs_in_pool(&e->plan.thunks[t]);
     }
 }
+
+bool cpu_exec_calls_host(const cpu_exec *e) { return e->calls_host; }
 
 bool cpu_exec_tiny(const cpu_exec *e) {
     return e->tiny;

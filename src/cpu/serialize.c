@@ -21,19 +21,9 @@ static void build_id(char *buf, size_t n) {
     snprintf(buf, n, "xtrain-cpu %s %lld %lld %s", XT_VERSION, (long long)st.st_size, (long long)st.st_mtime, simd_get()->name);
 }
 
-static bool calls_host(const ir_block *b) {
-    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
-        if (cpu_is_host_callback(op)) return true;
-        for (uint32_t r = 0; r < op->n_regions; r++)
-            if (calls_host(op->regions[r].block)) return true;
-    }
-    return false;
-}
-
 xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n) {
     char id[128];
-    for (const ir_func *f = e->module->funcs; f; f = f->next)
-        if (calls_host(f->body)) return status_new(XT_UNIMPLEMENTED, NULL, "%s calls back into this process: it cannot be serialised", e->name);
+    if (cpu_exec_calls_host(e)) return status_new(XT_UNIMPLEMENTED, NULL, "%s calls back into this process: it cannot be serialised", e->name);
     str s = STR_INIT;
     build_id(id, sizeof id);
     uint32_t id_size = (uint32_t)strlen(id);

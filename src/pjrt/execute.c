@@ -3,7 +3,9 @@
  * 1. Everything that can be refused is refused before anything changes: then no buffer is donated and no output exists.
  * 2. A task holds its inputs' values and its outputs' values. Outputs are handed to the client at once, not ready.
  * 3. A failed input, or a failed program, is the error of every output and of the completion event.
- * 4. Inputs are let go before outputs become ready, so memory that is free is seen to be free. */
+ * 4. Inputs are let go before outputs become ready, so memory that is free is seen to be free.
+ * 5. A program with host callbacks has ended when the call returns: a callback's failure is the call's own error, and a client that ends its
+ *    interpreter when no call of its own runs does not take it from under a callback. */
 #include "pjrt/face.h"
 
 typedef struct run_task {
@@ -261,34 +263,67 @@ static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
     run_free(t);
 }
 
+static void drop_outputs(PJRT_LoadedExecutable_Execute_Args *a, size_t devices, size_t n_out) {
+    for (size_t i = 0; i < devices; i++)
+        for (size_t j = 0; j < n_out; j++) face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = a->output_lists[i][j]));
+}
+
+/* Who calls for one device of several may have yet to call for those that it meets in its collectives; a callback that runs a program with callbacks on
+ * its own device gets the error where it reads the result. */
+static bool waits_for_end(const PJRT_LoadedExecutable_Execute_Args *a) {
+    const face_program *p = a->executable->program;
+    if (!cpu_exec_calls_host(p->exec) || (a->execute_device && p->options.replicas * p->options.partitions > 1)) return false;
+    for (size_t i = 0; i < a->num_devices; i++)
+        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i])) return false;
+    return true;
+}
+
+/* The first error of all devices, all of which have ended. */
+static xt_status wait_for_end(face_event *const *done, size_t n) {
+    xt_status first = NULL;
+    for (size_t i = 0; i < n; i++) {
+        xt_status s = face_event_wait(done[i]);
+        if (first)
+            xt_status_free(s);
+        else
+            first = s;
+    }
+    return first;
+}
+
 FACE(LoadedExecutable_Execute, executable) {
     PJRT_LoadedExecutable *e = a->executable;
     XT_TRY(check_call(a));
     run_task **tasks = base_calloc(a->num_devices, sizeof *tasks);
-    if (!tasks) return status_oom(a->num_devices * sizeof *tasks, "an execution");
-    xt_status s = NULL;
-    size_t made = 0, with_outputs = 0;
+    face_event **done = base_calloc(a->num_devices, sizeof *done);
+    xt_status s = tasks && done ? NULL : status_oom(a->num_devices * sizeof *tasks, "an execution");
+    size_t made = 0, with_outputs = 0, n_out = e->program->n_out;
     for (; made < a->num_devices && !s; made += !s) {
         PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[made];
         s = run_new(e, d, a->argument_lists ? a->argument_lists[made] : NULL, a->options, &tasks[made]);
     }
     for (; with_outputs < made && !s; with_outputs += !s)
-        if (tasks[with_outputs]->n_out > 0) s = make_outputs(tasks[with_outputs], a->output_lists[with_outputs]);
-    if (s) {
-        for (size_t i = 0; i < with_outputs; i++)
-            for (size_t j = 0; j < tasks[i]->n_out; j++)
-                face_Buffer_Destroy(&(PJRT_Buffer_Destroy_Args)PJRT_INIT(Buffer_Destroy, .buffer = a->output_lists[i][j]));
-        for (size_t i = 0; i < made; i++) run_free(tasks[i]);
-        base_free(tasks);
-        return s;
-    }
+        if (n_out > 0) s = make_outputs(tasks[with_outputs], a->output_lists[with_outputs]);
+    bool launched = !s, wait = launched && waits_for_end(a);
     for (size_t i = 0; i < made; i++) {
         PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[i];
-        if (a->device_complete_events) FACE_GIVE(a->device_complete_events[i] = face_event_retain(tasks[i]->done));
-        launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
+        if (launched) {
+            done[i] = face_event_retain(tasks[i]->done);
+            launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
+        } else
+            run_free(tasks[i]);
+    }
+    if (wait) s = wait_for_end(done, made);
+    if (s) drop_outputs(a, with_outputs, n_out);
+    for (size_t i = 0; launched && i < made; i++) {
+        if (!s && a->device_complete_events)
+            FACE_GIVE(a->device_complete_events[i] = done[i]);
+        else
+            face_event_release(done[i]);
     }
     base_free(tasks);
-    return NULL;
+    base_free(done);
+    return s;
 }
 
 /* --- executions that must not run, and what belongs to one ---------------------------------------------------------------------------------- */

@@ -4,6 +4,9 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <time.h>
+
+#include "ir/host_function.h"
 
 /* --- the table ------------------------------------------------------------------------------------------------------------------------- */
 static void test_short_structs(void **state) {
@@ -312,6 +315,45 @@ static void test_tokens(void **state) {
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
 
+typedef struct host_array { /* as src/cpu/kernel_callback.c hands it */
+    void *data;
+    const int64_t *dims;
+    int32_t rank, dtype;
+} host_array;
+
+/* Doubles; its second call fails. */
+static int called_back(int64_t id, int n_in, const host_array *in, int n_out, const host_array *out, char *error, size_t error_size) {
+    static int calls;
+    assert_true(id == 7 && n_in == 1 && n_out == 1);
+    struct timespec nap = {.tv_nsec = 50000000}; /* long beside what a call takes that does not wait */
+    nanosleep(&nap, NULL);
+    for (int i = 0; i < 4; i++) ((float *)out->data)[i] = 2 * ((const float *)in->data)[i];
+    if (++calls < 2) return 0;
+    snprintf(error, error_size, "the callback has had enough");
+    return 1;
+}
+
+/* A program with a callback has ended when the call returns, and its failure is the call's. */
+static void test_callback(void **state) {
+    (void)state;
+    char text[600];
+    assert_int_equal(xtrain_allow_host_function((void *)(uintptr_t)called_back), 0);
+    snprintf(text, sizeof text,
+             "module @back {\n  func.func public @main(%%x: tensor<4xf32>, %%y: tensor<4xf32>) -> tensor<4xf32> {\n"
+             "    %%0 = stablehlo.custom_call @xtrain_host_callback(%%x) {api_version = 4 : i32, has_side_effect = true, mhlo.backend_config = {function = %llu : i64, id = 7 : i64}} : (tensor<4xf32>) -> tensor<4xf32>\n"
+             "    %%1 = stablehlo.add %%0, %%y : tensor<4xf32>\n    return %%1 : tensor<4xf32>\n  }\n}\n", (unsigned long long)(uintptr_t)called_back);
+    PJRT_LoadedExecutable *e = compile_text(client, text);
+    PJRT_Buffer *x = upload4((float[]){1, 2, 3, 4}), *y = upload4((float[]){1, 1, 1, 1}), *out;
+    PJRT_Event *done;
+    assert_int_equal(code_of(execute(e, x, y, NULL, &out, &done), NULL), PJRT_OK);
+    assert_true(face_event_is_ready(done));
+    assert_int_equal(finish(done, NULL), PJRT_OK);
+    expect(out, 4, (float[]){3, 5, 7, 9});
+    assert_int_equal(code_of(execute(e, x, y, NULL, &out, &done), "the callback has had enough"), PJRT_INTERNAL); /* gives nothing that were to be destroyed */
+    destroy(x), destroy(y);
+    CALL(LoadedExecutable_Destroy, .executable = e);
+}
+
 static void test_wrong_arguments(void **state) {
     (void)state;
     PJRT_LoadedExecutable *e = compile(client);
@@ -416,6 +458,7 @@ int main(void) {
         cmocka_unit_test(test_client_event),
         cmocka_unit_test(test_poison),
         cmocka_unit_test(test_tokens),
+        cmocka_unit_test(test_callback),
         cmocka_unit_test(test_wrong_arguments),
         cmocka_unit_test(test_compile_options),
         cmocka_unit_test(test_executable),
