@@ -33,8 +33,25 @@ bool cli_is_shared_object(const char *arg) {
     return n > 3 && arg[0] != '-' && strcmp(arg + n - 3, ".so") == 0;
 }
 
+/* The command as it was called: a path, where it stands in no folder of PATH. */
+static const char *called = "xtrain";
+
+void cli_called(const char *argv0) {
+    if (argv0 && strchr(argv0, '/')) called = argv0;
+}
+
+void cli_print_usage(FILE *to, const char *usage) {
+    const char *from = usage;
+    for (const char *p; (p = strstr(from, "xtrain ")); from = p + strlen("xtrain")) {
+        bool word = p == usage || strchr(" `\n", p[-1]);
+        fprintf(to, "%.*s%s", (int)(p - from), from, word ? called : "xtrain");
+    }
+    fputs(from, to);
+}
+
 static void print_help(const char *usage, const cli_option *o, int n) {
-    printf("%s\n", usage);
+    cli_print_usage(stdout, usage);
+    putchar('\n');
     for (int i = 0; i < n; i++) {
         char left[64];
         snprintf(left, sizeof left, "%s %s", o[i].name, o[i].arg ? o[i].arg : "");

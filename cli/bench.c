@@ -187,7 +187,8 @@ static int run(int argc, char **argv) {
     if ((code = cli_diag_apply("bench", &o.diag))) return code;
     const model *m = o.model ? model_find(o.model) : NULL;
     if (!m || o.steps < 1 || o.batch < 0 || o.hottest < 0 || (strcmp(o.precision, "fp32") != 0 && strcmp(o.precision, "bf16") != 0)) {
-        fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and precision fp32 or bf16 are needed; xtrain bench --help\n");
+        if (!o.model) fprintf(stderr, "xtrain bench: which model? mnist, resnet18, gpt2, gpt2-mini and gpt2-tiny are known: xtrain bench mnist; --help lists the options\n");
+        else fprintf(stderr, "xtrain bench: a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), positive numbers and precision fp32 or bf16 are needed; xtrain bench --help\n");
         return 2;
     }
     char why[256];

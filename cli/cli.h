@@ -4,6 +4,8 @@
 #ifndef XTRAIN_CLI_H
 #define XTRAIN_CLI_H
 
+#include <stdio.h>
+
 #include <xtrain/xtrain.h>
 
 typedef struct cli_command {
@@ -33,6 +35,8 @@ int cli_fail(const char *command, const char *fmt, ...) __attribute__((format(pr
 int cli_fail_status(const char *command, xt_status s); /* takes s over */
 /* Ends the library; the command's exit code: its own, which may be 128 + a signal's number, else the library's. */
 int cli_end(int code);
+void cli_called(const char *argv0);
+void cli_print_usage(FILE *to, const char *usage); /* "xtrain COMMAND" under the name that the command was called by */
 /* Whether an argument is the path of a shared object: a model of the user's own. */
 bool cli_is_shared_object(const char *arg);
 

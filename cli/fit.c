@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 const char *const fit_stage_names[] = {"fit", "validate", "test", "predict"};
 const char fit_needs_weights[] = "--ckpt is needed: a checkpoint, a folder with one, 'last' or 'best'";
@@ -261,13 +262,26 @@ static int run_test(int argc, char **argv) { return run_stage(STAGE_TEST, argc, 
 static int run_predict(int argc, char **argv) { return run_stage(STAGE_PREDICT, argc, argv); }
 
 /* What --ckpt names for a pass: words are the trainer's; a folder gives its newest checkpoint. */
+/* What a pass is not told it takes from beside the weights, as `xtrain generate` does: sizes, the length of the windows that were trained, the tokenizer. */
+static int read_beside(fit_options *o, const char *weights) {
+    static char dir[4096], words_file[4200];
+    const char *slash = strrchr(weights, '/');
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - weights) : 1, slash ? weights : ".");
+    xt_status s = gpt2_read_config(dir, &o->of_model);
+    if (s) return cli_fail_status(fit_stage_names[stage], s);
+    if (!o->of_model.seq) o->of_model.seq = o->of_model.window;
+    snprintf(words_file, sizeof words_file, "%s/vocab.json", dir);
+    if (!o->tokenizer && access(words_file, R_OK) == 0) o->tokenizer = dir;
+    return 0;
+}
+
 static int find_weights(fit_options *o) {
     static char found[4096];
     if (!o->ckpt) return cli_fail(fit_stage_names[stage], "%s", fit_needs_weights) + 1;
     if (strcmp(o->ckpt, "last") == 0 || strcmp(o->ckpt, "best") == 0) return 0;
     if (!gpt2_find_weights(o->ckpt, found, sizeof found)) return cli_fail(fit_stage_names[stage], "%s is no checkpoint and no folder with one (last.ckpt, model.safetensors or *.ckpt)", o->ckpt);
     o->ckpt = found;
-    return 0;
+    return chosen->tokens ? read_beside(o, found) : 0;
 }
 
 static int fit_model(int argc, char **argv) {
@@ -292,7 +306,7 @@ static int fit_model(int argc, char **argv) {
         {"--precision", CLI_STRING, &o.precision, "P", "fp32, bf16 or 16-mixed"},
         {"--accumulate", CLI_COUNT, &o.accumulate, "K", "micro-batches an optimizer step (1)"},
         {"--log-every", CLI_COUNT, &o.log_every, "N", "optimizer steps between rows of the logs (50)"},
-        {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2: every 2 epochs, 200b: every 200 batches (every epoch)"},
+        {"--val-every", CLI_STRING, &o.val_every, "SPEC", "2epochs, 100steps, 200b (batches) or 10min between validations (every epoch)"},
         {"--limit-val", CLI_COUNT, &o.val_limit, "N", "batches of a validation (all)"},
         {"--ckpt", CLI_STRING, &o.ckpt, "DIR", "folder for checkpoints, one after each validation; of a pass: the weights"},
         {"--output", CLI_STRING, &o.output, "FILE", "predict: where the outputs go (predictions.npy)"},

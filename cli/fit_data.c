@@ -29,6 +29,12 @@ static xt_status mnist(const fit_options *o, int64_t batch, fit_data *out) {
 }
 
 /* --- text ------------------------------------------------------------------------------------------------------------------------------------------- */
+static void tell_text(const char *path, const text_corpus *c, bool bytes, int64_t vocab, size_t held) {
+    if (bytes) printf("%s: %zu bytes, each a token of %lld", path, c->bytes, (long long)vocab);
+    else printf("%s: %zu bytes are %zu tokens of %lld", path, c->bytes, c->n, (long long)vocab);
+    printf("; the last %zu are for validation\n", held);
+}
+
 /* The last tenth of the tokens is held out. */
 static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *out) {
     text_corpus *c = NULL;
@@ -44,7 +50,7 @@ static xt_status text(const model *m, fit_options *o, int64_t batch, fit_data *o
                           (long long)seq);
     xt_dataset *train = s ? NULL : text_windows(c, 0, cut, seq, true), *test = train ? text_windows(c, cut, c->n, seq, false) : NULL;
     if (!s && xt_rank() == 0 && !o->json)
-        printf("%s: %zu bytes are %zu %s of %lld; the last %zu are for validation\n", o->data, c->bytes, c->n, tokenizer_is_bytes(out->words) ? "bytes" : "tokens", (long long)vocab, c->n - cut);
+        tell_text(o->data, c, tokenizer_is_bytes(out->words), vocab, c->n - cut);
     text_release(c);
     if (s || !test) {
         xt_dataset_free(train);

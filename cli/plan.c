@@ -193,7 +193,8 @@ static int run(int argc, char **argv) {
         if (n < 0) code = -n;
     } else if (!c.model) {
         if (!f.model || !is_file(f.model)) {
-            fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; xtrain plan --help\n", f.model ? f.model : "nothing");
+            if (!f.model) fprintf(stderr, "xtrain plan: plan what? a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny), a program's file, or -- ./train ARGS: xtrain plan mnist; --help lists the options\n");
+            else fprintf(stderr, "xtrain plan: %s is neither a model (mnist, resnet18, gpt2, gpt2-mini, gpt2-tiny) nor a file; xtrain plan --help\n", f.model);
             return 2;
         }
         if (is_binary(f.model)) {

@@ -229,7 +229,7 @@ static int no_such_run(const char *run) {
     return 1;
 }
 
-static int draw(chart *c, const char *output, const cli_list *runs) {
+static int draw(chart *c, const char *output, const cli_list *runs, const cli_list *names) {
     if (c->n == 0) {
         if (c->n_names == 0) {
             fprintf(stderr, "xtrain plot: %s has no values yet: the first row comes after log_every_n_steps optimizer steps, or at the end of an epoch\n", runs->items[0]);
@@ -237,7 +237,10 @@ static int draw(chart *c, const char *output, const cli_list *runs) {
         }
         fprintf(stderr, "xtrain plot: %s has none of these values; it has:", runs->items[0]);
         for (int i = 0; i < c->n_names; i++) fprintf(stderr, "%s %s", i ? "," : "", c->names[i]);
-        fputc('\n', stderr);
+        const char *all[64], *near = NULL;
+        for (int i = 0; i < c->n_names; i++) all[i] = c->names[i];
+        for (int i = 0; i < names->n && !near; i++) near = cli_nearest(names->items[i], strlen(names->items[i]), all, c->n_names);
+        fprintf(stderr, "%s%s%s\n", near ? "; did you mean " : "", near ? near : "", near ? "?" : "");
         return 1;
     }
     if (!output) return to_terminal(c) ? 0 : cli_fail("plot", "out of memory");
@@ -271,7 +274,7 @@ static int run(int argc, char **argv) {
         else code = read_csv(&c, runs.n > 1 ? runs.items[i] : "", path, &names);
     }
     if (!code) drop_twins(&c, &names);
-    if (!code) code = draw(&c, output, &runs);
+    if (!code) code = draw(&c, output, &runs, &names);
     for (int i = 0; i < c.n; i++) {
         free(c.curves[i].x);
         free(c.curves[i].y);

@@ -7,10 +7,11 @@
 static const cli_command *const commands[] = {&cli_fit, &cli_validate, &cli_test, &cli_predict, &cli_generate, &cli_bench, &cli_plot, &cli_launch, &cli_rank, &cli_run, &cli_top, &cli_postmortem, &cli_explain, &cli_plan, &cli_new, &cli_cache, &cli_doctor, &cli_version};
 
 static int help(FILE *f) {
-    fprintf(f, "xtrain %s trains neural networks from C.\n\nusage: xtrain COMMAND [options]     xtrain COMMAND --help says more\n\n", xt_version());
+    fprintf(f, "xtrain %s trains neural networks from C.\n\n", xt_version());
+    cli_print_usage(f, "usage: xtrain COMMAND [options]     xtrain COMMAND --help says more\n\n");
     for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
         if (commands[i]->summary) fprintf(f, "  %-12s %s\n", commands[i]->name, commands[i]->summary);
-    fprintf(f, "\nA first run: xtrain fit mnist\n");
+    cli_print_usage(f, "\nA first run: xtrain fit mnist\n");
     if (f == stdout) {
         printf("\nDiagnostic switches, for any program, and what they cost:\n");
         cli_print_switches();
@@ -33,6 +34,7 @@ static void hide_own_lines(void) {
 
 int main(int argc, char **argv) {
     hide_own_lines();
+    cli_called(argv[0]);
     if (argc < 2) return help(stderr);
     const char *name = argv[1];
     if (strcmp(name, "--help") == 0 || strcmp(name, "-h") == 0 || strcmp(name, "help") == 0) return help(stdout);

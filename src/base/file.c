@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -80,6 +81,11 @@ static void writer_free(file_writer *w) {
     base_free(w);
 }
 
+static xt_status no_folder(const char *target) {
+    const char *slash = strrchr(target, '/');
+    return status_new(XT_NOT_FOUND, NULL, "cannot write %s: there is no folder %.*s; make it first (mkdir -p), or name another", target, slash ? (int)(slash - target) : 1, slash ? target : ".");
+}
+
 static xt_status open_temporary(file_writer *w, mode_t mode) {
     static _Atomic unsigned serial;
     str name = STR_INIT;
@@ -92,10 +98,11 @@ static xt_status open_temporary(file_writer *w, mode_t mode) {
     unlink(name.data);
     w->fd = open(name.data, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (w->fd < 0) {
-        xt_status s = status_errno("cannot create", name.data);
+        xt_status s = errno == ENOENT ? no_folder(w->target) : status_errno("cannot create", name.data);
         str_free(&name);
         return s;
     }
+    flock(w->fd, LOCK_SH | LOCK_NB); /* who sweeps up behind dead processes sees that this one lives, also from another host */
     w->temporary = name.data;
     return NULL;
 }

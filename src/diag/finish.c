@@ -113,12 +113,12 @@ void diag_summary_once(void) {
     xt_cost_summary();
 }
 
-/* A mistake of the program's author that shows at once needs no black box: the message has the line, and there is no run to look back on. Memory that ran out,
- * a device or a file that failed, a rank that went away: always; and so does whatever ends a run that was under way. */
+/* A mistake of the program's author needs no black box: the message has the line. Only who has named a folder for it gets that of a run that was under way.
+ * Memory that ran out, a device or a file that failed, a rank that went away: always. */
 static bool worth_keeping(xt_status e) {
     switch (xt_status_code(e)) {
     case XT_INVALID_ARGUMENT: case XT_NOT_FOUND: case XT_ALREADY_EXISTS: case XT_PERMISSION_DENIED: case XT_FAILED_PRECONDITION: case XT_OUT_OF_RANGE: case XT_UNIMPLEMENTED:
-    case XT_CANCELLED: return counter_get(COUNTER_steps) >= BOX_UNDER_WAY;
+    case XT_CANCELLED: return env_get("XT_POSTMORTEM_DIR") && counter_get(COUNTER_steps) >= BOX_UNDER_WAY;
     default: return true;
     }
 }

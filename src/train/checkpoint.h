@@ -21,6 +21,10 @@ void checkpoint_facts(const xt_trainer *t, checkpoint_fact out[FACT_COUNT]);
 /* Written by a rehearsal (an earlier version did): its tensors are zeros, and nothing may go on from it. False also when it cannot be read. */
 bool checkpoint_rehearsed(const char *path);
 
+/* checkpoint_folder.c */
+void checkpoint_folder_sweep(const char *folder); /* removes what processes that are dead were writing */
+char *checkpoint_after_last(const char *last); /* a checkpoint beside it that is younger and further, told; base_free. NULL: none */
+
 void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n); /* the name of optimizer k's tensor in the file */
 
 /* Everything a checkpoint holds, in host memory: training may go on while it is written. */

@@ -288,7 +288,8 @@ static xt_status find_in_folder(const char *folder, char **out) {
     *out = NULL;
     for (size_t p = 0; p < 2 && !*out && inner; p++) {
         char *last = path_join(places[p], "last.ckpt");
-        *out = last && file_exists(last) ? last : newest_whole(places[p], NULL);
+        char *newer = last && file_exists(last) ? checkpoint_after_last(last) : NULL;
+        *out = newer ? newer : last && file_exists(last) ? last : newest_whole(places[p], NULL);
         if (*out != last) base_free(last);
     }
     base_free(inner);

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lazy/mesh.h"
+#include "train/checkpoint.h"
 #include "train/checkpoint_name.h"
 #include "train/train_int.h"
 
@@ -216,7 +217,9 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->due = m->after_validation = m->after_window = false;
     if (world_get()->rank != 0 || m->dir) return NULL;
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
-    return m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints");
+    XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
+    checkpoint_folder_sweep(m->dir);
+    return NULL;
 }
 
 static void step_end(xt_trainer *t, void *user) {

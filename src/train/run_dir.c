@@ -115,7 +115,9 @@ xt_status run_dir_last(const char *runs, const char *name, const char *also, cha
     xt_status s = n.path ? NULL
                          : status_new(XT_NOT_FOUND, NULL, "last: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", runs, name,
                                       also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
+    char *newer = n.path && strstr(n.path, "/last.ckpt") ? checkpoint_after_last(n.path) : NULL;
+    if (newer) base_free(n.path);
     base_free(run);
-    *out_checkpoint = n.path;
+    *out_checkpoint = newer ? newer : n.path;
     return s;
 }

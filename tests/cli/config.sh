@@ -173,6 +173,8 @@ check "a PNG of the losses" [ "$(head -c 4 "$tmp/curves.png" | tail -c 3)" = PNG
 check "in the terminal" grep -q 'val/loss: 2 points' "$tmp/out"
 "$XTRAIN" plot mine --name none >"$tmp/out" 2>&1
 check "an unknown name lists the known" grep -q 'train/loss' "$tmp/out"
+"$XTRAIN" plot mine --name val/los >"$tmp/out" 2>&1
+check "and the nearest" grep -q 'did you mean val/loss?' "$tmp/out"
 "$XTRAIN" plot nowhere >"$tmp/out" 2>&1
 check "no such run" grep -q 'no metrics.csv' "$tmp/out"
 check "the runs there are" grep -qE 'a run nowhere; in .* there are:.* mine' "$tmp/out"
@@ -224,7 +226,7 @@ refused "'0' is no value for --batch" mnist --batch 0
 check "the nearest command" grep -q 'did you mean fit?' "$tmp/out"
 XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 1 --limit-batches 3 --batch 8 --no-pictures --json >"$tmp/short" 2>"$tmp/out"
 check "a short run shows its loss" grep -qE 'epoch 1/1 .* loss [0-9.]+ val/loss' "$tmp/out"
-XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 3 --val-every 2 --limit-batches 3 --limit-val 1 --batch 8 --no-pictures >"$tmp/out" 2>&1
+XT_PROGRESS=on "$XTRAIN" fit mnist --epochs 3 --val-every 2epochs --limit-batches 3 --limit-val 1 --batch 8 --no-pictures >"$tmp/out" 2>&1
 check "an epoch with a validation shows its values" grep -qE 'epoch 2/3 .* loss [0-9.]+ val/loss' "$tmp/out"
 check "one without has none of an epoch before" [ "$(grep -E '^epoch [13]/3 ' "$tmp/out" | grep -c 'val/loss')" = 0 ]
 (cd "$tmp" && "$XTRAIN" fit mine.so --max_epochs 1 --json >"$tmp/bare" 2>"$tmp/out")

@@ -101,6 +101,10 @@ run ./loop e
 check "an error that nobody handles ends with 1" [ $? = 1 ]
 check "has a code" grep -q '^\[XT003\] xtrain explain XT003 says more; what the run was doing: xtrain postmortem ' "$tmp/out"
 check "and a crash folder" grep -q 'xt_reshape' "$tmp"/crash/xt-crash-*/report.txt
+rm -rf "$tmp/crash"
+run env -u XT_POSTMORTEM_DIR ./loop e
+check "without a folder named for it, a user's mistake leaves none" [ $? = 1 -a -z "$(ls -d "$tmp"/xt-crash-* "$tmp/crash" 2>/dev/null)" ]
+check "but a message with its line" grep -qE 'loop.c:[0-9]+: xt_reshape' "$tmp/out"
 
 # Killed: the black box survives, postmortem finds it at once, and so does the next start.
 rm -rf "$tmp/crash"

@@ -12,6 +12,9 @@ for i in $(seq 240); do echo "line $i says that the quick brown fox jumps over $
 tiny=(--layers 2 --width 32 --heads 2 --context 32 --seq 32 --dropout 0.1 --batch 8 --sample 20)
 fit=("$xtrain" fit gpt2-tiny --data "$tmp/text.txt" "${tiny[@]}" --schedule constant --warmup 5) # a cosine would follow the number of epochs
 expect train 0 'sample: ' "${fit[@]}" --epochs 2 --ckpt "$tmp/whole"
+expect beside 0 'val/loss +[0-9.]+' "$xtrain" validate gpt2-tiny --data "$tmp/text.txt" --ckpt "$tmp/whole" # sizes and windows: of config.json there, as generate
+expect asked 1 'tensor<' "$xtrain" validate gpt2-tiny --data "$tmp/text.txt" --ckpt "$tmp/whole" --width 64 # what is asked for comes first
+expect bytes 0 '[0-9]+ bytes, each a token of 256; the last' "$xtrain" test gpt2-tiny --data "$tmp/text.txt" --ckpt "$tmp/whole"
 expect half 0 '"epochs": 1, "steps": [0-9]+.*"val_loss": [0-9.]+' "${fit[@]}" --epochs 1 --ckpt "$tmp/half" --json
 expect resume 0 '"val_loss": [0-9.]+' "${fit[@]}" --epochs 2 --ckpt "$tmp/half" --resume "$tmp/half/last.ckpt" --json
 expect command-line-wins 0 '"epochs": 1, ' env XT_TRAINER_MAX_EPOCHS=3 "${fit[@]}" --epochs 1 --ckpt "$tmp/third" --json

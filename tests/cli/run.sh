@@ -28,7 +28,7 @@ cp "$tmp/add.mlir" "$tmp/add.mlir.txt"
 args='[dense<[1.0, 2.0]> : tensor<2xf32>, dense<3.0> : tensor<2xf32>]'
 run=("$xtrain" run --device interpreter)
 
-expect help 0 'usage: xtrain run PROGRAM' "$xtrain" run --help
+expect help 0 "usage: $xtrain run PROGRAM" "$xtrain" run --help
 expect outputs 0 "$tmp/o/out0.npy  f32\[2\]" "${run[@]}" "$tmp/add.mlir" --args "$args" --output-dir "$tmp/o"
 expect again 0 '^\{.*"outputs":\[\{.*"shape":\[2\].*"entries":1' "${run[@]}" "$tmp/add.mlir" --input "$tmp/o/out0.npy" "$tmp/o/out0.npy" --output-dir "$tmp/p" --json
 expect same 0 '' "${run[@]}" --input "$tmp/o/out0.npy" "$tmp/o/out0.npy" "$tmp/add.mlir" --expect "$tmp/p/out0.npy"

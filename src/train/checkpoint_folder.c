@@ -1,0 +1,76 @@
+/* What a killed run leaves in a folder of checkpoints: files that were being written, and a newest checkpoint that is not last.ckpt yet. */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "format/safetensors.h"
+#include "train/checkpoint.h"
+
+/* "last.ckpt.tmp.4711.0" (base/file.c). Who writes holds a lock on the file, which also a process of another host, with any number, is seen by. */
+static bool is_abandoned(const char *path, const char *name) {
+    const char *tail = strstr(name, ".ckpt.tmp.");
+    char *end;
+    long pid = tail ? strtol(tail + 10, &end, 10) : 0;
+    if (pid <= 0 || *end != '.' || pid == (long)getpid() || kill((pid_t)pid, 0) == 0 || errno != ESRCH) return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    bool unlocked = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
+    if (fd >= 0) close(fd);
+    return unlocked;
+}
+
+void checkpoint_folder_sweep(const char *folder) {
+    int n = 0;
+    DIR *d = rehearsal_skips() ? NULL : opendir(folder);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        char *path = strstr(e->d_name, ".tmp.") ? path_join(folder, e->d_name) : NULL;
+        n += path && is_abandoned(path, e->d_name) && unlink(path) == 0;
+        base_free(path);
+    }
+    if (d) closedir(d);
+    if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
+}
+
+/* The optimizer steps behind a checkpoint; -1: it is none of a trainer. */
+static long long steps_of(const char *path) {
+    st_file *f = NULL;
+    xt_status s = st_open(path, &f);
+    const char *text = s ? NULL : st_get_meta(f, "global_step");
+    char *end;
+    long long n = text ? strtoll(text, &end, 10) : -1;
+    if (text && (end == text || *end)) n = -1;
+    st_close(f);
+    xt_status_free(s);
+    return n;
+}
+
+/* Only what is younger is opened. Where all went well that is nothing: last.ckpt is another name of the newest file, or was written behind it. */
+char *checkpoint_after_last(const char *last) {
+    struct stat of_last, st;
+    const char *slash = strrchr(last, '/');
+    char *folder = slash ? base_strndup(last, (size_t)(slash - last)) : base_strdup("."), *best = NULL;
+    DIR *d = folder && stat(last, &of_last) == 0 ? opendir(folder) : NULL;
+    long long most = -2;
+    for (struct dirent *e; d && (e = readdir(d));) {
+        size_t n = strlen(e->d_name);
+        char *path = n > 5 && strcmp(e->d_name + n - 5, ".ckpt") == 0 ? path_join(folder, e->d_name) : NULL;
+        bool younger = path && stat(path, &st) == 0 && !(st.st_ino == of_last.st_ino && st.st_dev == of_last.st_dev) &&
+                       (st.st_mtim.tv_sec > of_last.st_mtim.tv_sec || (st.st_mtim.tv_sec == of_last.st_mtim.tv_sec && st.st_mtim.tv_nsec > of_last.st_mtim.tv_nsec));
+        if (younger && most == -2) most = steps_of(last);
+        long long steps = younger && most >= 0 ? steps_of(path) : -1;
+        if (steps > most && steps > 0) {
+            base_free(best);
+            best = path;
+            most = steps;
+        } else
+            base_free(path);
+    }
+    if (d) closedir(d);
+    base_free(folder);
+    if (best) log_msg(XT_SEV_INFO, "%s is newer than %s, whose run ended before it had that name: going on from it", best, last);
+    return best;
+}

@@ -1,0 +1,123 @@
+/* Folders that a killed run left: its unfinished files go, and a checkpoint that is further than last.ckpt is what a run goes on from. */
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/base.h"
+#include <xtrain/xtrain.h>
+
+static char dir[] = "/tmp/xt-folder-XXXXXX", kept[64], told[1 << 14];
+
+static void sink(xt_severity severity, const char *text, size_t n, void *user) {
+    (void)severity, (void)user;
+    size_t at = strlen(told);
+    snprintf(told + at, sizeof told - at, "%.*s\n", (int)n, text);
+}
+
+static xt_tensor net(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 1);
+}
+static xt_tensor step(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_square(xt_forward(m, b.x)));
+}
+static xt_optimizer *configure(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.01);
+}
+
+static int fit(int64_t epochs, const char *resume) {
+    static float x[8][2];
+    xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
+    told[0] = 0;
+    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF, .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .save_top_k = -1));
+    xt_loader *l = xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4);
+    int code = xt_fit(t, &task, l, NULL);
+    xt_finish();
+    return code;
+}
+
+static char *in_kept(const char *name) {
+    static char path[4][128];
+    static int at;
+    snprintf(path[at = (at + 1) % 4], sizeof path[0], "%s/%s", kept, name);
+    return path[at];
+}
+static void touch(const char *path) {
+    int fd = open(path, O_CREAT | O_WRONLY, 0600);
+    assert_true(fd >= 0);
+    close(fd);
+}
+
+static void unfinished_files_of_the_dead_go(void **state) {
+    (void)state;
+    pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    waitpid(dead, NULL, 0);
+    char gone[64], alive[64];
+    snprintf(gone, sizeof gone, "epoch=1-step=4.ckpt.tmp.%d.3", (int)dead);
+    snprintf(alive, sizeof alive, "last.ckpt.tmp.%d.0", (int)getppid());
+    mkdir(kept, 0700);
+    touch(in_kept(gone));
+    touch(in_kept(alive));
+    touch(in_kept("mine.tmp.1"));
+    assert_int_equal(fit(1, NULL), 0);
+    assert_int_equal(access(in_kept(gone), F_OK), -1);
+    assert_int_equal(access(in_kept(alive), F_OK), 0);
+    assert_int_equal(access(in_kept("mine.tmp.1"), F_OK), 0);
+    assert_non_null(strstr(told, "1 unfinished checkpoint of a killed run removed"));
+    assert_int_equal(unlink(in_kept(alive)) | unlink(in_kept("mine.tmp.1")), 0);
+}
+
+/* Killed between the newest file and its second name: last.ckpt is the one before. */
+static void what_is_further_than_last_is_taken(void **state) {
+    (void)state;
+    char first[128];
+    snprintf(first, sizeof first, "%s", in_kept("epoch=0-step=2.ckpt"));
+    assert_int_equal(fit(3, "last"), 0);
+    for (int named = 0; named < 2; named++) {
+        unlink(in_kept("last.ckpt"));
+        assert_int_equal(link(first, in_kept("last.ckpt")), 0);
+        assert_int_equal(fit(named ? 5 : 4, named ? kept : "last"), 0);
+        if (!strstr(told, named ? "epoch=3-step=8.ckpt is newer than " : "epoch=2-step=6.ckpt is newer than ")) fail_msg("%s", told);
+    }
+    assert_int_equal(fit(6, "last"), 0); /* nothing to tell where all is well */
+    assert_null(strstr(told, "is newer than"));
+    assert_int_equal(access(in_kept("epoch=5-step=12.ckpt"), F_OK), 0);
+}
+
+static void a_missing_folder_is_named(void **state) {
+    (void)state;
+    char want[256], path[128];
+    xt_module *m = xt_module_new(net, NULL);
+    xt_status s = xt_module_build(m, (xt_spec){XT_F32, {1, 2}});
+    assert_null(s);
+    snprintf(path, sizeof path, "%s/nowhere/w.safetensors", dir);
+    snprintf(want, sizeof want, "cannot write %s: there is no folder %s/nowhere; make it first", path, dir);
+    s = xt_save(m, path);
+    if (!s || !strstr(xt_status_message(s), want)) fail_msg("%s", s ? xt_status_message(s) : "saved");
+    xt_status_free(s);
+    xt_finish();
+}
+
+int main(void) {
+    if (!mkdtemp(dir)) return 1;
+    snprintf(kept, sizeof kept, "%s/kept", dir);
+    setenv("XT_SUMMARY", "off", 1);
+    xt_set_sink(sink, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(what_is_further_than_last_is_taken), cmocka_unit_test(a_missing_folder_is_named)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char remove[128];
+    snprintf(remove, sizeof remove, "rm -rf %s", dir);
+    return system(remove) ? 1 : failed;
+}
