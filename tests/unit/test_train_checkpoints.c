@@ -132,20 +132,20 @@ static void what_is_kept(void **state) {
         {"validated2", 5, 2, "2epochs", NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=1 epoch=3", NAN},
         {"bysteps", 2, 7, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .every_n_steps = 4, .filename = "{step}"}, "step=12 step=4 step=8", NAN},
         {"last", 2, 5, NULL, NULL, NULL, {.last_only = XT_ON}, "last", NAN},
-        {"late", 4, 2, "1", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=3", 5},
-        {"four", 4, 2, "1", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3", 5},
-        {"nan", 3, 2, "1", no, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=0", INFINITY},
+        {"late", 4, 2, "1epochs", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=3", 5},
+        {"four", 4, 2, "1epochs", late, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1 epoch=2 epoch=3", 5},
+        {"nan", 3, 2, "1epochs", no, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "{epoch}"}, "epoch=0", INFINITY},
         /* A fixed name is the newest's, or the best's, after any number of saves; values in names are those of the save. */
         {"fixed", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .filename = "newest"}, "newest", NAN},
-        {"fixed", 4, 2, "1", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "best"}, "best newest", 6},
-        {"valued", 4, 2, "1", falls, NULL, {.save_last = XT_OFF, .filename = "{epoch}-{val/score:.0f}"}, "epoch=3-val_score=6", NAN},
+        {"fixed", 4, 2, "1epochs", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .filename = "best"}, "best newest", 6},
+        {"valued", 4, 2, "1epochs", falls, NULL, {.save_last = XT_OFF, .filename = "{epoch}-{val/score:.0f}"}, "epoch=3-val_score=6", NAN},
         /* The same folder twice: the files of the other fit stay as they are. */
         {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0 epoch=1", NAN},
         {"twice", 2, 2, NULL, NULL, NULL, {.save_last = XT_OFF, .save_top_k = -1, .filename = "{epoch}"}, "epoch=0-v1 epoch=0 epoch=1-v1 epoch=1", NAN},
         /* The best two, at steps 2 and 4; going on from step 4 to 8 leaves 4 there, and another folder leaves both alone. */
-        {"two", 2, 2, "1", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=2 step=4", 8},
-        {"other", 4, 2, "1", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=6 step=8", 6},
-        {"two", 4, 2, "1", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=4 step=6 step=8", 6}};
+        {"two", 2, 2, "1epochs", falls, NULL, {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=2 step=4", 8},
+        {"other", 4, 2, "1epochs", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=6 step=8", 6},
+        {"two", 4, 2, "1epochs", falls, "two/step=4", {.save_last = XT_OFF, .monitor = "val/score", .save_top_k = 2, .filename = "{step}"}, "step=4 step=6 step=8", 6}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         fit_case(&rows[i]);
         if (strcmp(rows[i].folder, "other") == 0) assert_string_equal(files_of("two"), "step=2 step=4");
