@@ -76,7 +76,10 @@ typedef enum log_place { LOG_IN_STEP, LOG_BETWEEN, LOG_NOWHERE } log_place;
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
 void log_between_send(int64_t step);
 void log_between_forget(void);
-void log_forget_step(log_stage s); /* values noted after the stage's last step: there is no step that they could go with */
+/* Values noted after a step of the stage go with its next one. Where others may come between, they are held until log_resume_step; or there is no next one. */
+void log_hold_step(log_stage s);
+void log_resume_step(log_stage s);
+void log_forget_step(log_stage s);
 void log_set_mute(bool on); /* log calls do nothing, which the first of them says */
 /* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1: there is one. */
 void log_set_loader(int k);

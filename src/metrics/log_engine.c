@@ -9,6 +9,7 @@ static void engine_free(void *p) {
         log_set *set = &e->sets[s];
         for (size_t i = 0; i < set->n; i++) base_free(set->metrics[i].name);
         base_free(set->metrics);
+        for (size_t i = 0; i < set->n_pending || i < set->n_recorded; i++) log_pending_drop(&set->pending[i]);
         base_free(set->pending);
         if (lazy_type(set->state)) xt_drop_at(XT_HERE, set->state);
         lazy_replay_forget(set);
@@ -52,11 +53,6 @@ log_place log_set_place(log_place place, log_stage of) {
     log_place was = e ? e->place : LOG_IN_STEP;
     if (e) e->place = place, e->given_stage = of;
     return was;
-}
-
-void log_forget_step(log_stage s) {
-    log_engine *e = log_engine_peek();
-    if (e) e->sets[s].n_pending = 0;
 }
 
 void log_set_mute(bool on) {

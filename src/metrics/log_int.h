@@ -22,6 +22,7 @@ typedef struct log_pending { /* a value logged in the step being recorded */
     bool is_number; /* `number` is the value; both enter the step at its end, so that the numbers of other ops do not move with an `if` around a log call */
     log_weigh weigh;
     xt_tensor on; /* 0: not logged in this step; none: logged */
+    bool held; /* the tensors are the engine's own, kept over steps */
 } log_pending;
 typedef struct log_set { /* one stage */
     log_metric *metrics;
@@ -36,6 +37,7 @@ typedef struct log_set { /* one stage */
     bool epoch_begins, window_begins;
     int64_t window, row_window; /* windows begun; of them, those that the last row of step values has seen */
     bool fresh; /* something was recorded since the last row of epoch values */
+    bool holds; /* what is pending waits for the stage's next step */
 } log_set;
 typedef struct log_given { /* a value logged between steps; metric.at: its row in what is sent */
     log_metric metric;
@@ -80,6 +82,12 @@ void log_between_free(log_engine *e);
 /* log_engine.c */
 log_engine *log_engine_get(void);
 log_engine *log_engine_peek(void); /* NULL when nothing was logged on this thread */
+
+/* log_held.c */
+void log_pending_drop(log_pending *p); /* its tensors, if they are ours */
+int64_t log_held_rows(const log_set *set); /* that a checkpoint has behind those of the state, for what is pending */
+xt_status log_held_save(const log_set *set, float *rows); /* they are 0; waits for the device */
+xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_number, const float *rows);
 
 /* log_record.c */
 double log_stamp(int64_t window);

@@ -117,6 +117,7 @@ static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     int which = (int)(m - set->metrics);
     for (size_t i = 0; i < set->n_pending; i++)
         if (set->pending[i].metric == which) { /* twice in one step: as two samples of the mean, the later one wins */
+            log_pending_drop(&set->pending[i]);
             set->pending[i] = set->pending[--set->n_pending];
             break;
         }
@@ -339,6 +340,7 @@ static xt_tensor state_of_options(void *user) {
 
 static void forget_recorded(void *user) {
     log_set *set = user;
+    for (size_t i = 0; i < set->n_recorded; i++) log_pending_drop(&set->pending[i]);
     set->n_recorded = 0;
     set->before = NULL;
 }
@@ -346,10 +348,10 @@ static void forget_recorded(void *user) {
 void log_record_step(log_engine *e) {
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
-        if (set->n_pending == 0) continue;
+        if (set->n_pending == 0 || set->holds) continue;
         const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
         if (xt_error() || !make_room(set, src)) {
-            set->n_pending = 0;
+            log_forget_step((log_stage)s);
             continue;
         }
         lazy_options_begin(&(lazy_options){count_options, list_options, record_options, state_of_options, forget_recorded, set});

@@ -21,6 +21,12 @@ static char *text_of(const log_set *set) {
     for (size_t i = 0; metrics && i < set->n; i++) cJSON_AddItemToArray(metrics, metric_text(&set->metrics[i]));
     bool whole = metrics && cJSON_AddNumberToObject(all, "window", (double)set->window) && cJSON_AddNumberToObject(all, "row_window", (double)set->row_window) &&
                  cJSON_AddBoolToObject(all, "window_begins", set->window_begins) && cJSON_AddBoolToObject(all, "fresh", set->fresh);
+    cJSON *held = whole && set->n_pending ? cJSON_AddArrayToObject(all, "held") : NULL; /* [metric, how it weighs, whether it is a number] */
+    for (size_t i = 0; held && i < set->n_pending; i++) {
+        const log_pending *p = &set->pending[i];
+        cJSON_AddItemToArray(held, cJSON_CreateIntArray((int[]){p->metric, (int)p->weigh, p->is_number}, 3));
+    }
+    whole = whole && (held || !set->n_pending) && cJSON_AddNumberToObject(all, "rows", (double)set->rows);
     char *text = whole ? cJSON_PrintUnformatted(all) : NULL, *copy = text ? base_strdup(text) : NULL;
     cJSON_free(text);
     cJSON_Delete(all);
@@ -35,9 +41,11 @@ xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows) {
     const log_set *set = e ? &e->sets[LOG_TRAIN] : NULL;
     if (!set || !set->rows || !lazy_type(set->state)) return NULL;
     size_t bytes = (size_t)set->rows * LOG_COLUMNS * sizeof(float);
-    float *sums = base_malloc(bytes);
+    int64_t rows = set->rows + log_held_rows(set);
+    float *sums = base_calloc((size_t)rows * LOG_COLUMNS, sizeof *sums);
     char *text = text_of(set);
     xt_status s = text && sums ? lazy_state_read(set->state, sums, bytes) : status_oom(bytes, "the sums of logged values");
+    if (!s) s = log_held_save(set, sums + set->rows * LOG_COLUMNS);
     if (s) {
         base_free(text);
         base_free(sums);
@@ -45,7 +53,7 @@ xt_status log_state_save(char **out_text, float **out_sums, int64_t *out_rows) {
     }
     *out_text = text;
     *out_sums = sums;
-    *out_rows = set->rows;
+    *out_rows = rows;
     return NULL;
 }
 
@@ -73,8 +81,24 @@ static xt_status add_metric(log_set *set, const cJSON *one) {
     return NULL;
 }
 
+/* Values that wait for the next step; `sums` behind the state's rows. */
+static xt_status restore_held(log_set *set, const cJSON *held, const float *sums, int64_t rows) {
+    const cJSON *one;
+    xt_status s = NULL;
+    cJSON_ArrayForEach(one, held) {
+        int metric = (int)number_or(cJSON_GetArrayItem(one, 0), 0, (double)set->n - 1, -1);
+        log_weigh weigh = (log_weigh)number_or(cJSON_GetArrayItem(one, 1), 0, LOG_WEIGH_SAMPLES, LOG_WEIGH_CONSTANT);
+        int64_t count = metric >= 0 ? set->metrics[metric].count : rows + 1;
+        if (count > rows) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values has one after the last step that is not there");
+        if (!s) s = log_held_restore(set, metric, weigh, cJSON_GetArrayItem(one, 2) && cJSON_GetArrayItem(one, 2)->valueint, sums);
+        sums += count * LOG_COLUMNS;
+        rows -= count;
+    }
+    return s;
+}
+
 /* Older versions wrote the array of metrics alone. */
-static xt_status read_text(log_set *set, const char *text) {
+static xt_status read_text(log_set *set, const char *text, const float *sums, int64_t *rows) {
     cJSON *all = cJSON_Parse(text);
     const cJSON *metrics = cJSON_IsArray(all) ? all : cJSON_GetObjectItem(all, "metrics"), *one;
     xt_status s = cJSON_IsArray(metrics) ? NULL : status_new(XT_DATA_LOSS, NULL, "the checkpoint's list of logged values is no JSON array");
@@ -83,6 +107,10 @@ static xt_status read_text(log_set *set, const char *text) {
     set->row_window = (int64_t)number_or(cJSON_GetObjectItem(all, "row_window"), 0, (double)set->window, (double)set->window);
     set->window_begins = !cJSON_IsFalse(cJSON_GetObjectItem(all, "window_begins"));
     set->fresh = cJSON_IsTrue(cJSON_GetObjectItem(all, "fresh"));
+    int64_t state = (int64_t)number_or(cJSON_GetObjectItem(all, "rows"), 1, (double)*rows, (double)*rows);
+    if (!s && sums) s = restore_held(set, cJSON_GetObjectItem(all, "held"), sums + state * LOG_COLUMNS, *rows - state);
+    set->holds = true; /* until that step */
+    *rows = state;
     cJSON_Delete(all);
     return s;
 }
@@ -92,7 +120,7 @@ xt_status log_state_restore(const char *text, const float *sums, int64_t rows) {
     if (!e) return status_oom(sizeof *e, "the log engine");
     log_set *set = &e->sets[LOG_TRAIN];
     if (set->n) return NULL; /* this process has logged already: its own order of rows stays, and the epoch's values begin here */
-    XT_TRY(read_text(set, text));
+    XT_TRY(read_text(set, text, sums, &rows));
     if (set->used > rows) return status_new(XT_DATA_LOSS, NULL, "the checkpoint's logged values have %lld rows, but %lld sums", (long long)set->used, (long long)rows);
     float *none = sums ? NULL : log_empty_rows(rows); /* a state all the same: every rank records the same program */
     if (!sums && !none) return status_oom((size_t)rows * LOG_COLUMNS * sizeof *none, "the sums of logged values");

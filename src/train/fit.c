@@ -104,6 +104,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     save_last(t, ok);
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
+    log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
     if (t->stop_signal && ok && !xt_error() && world_get()->size > 1) xt_barrier(0); /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
     forget_empty_run(t);
     if (t->history && t->run_dir && world_get()->rank == 0) {

@@ -114,6 +114,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
     int64_t steps_before = counter_get(COUNTER_optimizer_steps);
+    log_resume_step(LOG_TRAIN);
     if (w->begins) log_window_begin();
     log_row_next(w->ends && (t->global_step + 1) % t->every.steps == 0, t->global_step + 1);
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
@@ -254,7 +255,7 @@ static bool interrupt(loop *l) {
     l->validates = true;
     settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     l->validates = false;
-    log_forget_step(LOG_TRAIN);
+    log_hold_step(LOG_TRAIN); /* what hooks logged after the step goes with the next one, not with the validation */
     if (xt_error() || !train_validate(l->t, l->src)) return false;
     l->asks = !between_steps(l);
     if (!l->asks) stopping_check(l->t);
@@ -294,7 +295,7 @@ static bool run_batches(loop *l) {
         cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
     }
     if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
-    log_forget_step(LOG_TRAIN);
+    log_hold_step(LOG_TRAIN);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
     t->whole_epoch = t->whole_epoch || t->epoch_batches >= l->batches;
     t->at.train_ns += clock_ns() - began - paused;

@@ -55,6 +55,15 @@ static const xt_logger_desc logger = {.struct_size = sizeof(xt_logger_desc), .na
 static float weights[2][WIDTH * 16];
 static int64_t period = 1;
 static bool by_epochs; /* files at the ends of epochs, not after validations */
+/* After the step: it goes with the next one, over the end of an epoch and over a validation. */
+static void after_step(xt_trainer *t, void *user) {
+    int64_t step = xt_trainer_global_step(t);
+    (void)user;
+    xt_log_value("after", (double)step / 3, .on_step = XT_ON, .on_epoch = XT_ON);
+    if (step % 4 == 0) xt_log("norm", xt_sum(xt_square(xt_module_find(xt_trainer_module(t), "b.bias"))));
+}
+static const xt_callback_desc after = {.struct_size = sizeof(xt_callback_desc), .name = "after", .step_end = after_step};
+
 static void fit(int64_t steps, const char *resume, const char *folder, str *rows, int into) {
     static xt_trainer *t;
     xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = adam, .user = &t};
@@ -63,6 +72,7 @@ static void fit(int64_t steps, const char *resume, const char *folder, str *rows
     t = TEST_TRAINER(.max_epochs = 4, .max_steps = steps, .accumulate_grad_batches = 3, .log_every_n_steps = period, .val_every = "2batches", .seed = 5, .loggers = "jsonl", .resume = resume);
     xt_trainer_add_logger(t, &logger, rows);
     xt_trainer_add(t, xt_spike_detection(.window = 4));
+    xt_trainer_add(t, xt_callback_new(&after, NULL));
     if (folder) xt_trainer_add(t, xt_model_checkpoint(.dirpath = folder, .save_top_k = -1, .save_last = XT_OFF, .filename = "{step}", .every_n_epochs = by_epochs));
     str_clear(&said);
     if (xt_fit(t, &task, data(true), data(false))) fail_msg("%s", said.len > 400 ? str_cstr(&said) + said.len - 400 : str_cstr(&said));

@@ -120,6 +120,39 @@ static void newest_since_the_row_before(void **state) {
     in_training = NULL;
 }
 
+/* What is logged after a step goes with the next one, though an epoch ends or a validation comes between: a number, a tensor made there, a parameter. */
+static void behind_the_step(xt_trainer *t, void *user) {
+    int64_t step = xt_trainer_global_step(t), rare = *(const int64_t *)user;
+    if (step != rare) return;
+    xt_log_value("number", (double)step);
+    xt_log("tensor", xt_scalar((double)step / 2, XT_F32), .on_step = XT_ON, .on_epoch = XT_ON);
+    xt_log("w", xt_module_find(xt_trainer_module(t), "w"));
+    xt_log_metric("share", ((xt_metric){.numerator = xt_scalar(3, XT_F32), .denominator = xt_scalar(4, XT_F32)}));
+}
+static const xt_callback_desc behind = {.struct_size = sizeof(xt_callback_desc), .name = "behind", .step_end = behind_the_step};
+
+static void after_a_step(void **state) {
+    (void)state;
+    static const struct {
+        int64_t step;
+        const char *val_every, *number, *tensor, *mean, *w, *share;
+    } rows[] = {{4, NULL, "6=4", "6=2", "8=2", "6=0.996000051", "6=0.75"}, /* an epoch's last, and a validation */
+                {2, "2batches", "4=2", "4=1", "4=1", "4=0.998000026", "4=0.75"},
+                {8, NULL, "", "", "", "", ""}}; /* there is no next one */
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        int64_t step = rows[i].step;
+        xt_trainer *t = LOGGED(.max_epochs = 2, .log_every_n_steps = 2, .val_every = rows[i].val_every);
+        xt_trainer_add(t, xt_callback_new(&behind, &step));
+        assert_int_equal(xt_fit(t, &task, data(4, 1), data(2, 1)), 0);
+        ROWS("step", "number", rows[i].number);
+        ROWS("step", "tensor_step", rows[i].tensor);
+        ROWS("epoch", "tensor_epoch", rows[i].mean);
+        ROWS("step", "w", rows[i].w);
+        ROWS("step", "share", rows[i].share);
+        xt_finish();
+    }
+}
+
 /* --- names, axes ---------------------------------------------------------------------------------------------------------------------------------- */
 static void at_all_levels(xt_tensor loss, const xt_batch *b) {
     (void)b;
@@ -506,7 +539,7 @@ static void steps_are_known_in_advance(void **state) {
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
     const struct CMUnitTest tests[] = {
-        T(newest_since_the_row_before), T(short_runs_have_a_row),
+        T(newest_since_the_row_before), T(short_runs_have_a_row), T(after_a_step),
         T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
         T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once),
         T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(steps_are_known_in_advance),
