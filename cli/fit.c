@@ -261,7 +261,6 @@ static int run_validate(int argc, char **argv) { return run_stage(STAGE_VALIDATE
 static int run_test(int argc, char **argv) { return run_stage(STAGE_TEST, argc, argv); }
 static int run_predict(int argc, char **argv) { return run_stage(STAGE_PREDICT, argc, argv); }
 
-/* What --ckpt names for a pass: words are the trainer's; a folder gives its newest checkpoint. */
 /* What a pass is not told it takes from beside the weights, as `xtrain generate` does: sizes, the length of the windows that were trained, the tokenizer. */
 static int read_beside(fit_options *o, const char *weights) {
     static char dir[4096], words_file[4200];
@@ -275,6 +274,7 @@ static int read_beside(fit_options *o, const char *weights) {
     return 0;
 }
 
+/* What --ckpt names for a pass: words are the trainer's; a folder gives its newest checkpoint. */
 static int find_weights(fit_options *o) {
     static char found[4096];
     if (!o->ckpt) return cli_fail(fit_stage_names[stage], "%s", fit_needs_weights) + 1;
