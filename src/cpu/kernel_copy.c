@@ -4,15 +4,53 @@
 #include "ir/interp_int.h"
 
 /* --- one strided copy ------------------------------------------------------------------------------------------------------------ */
-/* A tile whose source is contiguous along the other dim than the destination: 32x32 elements are read and written within a few lines. */
-#define TILE 32
+/* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are moved, through a square of its own memory: each
+ * line of the source is read once and each of the destination written once. Read in place, the lines of a matrix whose rows are a power of two apart (768, 3072)
+ * share one set of the first-level cache and push each other out before their second element is wanted. */
+enum { LINE = 64, ABREAST = 4 /* squares side by side in the destination, before the next below */ };
+
+/* dst[r][c] = square[c][r]; the columns of four rows at a time, so that few lines are written at once. */
+typedef uint32_t lane4 __attribute__((vector_size(16)));
+static void turn_four(uint32_t *dst, int64_t dst_row, const uint32_t *square) {
+    lane4 v[4], w[4];
+    for (int i = 0; i < 4; i++) memcpy(&v[i], square + i * (LINE / 4), sizeof v[i]);
+    w[0] = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
+    w[1] = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    w[2] = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+    w[3] = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(w[0], w[2], 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(w[0], w[2], 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(w[1], w[3], 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(w[1], w[3], 2, 3, 6, 7);
+    for (int i = 0; i < 4; i++) memcpy(dst + i * dst_row, &v[i], sizeof v[i]);
+}
+static void turn_uint32_t(uint32_t *dst, int64_t dst_row, const uint32_t *square) {
+    for (int r = 0; r < LINE / 4; r += 4)
+        for (int c = 0; c < LINE / 4; c += 4) turn_four(dst + r * dst_row + c, dst_row, square + c * (LINE / 4) + r);
+}
+#define TURN(T)                                                                                                                                      \
+    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                                                                                 \
+        enum { SIDE = LINE / sizeof(T) };                                                                                                            \
+        for (int r = 0; r < SIDE; r++)                                                                                                               \
+            for (int c = 0; c < SIDE; c++) dst[r * dst_row + c] = square[c * SIDE + r];                                                              \
+    }
+TURN(uint8_t)
+TURN(uint16_t)
+TURN(uint64_t)
+
 #define TRANSPOSE(T)                                                                                                                                 \
     static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) {                                  \
-        for (int64_t c0 = 0; c0 < cols; c0 += TILE)                                                                                                  \
-            for (int64_t r = 0; r < rows; r++) {                                                                                                     \
-                int64_t end = c0 + TILE < cols ? c0 + TILE : cols;                                                                                   \
-                for (int64_t c = c0; c < end; c++) dst[r * dst_row + c] = src[c * src_col + r];                                                      \
-            }                                                                                                                                        \
+        enum { SIDE = LINE / sizeof(T) };                                                                                                            \
+        T square[SIDE * SIDE];                                                                                                                       \
+        int64_t r1 = rows - rows % SIDE, c1 = cols - cols % SIDE;                                                                                    \
+        for (int64_t block = 0; block < c1; block += SIDE * ABREAST)                                                                                 \
+            for (int64_t r0 = 0; r0 < r1; r0 += SIDE)                                                                                                \
+                for (int64_t c0 = block; c0 < c1 && c0 < block + SIDE * ABREAST; c0 += SIDE) {                                                       \
+                    for (int c = 0; c < SIDE; c++) memcpy(square + c * SIDE, src + (c0 + c) * src_col + r0, LINE);                                   \
+                    turn_##T(dst + r0 * dst_row + c0, dst_row, square);                                                                              \
+                }                                                                                                                                    \
+        for (int64_t r = 0; r < rows; r++) /* what is left at the right and below */                                                                 \
+            for (int64_t c = r < r1 ? c1 : 0; c < cols; c++) dst[r * dst_row + c] = src[c * src_col + r];                                            \
     }
 TRANSPOSE(uint8_t)
 TRANSPOSE(uint16_t)

@@ -331,7 +331,23 @@ static void ops_agree(void **state) {
     }
 }
 
+/* Squares of a cache line, what is left beside and below them, several of them, and rows that threads share, for each size of element. */
+static void transposes_of_any_size(void **state) {
+    (void)state;
+    static const char *const types[] = {"i8", "bf16", "f32", "f64", "complex<f64>"};
+    static const int shapes[][3] = {{2, 128, 192}, {1, 63, 65}, {1, 64, 64}, {3, 16, 48}, {1, 70, 300}, {1, 8, 129}, {1, 1, 17}};
+    for (size_t t = 0; t < BASE_COUNT(types); t++)
+        for (size_t i = 0; i < BASE_COUNT(shapes); i++) {
+            const int *d = shapes[i];
+            char from[64], to[64], text[600];
+            snprintf(from, sizeof from, "tensor<%dx%dx%dx%s>", d[0], d[1], d[2], types[t]);
+            snprintf(to, sizeof to, "tensor<%dx%dx%dx%s>", d[0], d[2], d[1], types[t]);
+            snprintf(text, sizeof text, "func.func @main(%%x: %s) -> %s {\n%%0 = stablehlo.transpose %%x, dims = [0, 2, 1] : (%s) -> %s\nreturn %%0 : %s\n}\n", from, to, from, to, to);
+            differ(text, text, 0, 2, false);
+        }
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(ops_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(ops_agree), cmocka_unit_test(transposes_of_any_size)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
