@@ -17,6 +17,7 @@
 
 #include "cpu/cpu.h"
 #include "device/pjrt_abi.h"
+#include "pjrt/kept.h"
 
 /* --- the functions of the table ------------------------------------------------------------------------------------------------------------ */
 #define PJRT_FN(name, since, size, ...) PJRT_Error *face_##name(PJRT_##name##_Args *a);
@@ -111,10 +112,6 @@ struct PJRT_Memory {
     char text[64];
 };
 typedef struct face_task face_task;
-typedef struct face_block { /* a large one */
-    void *p;
-    size_t size;
-} face_block;
 typedef struct face_group { /* the devices of one assignment, in its order */
     char tag[33];
     coll_group *coll;
@@ -126,7 +123,6 @@ typedef struct face_promise {
     struct face_promise *next;
     int64_t bytes; /* 0: none was made */
 } face_promise;
-enum { FACE_KEPT = 512 };
 struct PJRT_Device {
     PJRT_Client *client; /* first: where a device begins is no place for its description, which is a handle too */
     PJRT_DeviceDescription description;
@@ -137,9 +133,8 @@ struct PJRT_Device {
 
     pthread_mutex_t account;
     int64_t in_use, peak, limit, n_allocs, largest; /* limit 0 = none */
-    face_block *kept; /* [FACE_KEPT] free large blocks, oldest first; NULL before the first: a step may give hundreds of gradients back at once and ask for them again */
-    size_t n_kept;
-    face_block *loose; /* large blocks in use that are larger than what was asked for */
+    face_kept *kept; /* free large blocks; NULL before the first: a step may give hundreds of gradients back at once and ask for them again */
+    face_block *loose; /* large blocks in use that are larger than what was asked for, by address */
     size_t n_loose, cap_loose;
     int64_t kept_bytes;
     face_promise *promises;

@@ -56,50 +56,58 @@ void face_promise_end(PJRT_Device *d, face_promise *p) {
     p->bytes = 0;
 }
 
-static face_block take_at(PJRT_Device *d, size_t i) {
-    face_block b = d->kept[i];
-    d->n_kept--;
-    memmove(&d->kept[i], &d->kept[i + 1], (d->n_kept - i) * sizeof d->kept[0]);
-    d->kept_bytes -= (int64_t)b.size;
-    return b;
+/* Where p stands among the loose blocks, or would. */
+static size_t loose_at(const PJRT_Device *d, const void *p) {
+    size_t low = 0, high = d->n_loose;
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if ((uintptr_t)d->loose[mid].p < (uintptr_t)p)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return low;
 }
 
-/* The smallest kept block that serves n, or NULL. Where it is larger its size is noted: whoever frees it knows n only. */
+/* A kept block that serves n, or NULL. Where it is larger its size is noted: whoever frees it knows n only. */
 static void *take_fitting(PJRT_Device *d, size_t n) {
-    size_t best = d->n_kept;
-    for (size_t i = 0; i < d->n_kept; i++) {
-        size_t size = d->kept[i].size;
-        if (size >= n && size - n <= size / 4 && (best == d->n_kept || size < d->kept[best].size)) best = i;
+    if (!d->kept) return NULL;
+    if (d->n_loose == d->cap_loose) {
+        face_block *more = base_realloc(d->loose, (2 * d->cap_loose + 8) * sizeof *more);
+        if (!more) return NULL;
+        d->loose = more;
+        d->cap_loose = 2 * d->cap_loose + 8;
     }
-    if (best == d->n_kept) return NULL;
-    if (d->kept[best].size > n) {
-        if (d->n_loose == d->cap_loose) {
-            face_block *more = base_realloc(d->loose, (2 * d->cap_loose + 8) * sizeof *more);
-            if (!more) return NULL;
-            d->loose = more;
-            d->cap_loose = 2 * d->cap_loose + 8;
-        }
-        d->loose[d->n_loose++] = d->kept[best];
+    face_block b = face_kept_take(d->kept, n);
+    d->kept_bytes -= (int64_t)b.size;
+    if (b.size > n) {
+        size_t at = loose_at(d, b.p);
+        memmove(&d->loose[at + 1], &d->loose[at], (d->n_loose++ - at) * sizeof d->loose[0]);
+        d->loose[at] = b;
     }
-    return take_at(d, best).p;
+    return b.p;
 }
 
 /* The block that n bytes at p were given in. */
 static face_block block_of(PJRT_Device *d, void *p, size_t n) {
-    for (size_t i = 0; i < d->n_loose; i++) {
-        if (d->loose[i].p != p) continue;
-        face_block b = d->loose[i];
-        d->loose[i] = d->loose[--d->n_loose];
-        return b;
-    }
-    return (face_block){p, n};
+    size_t at = loose_at(d, p);
+    if (at == d->n_loose || d->loose[at].p != p) return (face_block){p, n};
+    face_block b = d->loose[at];
+    memmove(&d->loose[at], &d->loose[at + 1], (--d->n_loose - at) * sizeof d->loose[0]);
+    return b;
+}
+
+static face_block take_oldest(PJRT_Device *d) {
+    face_block b = face_kept_take_oldest(d->kept);
+    d->kept_bytes -= (int64_t)b.size;
+    return b;
 }
 
 /* Takes kept blocks, oldest first, until another of `need` bytes may be kept (0: until invariant 2 holds); they are freed by the caller, outside the
  * lock. */
 static size_t make_room(PJRT_Device *d, int64_t need, face_block out[FACE_KEPT]) {
     size_t n = 0;
-    while (d->n_kept > 0 && ((need > 0 && d->n_kept == FACE_KEPT) || d->in_use + d->kept_bytes + need > d->peak)) out[n++] = take_at(d, 0);
+    while (d->kept && d->kept->n > 0 && ((need > 0 && d->kept->n == FACE_KEPT) || d->in_use + d->kept_bytes + need > d->peak)) out[n++] = take_oldest(d);
     return n;
 }
 
@@ -108,19 +116,14 @@ static void free_blocks(const face_block *blocks, size_t n) {
 }
 
 int64_t face_largest_kept(const PJRT_Device *d) {
-    int64_t most = 0;
-    for (size_t i = 0; i < d->n_kept; i++)
-        if ((int64_t)d->kept[i].size > most) most = (int64_t)d->kept[i].size;
-    return most;
+    return d->kept ? (int64_t)face_kept_largest(d->kept) : 0;
 }
 
 void face_memory_trim(PJRT_Device *d) {
     pthread_mutex_lock(&d->account);
     face_block out[FACE_KEPT];
-    size_t n = d->n_kept;
-    if (n) memcpy(out, d->kept, n * sizeof *out);
-    d->n_kept = 0;
-    d->kept_bytes = 0;
+    size_t n = 0;
+    while (d->kept && d->kept->n) out[n++] = take_oldest(d);
     pthread_mutex_unlock(&d->account);
     free_blocks(out, n);
 }
@@ -189,11 +192,10 @@ void face_free(PJRT_Device *d, void *p, size_t n) {
     if (n >= LARGE) {
         face_block b = block_of(d, p, n);
         n_drop = make_room(d, (int64_t)b.size, drop);
-        if (!d->kept) d->kept = base_calloc(FACE_KEPT, sizeof *d->kept);
-        if (d->kept && d->in_use + d->kept_bytes + (int64_t)b.size <= d->peak) {
-            d->kept[d->n_kept++] = b;
+        if (!d->kept) d->kept = face_kept_new();
+        if (d->kept && d->in_use + d->kept_bytes + (int64_t)b.size <= d->peak && face_kept_add(d->kept, b))
             d->kept_bytes += (int64_t)b.size;
-        } else
+        else
             drop[n_drop++] = b;
     }
     pthread_mutex_unlock(&d->account);
