@@ -21,7 +21,8 @@ static bool is_greater(const ir_module *m, const char *comparator) {
     return false;
 }
 
-/* Operands: values, positions, and the two initial values; the k first along reduction_dim in the comparator's order. */
+/* Operands: values, positions, and the two initial values; the first along reduction_dim in the comparator's order: k of them, or with aggregate_to_topk
+ * false as many as the result holds. */
 static bool approx_top_k(ir_builder *b, const ir_op *op, value out[2]) {
     const ir_attr *config = named(op, "mhlo.backend_config"), *called = ir_attr_find(op, IR_A_called_computations);
     const ir_attr *k = member(config, "top_k"), *dim = member(config, "reduction_dim");
@@ -32,10 +33,13 @@ static bool approx_top_k(ir_builder *b, const ir_op *op, value out[2]) {
     const ir_type *t = op->in[0]->type;
     if (t->kind != IR_TENSOR || op->in[1]->type->kind != IR_TENSOR || op->in[1]->type->rank != t->rank || dim->v.i < 0 || dim->v.i >= t->rank)
         return false;
-    if (k->v.i < 0 || k->v.i > t->dims[dim->v.i]) return false;
+    const ir_type *r = op->out[0].type;
+    if (r->kind != IR_TENSOR || r->rank != t->rank) return false;
+    int64_t n = r->dims[dim->v.i];
+    if (k->v.i < 0 || n < k->v.i || n > t->dims[dim->v.i]) return false;
     out[0] = out[1] = NULL;
     if (!ir_sort(b, 2, op->in, dim->v.i, is_greater(b->m, called->v.list[0].v.s), true, sorted)) return true;
-    for (uint32_t i = 0; i < t->rank; i++) limit[i] = i == dim->v.i ? k->v.i : t->dims[i];
+    for (uint32_t i = 0; i < t->rank; i++) limit[i] = i == dim->v.i ? n : t->dims[i];
     for (int i = 0; i < 2; i++) out[i] = ir_slice(b, sorted[i], start, limit, NULL);
     return true;
 }

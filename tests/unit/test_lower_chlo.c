@@ -458,6 +458,19 @@ static void named_calls(void **state) {
         1, &in, 2, out);
     assert_memory_equal(out[0].data, want, sizeof want);
     for (int i = 0; i < 2; i++) array_free(&out[i]);
+    /* With aggregate_to_topk = false more than k may be asked for: as many as the result holds. */
+    static const float sorted[] = {5, 4, 3};
+    run("func.func @more(%a: tensor<f32>, %b: tensor<f32>, %c: tensor<i32>, %d: tensor<i32>) -> tensor<i1> {\n"
+        "%0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\nreturn %0 : tensor<i1>\n}\n"
+        "func.func public @main(%a: tensor<5xf32>) -> (tensor<3xf32>, tensor<3xi32>) {\n%i = stablehlo.iota dim = 0 : tensor<5xi32>\n%m = stablehlo.constant dense<-1> : tensor<i32>\n"
+        "%n = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+        "%0:2 = stablehlo.custom_call @ApproxTopK(%a, %i, %n, %m) {called_computations = [@more], mhlo.backend_config = {aggregate_to_topk = false, is_fallback = true, recall_target = 0.95 : f32, "
+        "reduction_dim = 0 : i64, reduction_input_size_override = -1 : i64, top_k = 2 : i64}} : (tensor<5xf32>, tensor<5xi32>, tensor<f32>, tensor<i32>) -> (tensor<3xf32>, tensor<3xi32>)\n"
+        "return %0#0, %0#1 : tensor<3xf32>, tensor<3xi32>\n}",
+        1, &in, 2, out);
+    assert_memory_equal(out[0].data, sorted, sizeof sorted);
+    assert_memory_equal(out[1].data, ((const int32_t[]){4, 2, 0}), 3 * sizeof(int32_t));
+    for (int i = 0; i < 2; i++) array_free(&out[i]);
     run("func.func @main(%a: tensor<5xf32>) -> tensor<5xf32> {\n"
         "%0 = stablehlo.custom_call @mhlo.erf(%a) {mhlo.attributes = {}, mhlo.version = 1 : i64} : (tensor<5xf32>) -> tensor<5xf32>\n"
         "return %0 : tensor<5xf32>\n}",
