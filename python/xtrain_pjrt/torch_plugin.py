@@ -53,10 +53,16 @@ def world():
     return rank, number(("WORLD_SIZE", "PJRT_LOCAL_PROCESS_COUNT", "LOCAL_WORLD_SIZE"), "1")
 
 
+_together = set()  # processes and paths: a group may be made and destroyed many times in one
+
+
 def end_together(rank):
     """PyTorch/XLA's coordinator lives in rank 0, and a rank that loses it aborts: rank 0 ends after the others of this host, each of which holds a lock as
     long as it lives. After an error it does not wait, and never longer than a minute: the others may be waiting for it."""
     path = os.path.join(tempfile.gettempdir(), f"xtrain_pjrt.{os.getuid()}.{os.environ.get('XLA_COORDINATOR_PORT', '')}")
+    if (os.getpid(), path) in _together:  # a second lock of rank 0 would wait for its first
+        return
+    _together.add((os.getpid(), path))
     held = os.open(path, os.O_CREAT | os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     if rank != 0:
         fcntl.flock(held, fcntl.LOCK_SH)

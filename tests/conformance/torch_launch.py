@@ -1,6 +1,9 @@
 """Processes that PyTorch/XLA starts, one a device. usage: pip install the wheel, then PJRT_DEVICE=XTRAIN CPU_NUM_DEVICES=2 python torch_launch.py
-Collectives and data-parallel gradients among them are compared with what one process computes."""
+Collectives and data-parallel gradients among them are compared with what one process computes; a process that makes its group again and again, as a test
+under torchrun does, ends without waiting for itself."""
 import os
+import subprocess
+import sys
 
 import torch
 import torch_xla
@@ -45,5 +48,17 @@ def one(index, size):
     print(f"ok   rank {index} of {size}", flush=True)
 
 
+def ends_at_once():
+    program = "import torch_xla\nfrom xtrain_pjrt import torch_plugin\nfor i in range(4): torch_plugin.end_together(0)\nprint('told')\n"
+    try:
+        out = subprocess.run([sys.executable, "-c", program], env={**os.environ, "XLA_COORDINATOR_PORT": "again"}, capture_output=True, text=True, timeout=100).stdout
+    except subprocess.TimeoutExpired:
+        raise SystemExit("FAIL a group that is made again: rank 0 waits for itself") from None
+    if "told" not in out:
+        raise SystemExit("FAIL a group that is made again: the process told nothing")
+    print("ok   a group that is made again", flush=True)
+
+
 if __name__ == "__main__":
+    ends_at_once()
     torch_xla.launch(one, args=(int(os.environ["CPU_NUM_DEVICES"]),))
