@@ -101,7 +101,8 @@ XT_API int64_t xt_logged_sums(const char *name, double *out, int64_t n);
 typedef enum xt_normalize { XT_NORMALIZE_NONE = 0, XT_NORMALIZE_TRUE, XT_NORMALIZE_PRED, XT_NORMALIZE_ALL } xt_normalize;
 XT_API int64_t xt_logged_confusion(const char *name, xt_normalize how, double *out, int64_t n);
 
-/* The mean of the last `window` values of one element each, kept on the device: xt_log("loss/avg", xt_running_mean(r, loss), .reduce = XT_LAST). */
+/* The mean of the last `window` values of one element each, kept on the device: xt_log("loss/avg", xt_running_mean(r, loss), .reduce = XT_LAST).
+ * Of this rank: with .sync_dist the row has the mean of the ranks' means, weighted by their batches of the row's step; with batches of one size that is the mean over all ranks' last values. */
 typedef struct xt_running xt_running;
 #define xt_running_new(window) xt_running_new_at(XT_HERE, window)
 XT_API xt_running *xt_running_new_at(const xt_src *src, int64_t window); /* xt_finish frees what is left */

@@ -186,7 +186,8 @@ XT_API const char *xt_trainer_run_dir(const xt_trainer *t);          /* "runs/NA
 /* The best file that its model checkpoint keeps, rank 0 only (NULL on others), and its monitored value (NaN without a monitor; may be NULL). NULL: none yet. Valid until the
  * next save. */
 XT_API const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value);
-/* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. */
+/* Everything needed to go on from here (weights, optimizer, position, callbacks), as a safetensors file that xt_load reads too. Waits. With
+ * several ranks all make the call, at the same place, and rank 0 writes; a rank that makes it alone gets an error, after XT_TIMEOUT at the latest, that names the others. */
 XT_API xt_status xt_trainer_save(xt_trainer *t, const char *path);
 
 /* What the last fit did and cost. Rates are over the time spent training: validation, checkpoints and the first compile's epoch start are not in it. */

@@ -332,5 +332,5 @@ xt_status xt_trainer_save(xt_trainer *t, const char *path) {
     xt_status s = checkpoint_gather(t); /* all ranks come here */
     if (!s && world_get()->rank == 0) s = checkpoint_save(t, path);
     checkpoint_release(t);
-    return s;
+    return s && world_get()->size > 1 ? status_context(s, "xt_trainer_save, which all ranks call at the same place") : s;
 }

@@ -36,6 +36,12 @@ check "the plain mean of the last epochs" [ $? = 0 -a "$(weights 0)" = "$(weight
 ranks 2 order
 check "shuffled" [ $? = 0 -a "$(weights 0)" = "$(weights 1)" ]
 
+# --- a call that all ranks make together, made by one
+ranks 2 alone
+check "a save by one rank ends the run" [ $? = 1 ]
+check "it says that all ranks make the call, and who did not" grep -qE 'xt_trainer_save, which all ranks call at the same place: .*(did not come: rank 1|different collective calls: .*rank 1) ' "$tmp/out"
+check "no half of a file is left" [ ! -e alone.ckpt ]
+
 # --- stopping
 ranks 2 early
 check "a value that is bad on one rank stops both" [ $? = 0 ]

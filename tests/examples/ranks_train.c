@@ -53,10 +53,17 @@ static xt_optimizer *configure(xt_module *m, void *user) {
     (void)user;
     return xt_adam(m, .lr = 0.01);
 }
+static xt_trainer *now;
 static void batch_end(xt_module *m, const xt_batch *b, xt_tensor loss, void *user) {
     (void)m;
     (void)loss;
     (void)user;
+    if (is("alone") && b->epoch == 1 && b->index == 3) {
+        setenv("XT_TIMEOUT", "3", 1); /* not earlier: on a loaded machine ranks in no trouble are late too */
+        xt_status s = xt_rank() == 0 ? xt_trainer_save(now, "alone.ckpt") : NULL;
+        if (s) fprintf(stderr, "%s\n", xt_status_message(s));
+        xt_status_free(s);
+    }
     if (is("signal") && xt_rank() == 1 && b->epoch == 1 && b->index == 3) raise(SIGTERM);
 }
 static xt_loader *data(int64_t samples) {
@@ -75,6 +82,7 @@ static int train(int rank, void *arg) {
     xt_task task = {.net = net, .training_step = train_step, .validation_step = val_step, .configure_optimizers = configure, .on_train_batch_end = batch_end};
     xt_trainer *t = xt_trainer_new(.max_epochs = is("early") ? 9 : 2, .log_every_n_steps = 1, .loggers = "csv", .progress_bar = XT_OFF, .model_summary = XT_OFF, .seed = 5);
     xt_trainer_args(t, n_args, args);
+    now = t;
     if (is("averages") || is("order")) xt_trainer_add(t, xt_weight_averaging(.decay = 0.9));
     if (is("swa")) xt_trainer_add(t, xt_weight_averaging(.swa = XT_ON, .start_epoch = 1, .swa_lr = 0.005, .anneal_epochs = 1));
     if (is("early")) xt_trainer_add(t, xt_early_stopping(.monitor = "val/loss", .patience = 2));
