@@ -34,7 +34,7 @@ static void who(str *t, const lazy_event *e) {
     char at[256];
     str_printf(t, "%s at %s", lazy_cause_name(e->cause), src_text(e->src, at, sizeof at));
     if (e->path) str_printf(t, " in %s", intern_text(e->path));
-    str_printf(t, ", step %lld", (long long)e->step);
+    str_printf(t, ", step %lld", (long long)lazy_shown_step(e->step));
 }
 
 static void report_compile(const lazy_event *e) {

@@ -209,12 +209,12 @@ static void watch_peak(const lazy_event *e) {
         told = e->program;
         char at[256];
         str t = STR_INIT;
-        str_printf(&t, "memory jumps: step %lld needs %.1f MiB at its peak, the steps before it needed %.1f: program %lld at %s (temporaries %.1f MiB)", (long long)e->step, (double)peak / 1048576,
+        str_printf(&t, "memory jumps: step %lld needs %.1f MiB at its peak, the steps before it needed %.1f: program %lld at %s (temporaries %.1f MiB)", (long long)lazy_shown_step(e->step), (double)peak / 1048576,
                    level / 1048576, (long long)e->program, src_text(e->src, at, sizeof at), (double)temps / 1048576);
         if (e->forced) str_append(&t, ", forced by a read before its step ended");
         if (*e->reason) str_printf(&t, "; it is new: %s", e->reason);
         str_append(&t, " [XT208]");
-        tell(BOX_JUMP, e->src, e->step, peak, &t);
+        tell(BOX_JUMP, e->src, lazy_shown_step(e->step), peak, &t);
     }
     of[steps].high = jumps;
     /* The level follows slowly, and most slowly after a jump. */

@@ -59,7 +59,7 @@ void diag_event_json(const lazy_event *e) {
     str t = STR_INIT;
     char key[33];
     hash_hex(e->key, key);
-    begin(&t, e->source == LAZY_COMPILED ? "compile" : e->source == LAZY_FROM_DISK ? "disk_hit" : "execution", e->step);
+    begin(&t, e->source == LAZY_COMPILED ? "compile" : e->source == LAZY_FROM_DISK ? "disk_hit" : "execution", lazy_shown_step(e->step));
     str_printf(&t, ", \"program\": %lld, \"execution\": %lld, \"forced\": %s, \"ops\": %zu, \"inputs\": %zu, \"outputs\": %zu", (long long)e->program, (long long)e->number,
                e->forced ? "true" : "false", e->ops, e->inputs, e->outputs);
     field(&t, "cause", lazy_cause_name(e->cause));

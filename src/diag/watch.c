@@ -23,7 +23,7 @@ static void history(blackbox *b, int64_t step) {
         w.history_every *= 2;
     }
     b->history[b->n_history++] = counter_get(COUNTER_device_bytes);
-    b->history_step = step;
+    b->history_step = lazy_shown_step(step);
 }
 
 static void rows(blackbox *b, int64_t step, const lazy_group *g, size_t n) {
@@ -36,7 +36,7 @@ static void rows(blackbox *b, int64_t step, const lazy_group *g, size_t n) {
         snprintf(r->path, sizeof r->path, "%s", intern_text(g[i].path));
     }
     b->n_rows = (int64_t)(n < BOX_ROWS ? n : BOX_ROWS);
-    b->rows_step = step;
+    b->rows_step = lazy_shown_step(step);
 }
 
 /* The ledger, for growth and for the box; point: of the history too. */
@@ -119,7 +119,7 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
     if (b) {
         if (b->state == BOX_ENDED) blackbox_at_rest(false);
         b->beat_ns = now;
-        b->step = step;
+        b->step = lazy_shown_step(step);
         b->epoch = lazy_position_of_thread()->epoch;
         b->step_rate = w.interval_ns > 0 ? 1e9 / w.interval_ns : (double)NAN;
         b->device_bytes = counter_get(COUNTER_device_bytes);
@@ -127,7 +127,7 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
         if (!b->device[0]) describe_device();
         if (!ok && xt_error()) {
             snprintf(b->last_error, sizeof b->last_error, "%s", xt_status_message(xt_error()));
-            blackbox_note(BOX_ERROR, w.place, step, xt_status_code(xt_error()), 0);
+            blackbox_note(BOX_ERROR, w.place, b->step, xt_status_code(xt_error()), 0);
         }
     }
     if (step == REMEMBERED_STEP) lazy_ledger_remember(step);
@@ -142,7 +142,7 @@ void diag_watch_event(const lazy_event *e) {
     blackbox *b = blackbox_get();
     box_kind kind = e->source == LAZY_COMPILED ? BOX_COMPILE : e->source == LAZY_FROM_DISK ? BOX_DISK_HIT : BOX_EXECUTION;
     if (!b) return;
-    blackbox_note_at(e->at_ns ? e->at_ns : clock_ns(), e->forced ? BOX_READ : kind, e->src, e->step, e->program, counter_get(COUNTER_device_bytes));
+    blackbox_note_at(e->at_ns ? e->at_ns : clock_ns(), e->forced ? BOX_READ : kind, e->src, lazy_shown_step(e->step), e->program, counter_get(COUNTER_device_bytes));
     if (e->src == w.place) return;
     w.place = e->src;
     src_text(e->src, b->place, sizeof b->place);

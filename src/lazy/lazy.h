@@ -214,8 +214,11 @@ void lazy_device_close(void);                   /* after xt_finish: drops the pr
 typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
     bool padded;                               /* the loader fills up its last batch: batch_size is no constant of the program */
+    int64_t step;                              /* of a trainer's fit: the optimizer step under way, or the last one, as its rows count them; else 0 */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
+/* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own `step`, which counts boundaries. */
+int64_t lazy_shown_step(int64_t step);
 void lazy_not_recording(int64_t ns);            /* time since the last boundary that was spent on something else (waiting for a batch) */
 /* fn gets the value a state has now (as of the last boundary) when it arrives, on the reader thread. The program of the step is not touched. */
 void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void *), void *user);

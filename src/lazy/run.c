@@ -57,7 +57,7 @@ void lazy_quiesce(void) {
 }
 
 typedef struct flight { /* what a completion needs to know */
-    int64_t step, started_ns;
+    int64_t step, shown_step, started_ns; /* shown_step: what reports call it */
     double flops;
     src_id src;
     lazy_origins *origins;
@@ -107,7 +107,7 @@ static void explain_memory(str *out, const flight *f, const char *text) {
 static xt_status enrich(const flight *f, xt_status s) {
     char at[256];
     str text = STR_INIT;
-    str_printf(&text, "the program of step %lld, started at %s, failed: ", (long long)f->step, src_text(f->src, at, sizeof at));
+    str_printf(&text, "the program of step %lld, started at %s, failed: ", (long long)f->shown_step, src_text(f->src, at, sizeof at));
     explain_memory(&text, f, status_text(s));
     if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED) {
         lazy_append_ledger(&text, 8);
@@ -184,6 +184,7 @@ static flight *flight_new(lazy_ctx *c, const lazy_program *p, src_id src, bool f
     flight *f = base_calloc(1, sizeof *f);
     if (!f) return NULL;
     f->step = c->step;
+    f->shown_step = lazy_shown_step(c->step);
     f->src = src;
     f->flops = p->stats.flops;
     f->origins = lazy_origins_retain(p->origins);

@@ -201,6 +201,7 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     log_set_place(LOG_NOWHERE, LOG_TRAIN);
     stopping_end(t);
     end_fit(t, ok);
+    lazy_position_of_thread()->step = 0;
     hooks_teardown(t, "fit");
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     t->fitting = false;

@@ -115,6 +115,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     const xt_task *task = t->task;
     int64_t steps_before = counter_get(COUNTER_optimizer_steps);
     log_resume_step(LOG_TRAIN);
+    lazy_position_of_thread()->step = t->global_step + 1; /* reports name the step as its row does */
     if (w->begins) log_window_begin();
     log_row_next(w->ends && (t->global_step + 1) % t->every.steps == 0, t->global_step + 1);
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */

@@ -504,6 +504,23 @@ static void a_validation_that_is_nan_is_told_once(void **state) {
     in_validation = NULL;
 }
 
+/* A report's step is the row's, whatever validations there were before it. */
+static void a_step_is_the_rows_step_in_reports(void **state) {
+    (void)state;
+    long most = 0, n = 0;
+    str_clear(&said);
+    setenv("XT_DEBUG", "exec", 1);
+    assert_int_equal(xt_fit(LOGGED(.max_epochs = 2), &task, data(4, 1), data(3, 1)), 0);
+    unsetenv("XT_DEBUG");
+    for (const char *p = str_cstr(&said); (p = strstr(p, ", step ")); n++) {
+        long step = strtol(p + 7, (char **)&p, 10);
+        if (step > most) most = step;
+    }
+    assert_true(n >= 14); /* 8 steps and 6 batches of validations */
+    assert_int_equal(most, 8);
+    xt_finish();
+}
+
 static void nothing_validates_what_is_watched(void **state) {
     (void)state;
     str_clear(&said);
@@ -542,7 +559,7 @@ int main(void) {
         T(newest_since_the_row_before), T(short_runs_have_a_row), T(after_a_step),
         T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
         T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once),
-        T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(steps_are_known_in_advance),
+        T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(a_step_is_the_rows_step_in_reports), T(steps_are_known_in_advance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
