@@ -23,6 +23,7 @@ bool checkpoint_rehearsed(const char *path);
 
 /* checkpoint_folder.c */
 void checkpoint_folder_sweep(const char *folder); /* removes what processes that are dead were writing */
+xt_status checkpoint_keep_last(const char *last); /* gives the file there, if any, the name last-v1.ckpt too, or the next that is free; told */
 char *checkpoint_after_last(const char *last); /* a checkpoint beside it that is younger and further, told; base_free. NULL: none */
 
 void checkpoint_optimizer_key(int k, const char *name, char *out, size_t n); /* the name of optimizer k's tensor in the file */

@@ -1,4 +1,5 @@
-/* What a killed run leaves in a folder of checkpoints: files that were being written, and a newest checkpoint that is not last.ckpt yet. */
+/* What an earlier run leaves in a folder of checkpoints: its last.ckpt, and a killed one files that were being written, and a newest checkpoint that is not
+ * last.ckpt yet. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +34,34 @@ void checkpoint_folder_sweep(const char *folder) {
     }
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
+}
+
+static bool names_version(str *to, const char *last, int v) {
+    size_t stem = strlen(last) - strlen(".ckpt");
+    str_clear(to);
+    str_printf(to, "%.*s-v%d.ckpt", (int)stem, last, v);
+    return !to->failed;
+}
+
+/* A second name, so that last.ckpt is there at every moment and is replaced in one step; a new name where the file system has no links. */
+xt_status checkpoint_keep_last(const char *last) {
+    str kept = STR_INIT;
+    bool done = rehearsal_skips() || !file_exists(last);
+    int failed = 0;
+    if (done) return NULL;
+    for (int v = 1; !done && !failed && names_version(&kept, last, v); v++) {
+        done = link(last, str_cstr(&kept)) == 0;
+        if (!done && errno != EEXIST && !file_exists(str_cstr(&kept))) {
+            done = rename(last, str_cstr(&kept)) == 0;
+            failed = done ? 0 : errno;
+        }
+    }
+    if (done) log_msg(XT_SEV_INFO, "%s of an earlier run, which this one does not go on from, is kept as %s", last, str_cstr(&kept));
+    xt_status s = done      ? NULL
+                  : !failed ? status_oom(kept.len, "a checkpoint's name")
+                            : status_new(XT_UNKNOWN, NULL, "%s of an earlier run cannot be kept as %s: %s; choose another dirpath", last, str_cstr(&kept), strerror(failed));
+    str_free(&kept);
+    return s;
 }
 
 /* The optimizer steps behind a checkpoint; -1: it is none of a trainer. */

@@ -28,6 +28,7 @@ typedef struct saver {
     bool after_validation, after_window; /* a save is due, and waits for the validation that comes now; for the window's end */
     char *leaving[LEAVING]; /* the last files given up: the writer may have them yet to remove */
     size_t n_leaving;
+    bool owns_last; /* last.ckpt is of this run, not of an earlier one */
     int64_t every_ns, saved_ns; /* 0 = not by time; when the newest save was */
 } saver;
 
@@ -167,6 +168,23 @@ static xt_status score_of(xt_trainer *t, const saver *m, double *out) {
     return NULL;
 }
 
+/* A run goes on from a file of the folder, but for an earlier run's last-v1.ckpt: then last.ckpt is another's. */
+static bool goes_on_here(const xt_trainer *t, const saver *m) {
+    const char *from = t->resumed_from, *slash = from ? strrchr(from, '/') : NULL, *name = slash ? slash + 1 : from;
+    char *folder = slash == from ? base_strdup("/") : slash ? base_strndup(from, (size_t)(slash - from)) : base_strdup(".");
+    bool here = from && folder && same_file(folder, m->dir) && strncmp(name, "last-v", 6) != 0;
+    base_free(folder);
+    return here;
+}
+
+/* Before the first last.ckpt of this run is written. */
+static xt_status own_last(const xt_trainer *t, saver *m, const char *last) {
+    if (!last || m->owns_last) return NULL;
+    if (!goes_on_here(t, m)) XT_TRY(checkpoint_keep_last(last));
+    m->owns_last = true;
+    return NULL;
+}
+
 static xt_status write_files(xt_trainer *t, const saver *m, checkpoint_job job) {
     xt_status s = checkpoint_background(t, job);
     return !s && m->o.background == XT_OFF ? checkpoint_wait(t) : s;
@@ -194,6 +212,7 @@ static xt_status save(xt_trainer *t, saver *m) {
     }
     while (!s && (int64_t)m->n > k)
         if (!drop(t, m, worst(m), &job, &cap)) s = status_oom(sizeof path, "a checkpoint");
+    if (!s) s = own_last(t, m, last);
     bool handed = !s && (job.path || job.last);
     if (handed) s = write_files(t, m, job);
     for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i]);
@@ -216,6 +235,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->saved_ns = clock_ns();
     m->due = m->after_validation = m->after_window = false;
     if (world_get()->rank != 0 || m->dir) return NULL;
+    m->owns_last = false;
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
     checkpoint_folder_sweep(m->dir);
@@ -264,6 +284,7 @@ static void fit_end(xt_trainer *t, bool ok, void *user) {
     if (!ok || m->saved_step == t->global_step || m->o.save_last == XT_OFF || t->at.micro_batches == 0) return;
     xt_status s = checkpoint_gather(t);
     char *last = path_join(m->dir ? m->dir : ".", "last.ckpt");
+    if (!s && world_get()->rank == 0 && last) s = own_last(t, m, last);
     if (!s && world_get()->rank == 0) s = last ? write_files(t, m, (checkpoint_job){.last = last}) : status_oom(64, "last.ckpt");
     base_free(last);
     checkpoint_release(t);

@@ -96,6 +96,34 @@ static void what_is_further_than_last_is_taken(void **state) {
     assert_int_equal(access(in_kept("epoch=5-step=12.ckpt"), F_OK), 0);
 }
 
+/* A run that begins anew in a folder of an earlier one's leaves it its last.ckpt, under a name of its own; what is resumed is still last.ckpt, also where the
+ * earlier run is further, and a run that goes on from it writes no third file. */
+static void the_last_of_an_earlier_run_stays(void **state) {
+    (void)state;
+    struct stat old, now;
+    assert_int_equal(stat(in_kept("last.ckpt"), &old), 0); /* of six epochs */
+    char want[512];
+    snprintf(want, sizeof want, "%s of an earlier run, which this one does not go on from, is kept as %s", in_kept("last.ckpt"), in_kept("last-v1.ckpt"));
+    assert_int_equal(access(in_kept("last-v1.ckpt"), F_OK), -1); /* the fits before resumed */
+    assert_int_equal(fit(1, NULL), 0);
+    if (!strstr(told, want)) fail_msg("%s", told);
+    assert_int_equal(stat(in_kept("last-v1.ckpt"), &now), 0);
+    assert_true(now.st_ino == old.st_ino);
+    for (int64_t epochs = 2; epochs < 5; epochs++) {
+        assert_int_equal(fit(epochs, epochs == 2 ? "last" : epochs == 3 ? kept : in_kept("last.ckpt")), 0);
+        assert_null(strstr(told, "earlier run"));
+        if (strstr(told, "is newer than") || strstr(told, "nothing to do")) fail_msg("%s", told);
+        assert_int_equal(access(in_kept("last-v2.ckpt"), F_OK), -1);
+    }
+    assert_int_equal(stat(in_kept("last.ckpt"), &old), 0);
+    assert_int_equal(fit(7, in_kept("last-v1.ckpt")), 0); /* the first run goes on, and the second one's stays */
+    assert_int_equal(stat(in_kept("last-v2.ckpt"), &now), 0);
+    assert_true(now.st_ino == old.st_ino);
+    assert_int_equal(access(in_kept("epoch=6-step=14.ckpt"), F_OK), 0);
+    assert_int_equal(stat(in_kept("last.ckpt"), &now), 0);
+    assert_true(now.st_ino != old.st_ino);
+}
+
 static void a_missing_folder_is_named(void **state) {
     (void)state;
     char want[256], path[128];
@@ -115,7 +143,8 @@ int main(void) {
     snprintf(kept, sizeof kept, "%s/kept", dir);
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(what_is_further_than_last_is_taken), cmocka_unit_test(a_missing_folder_is_named)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(what_is_further_than_last_is_taken),
+                                       cmocka_unit_test(the_last_of_an_earlier_run_stays), cmocka_unit_test(a_missing_folder_is_named)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
     snprintf(remove, sizeof remove, "rm -rf %s", dir);
