@@ -268,6 +268,7 @@ static void loggers_write_rows(void **state) {
     assert_string_equal(csv, "step,epoch,batch,samples,wall,stage,level,name,value\n"
                              "10,1,3,640,7.500,train,step,train/loss,0.25\n10,1,3,640,7.500,train,step,\"odd,\"\"name\"\"\",nan\n"
                              "20,1,3,640,7.500,train,step,train/loss,0.25\n20,1,3,640,7.500,train,step,\"odd,\"\"name\"\"\",nan\n");
+    const size_t size_of_csv = size;
     char *jsonl = read_in_dir("metrics.jsonl", &size);
     assert_non_null(strstr(jsonl, "{\"values\":{\"train/loss\":0.25,\"odd,\\\"name\\\"\":null},\"step\":20,"));
     char *events = read_in_dir("events.out.tfevents.*", &size);
@@ -291,6 +292,13 @@ static void loggers_write_rows(void **state) {
     base_free(events);
     for (size_t i = 0; i < n; i++) log_remove_sink(&sinks[i]);
     assert_int_equal(live_get(LIVE_logger), 0);
+    assert_null(loggers_open("csv", dir, (logger_settings){0}, sinks, 4, &n)); /* the same file again: its rows stay, its head is not repeated, a new name needs none */
+    const log_value late = {"late", 3, true};
+    sinks[0].row(sinks[0].user, &(log_row){.stage = LOG_TRAIN, .step = 30, .wall = 8, .n = 1, .values = &late});
+    log_remove_sink(&sinks[0]);
+    csv = read_in_dir("metrics.csv", &size);
+    assert_string_equal(csv + size_of_csv, "30,0,0,0,8.000,train,step,late,3\n");
+    base_free(csv);
     xt_status s = loggers_open("csv,tensorbord", dir, (logger_settings){0}, sinks, 4, &n);
     assert_non_null(strstr(xt_status_message(s), "csv, tensorboard, jsonl"));
     assert_int_equal(live_get(LIVE_logger), 0);

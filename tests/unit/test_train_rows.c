@@ -70,6 +70,8 @@ static void weighted(const xt_batch *b) {
     if (v <= 9) xt_log("squares", xt_scalar((double)v, XT_F32), .batch_size = v * v);
     if (v <= 3) xt_log("min", xt_scalar((double)b->index, XT_F32), .reduce = XT_MIN);
     if (v <= 11) xt_log("max", xt_scalar((double)b->index, XT_F32), .reduce = XT_MAX);
+    if (v <= 5) xt_log("avg", xt_scalar((double)b->index, XT_F32), .reduce = XT_MEAN);
+    if (v <= 5) xt_log("total", xt_scalar((double)b->index, XT_F32), .reduce = XT_SUM);
     if (v <= 2) xt_log_value("mean", 5, .reduce = XT_MEAN);
     if (v <= 2) xt_log_value("sum", 5, .reduce = XT_SUM, .batch_size = 64);
     static const xt_dtype types[] = {XT_I8, XT_F16, XT_BF16};
@@ -82,7 +84,7 @@ static void means_are_weighted(void **state) {
     static const struct {
         const char *name;
         double want;
-    } rows[] = {{"two", 3.25}, {"squares", 2025.0 / 285}, {"min", 0}, {"max", 10}, {"mean", 5}, {"sum", 10}, {"i8", 1000}, {"f16", 1000}, {"bf16", 1000}};
+    } rows[] = {{"two", 3.25}, {"squares", 2025.0 / 285}, {"min", 0}, {"max", 10}, {"avg", 2}, {"total", 10}, {"mean", 5}, {"sum", 10}, {"i8", 1000}, {"f16", 1000}, {"bf16", 1000}};
     in_validation = weighted;
     xt_trainer *t = LOGGED(.max_epochs = 1);
     assert_int_equal(xt_validate(t, &task, data(1000, 1)), 0);
