@@ -349,6 +349,7 @@ static void test_callback(void **state) {
     assert_true(face_event_is_ready(done));
     assert_int_equal(finish(done, NULL), PJRT_OK);
     expect(out, 4, (float[]){3, 5, 7, 9});
+    destroy(out);
     assert_int_equal(code_of(execute(e, x, y, NULL, &out, &done), "the callback has had enough"), PJRT_INTERNAL); /* gives nothing that were to be destroyed */
     destroy(x), destroy(y);
     CALL(LoadedExecutable_Destroy, .executable = e);
