@@ -93,6 +93,13 @@ static void logging_costs_nothing(void **state) {
         int64_t more = rows[i].metrics ? 3 + (rows[i].metrics > 1 ? 3 : 0) : 0;
         assert_int_equal(r.host_reads, base.host_reads + more);
     }
+    for (int metrics = 0; metrics <= 100; metrics += 100) { /* without validation */
+        xt_fit_result r = run_with(metrics, XT_OFF, false);
+        assert_int_equal(r.compiles, 1);
+        assert_int_equal(r.executions, 18);
+        assert_int_equal(r.compiles_after_first_epoch, 0);
+        assert_int_equal(r.host_reads, 4 + 1 + (metrics ? 3 : 0));
+    }
     assert_true(base.loss_first > base.loss_last || base.loss_first > base.val_loss);
     assert_true(base.samples_per_s > 0 && base.batches_per_s > 0 && isfinite(base.val_loss));
 }

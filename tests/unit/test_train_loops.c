@@ -132,6 +132,8 @@ static void validation_at_its_interval(void **state) {
         int runs;
         int64_t at[8];
     } rows[] = {{"1epochs", 2, 4, 1, 2, {4, 8}},
+                {"2epochs", 1, 4, 1, 0, {0}},
+                {"2epochs", 4, 4, 1, 2, {8, 16}},
                 {"2epochs", 5, 4, 1, 2, {8, 16}},
                 {"0.34epochs", 2, 12, 1, 6, {4, 8, 12, 16, 20, 24}},
                 {"3batches", 3, 4, 1, 4, {3, 6, 9, 12}},

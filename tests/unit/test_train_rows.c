@@ -184,6 +184,8 @@ static void names_say_the_level(void **state) {
     ROWS("epoch", "v_epoch", "2=0.5 4=0.5");
     assert_true(xt_trainer_metric(t, "se", true) == 0.5); /* callbacks find the epoch's value under the plain name */
     assert_true(xt_trainer_metric(t, "v", true) == 0.5);
+    ROWS("step", "v_step", "2=1 4=1"); /* one read a validation: its last batch's, on the axis of training */
+    assert_true(xt_trainer_metric(t, "v_step", true) == 1);
     in_validation = NULL;
     xt_finish();
     t = LOGGED(.max_epochs = 4, .max_steps = 10, .log_every_n_steps = 5);
@@ -435,6 +437,11 @@ static void rates_of_all_optimizers(void **state) {
         assert_int_equal(n, 7); /* of 14 steps, a row every 2 */
     }
     assert_non_null(strstr(rows_of(xt_trainer_run_dir(t), "step", "lr-Adam-1/pg2"), "2=0.125 "));
+    xt_finish();
+    t = LOGGED(.max_epochs = 1, .log_every_n_steps = 2); /* one optimizer with one group: its kind alone */
+    xt_trainer_add(t, xt_lr_monitor());
+    assert_int_equal(xt_fit(t, &task, data(4, 1), NULL), 0);
+    ROWS("step", "lr-SGD", "2=0.001 4=0.001");
 }
 
 static xt_tensor spoilt_step(xt_module *m, xt_batch b, void *user) { /* NaN to look at, but not in the gradients */
