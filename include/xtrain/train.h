@@ -311,7 +311,8 @@ typedef struct xt_throughput_opts {
 } xt_throughput_opts;
 #define xt_throughput_monitor(...) xt_throughput_monitor_opt(XT_HERE, XT_OPTS(xt_throughput_opts, __VA_ARGS__)) /* batch times, samples, items, FLOPs a second, MFU with every row; never waits */
 XT_API xt_callback *xt_throughput_monitor_opt(const xt_src *src, xt_throughput_opts o);
-/* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is lr-SGD-1. */
+/* The learning rates with each row: lr-SGD; of groups lr-AdamW/pg1, /pg2; a second optimizer of the same kind is lr-SGD-1. An error
+ * of the fit when the trainer has no logger. */
 XT_API xt_callback *xt_lr_monitor(void);
 
 /* --- More callbacks: train_callbacks.h ------------------------------------------------------------------------------------------------------------ */

@@ -28,7 +28,7 @@ typedef struct xt_accumulation_schedule_opts {
 XT_API xt_callback *xt_accumulation_schedule_opt(const xt_src *src, xt_accumulation_schedule_opts o);
 
 /* Five values with each row of logs: device/memory_mib, device/memory_peak_mib, host/rss_mib, host/cpu_percent (100 = one core, since the row before),
- * host/memory_percent (of the machine, in use). */
+ * host/memory_percent (of the machine, in use). An error of the fit when the trainer has no logger. */
 XT_API xt_callback *xt_device_stats(void);
 
 /* An average of the parameters beside them, kept on the device by the step's own program. Validation runs with the average, and the fit ends with it in the

@@ -40,6 +40,13 @@ xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mo
     return c;
 }
 
+/* A smoke run has none of its own accord. */
+xt_status callback_needs_logger(const xt_trainer *t, const char *who) {
+    if (t->o.logger != XT_OFF || t->o.fast_dev_run) return NULL;
+    return status_new(XT_FAILED_PRECONDITION, NULL, "%s: the trainer has no logger (%s), so nobody would have its rows; %s, or do not add the callback", who,
+                      t->o.barebones == XT_ON ? "barebones" : "logger = XT_OFF", t->o.barebones == XT_ON ? "train without barebones" : "leave the logger on");
+}
+
 /* Two kinds never share both the name and the function that frees them. */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind) {
     return strcmp(c->d.name, kind->name) == 0 && c->d.free_user == kind->free_user;

@@ -36,9 +36,8 @@ static double machine_percent(void) {
 
 static xt_status fit_start(xt_trainer *t, void *user) {
     stats *m = user;
-    (void)t;
     *m = (stats){cpu_now(), clock_ns()};
-    return NULL;
+    return callback_needs_logger(t, "xt_device_stats");
 }
 
 static void row(xt_trainer *t, void *user) {

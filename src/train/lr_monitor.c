@@ -13,6 +13,11 @@ static void kind_name(const xt_trainer *t, int which, char out[NAME]) {
     else snprintf(out, NAME, "%s", title);
 }
 
+static xt_status fit_start(xt_trainer *t, void *user) {
+    (void)user;
+    return callback_needs_logger(t, "xt_lr_monitor");
+}
+
 static void row(xt_trainer *t, void *user) {
     char text[MOST][NAME + 16], kind[NAME];
     const char *names[MOST];
@@ -32,7 +37,7 @@ static void row(xt_trainer *t, void *user) {
     xt_trainer_log_host(t, n, names, rates);
 }
 
-const xt_callback_desc lr_monitor_desc = {.struct_size = sizeof(xt_callback_desc), .name = "lr_monitor", .row = row};
+const xt_callback_desc lr_monitor_desc = {.struct_size = sizeof(xt_callback_desc), .name = "lr_monitor", .fit_start = fit_start, .row = row};
 
 xt_callback *xt_lr_monitor(void) {
     return callback_make(&lr_monitor_desc, NULL);

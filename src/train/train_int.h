@@ -187,6 +187,7 @@ xt_callback *callback_watching(xt_callback *c, const char *monitor, xt_reduce mo
 /* monitors.c: what is said of watched values. `who` is the callback's name. */
 void monitors_begin(const xt_trainer *t);
 void monitors_tell(const xt_trainer *t, const char *who, const char *name, double v);
+xt_status callback_needs_logger(const xt_trainer *t, const char *who); /* an error where rows go nowhere */
 xt_callback *callback_make(const xt_callback_desc *d, void *user); /* frees user when it fails */
 void callback_insert(xt_trainer *t, xt_callback *c); /* checkpoints stay last */
 bool callback_is(const xt_callback *c, const xt_callback_desc *kind);

@@ -227,6 +227,19 @@ static void device_stats_are_in_the_rows(void **state) {
     base_free(text);
 }
 
+/* Rows that nobody would have are an error, before the first step; a smoke run, which has no logger of its own accord, goes through. */
+static void monitors_need_a_logger(void **state) {
+    (void)state;
+    for (int which = 0; which < 4; which++) {
+        xt_trainer *t = which < 2 ? TRAINER(.max_epochs = 1) : xt_trainer_new(.fast_dev_run = 1, .runs_dir = dir, .progress_bar = XT_OFF);
+        xt_trainer_add(t, which % 2 ? xt_device_stats() : xt_lr_monitor());
+        assert_int_equal(xt_fit(t, &task, data(8, 2, XT_ON), NULL) == 0, which >= 2);
+        assert_int_equal(xt_trainer_global_step(t), which >= 2);
+        if (which < 2) says(which ? "xt_device_stats: the trainer has no logger" : "xt_lr_monitor: the trainer has no logger");
+        xt_clear_error();
+    }
+}
+
 /* --- predictions, samples ---------------------------------------------------------------------------------------------------------------------------------- */
 static int64_t predicted;
 static void count(const xt_batch *b, xt_tensor out, void *user) {
@@ -443,6 +456,7 @@ int main(void) {
         T(an_error_leaves_a_checkpoint),
         T(spikes_are_found_on_the_device),
         T(device_stats_are_in_the_rows),
+        T(monitors_need_a_logger),
         T(predictions_are_written_in_order),
         T(samples_come_at_their_interval),
         T(hooks_run_in_order),
