@@ -14,6 +14,7 @@ typedef struct test {
     xt_tensor losses; /* [steps]: the newest last */
     int64_t done, read;
     double mean, best;
+    bool diverged; /* at the newest loss that was read */
     double *rates, *smooth; /* [steps] */
 } test;
 
@@ -55,6 +56,7 @@ static bool take_losses(test *m) {
         m->read = i + 1;
         if (i == 0 || v < m->best) m->best = v;
         good = !(i > 0 && m->o.stop_factor > 0 && v > m->o.stop_factor * m->best) && isfinite(v);
+        m->diverged = !good;
     }
     xt_status_free(s);
     base_free(all);
@@ -74,7 +76,7 @@ static void step_end(xt_trainer *t, void *user) {
 static void fit_end(xt_trainer *t, bool ok, void *user) {
     test *m = user;
     (void)t;
-    if (ok && m->read < m->done) take_losses(m);
+    if (ok && !m->diverged && m->read < m->done) take_losses(m); /* nothing behind the loss that ended it */
     if (lazy_type(m->losses)) xt_drop_at(XT_HERE, m->losses);
 }
 
@@ -128,6 +130,22 @@ static xt_status draw(const test *m, int64_t suggested) {
     return s;
 }
 
+/* Why there is no suggestion. After a divergence more steps are no help where the first rate was too high already: the range has to move. */
+static xt_status no_suggestion(const test *m) {
+    const xt_lr_find_opts *o = &m->o;
+    long long n = m->read, need = o->skip_first + o->skip_last + 2;
+    double newest = n ? m->smooth[n - 1] : NAN, rate = n ? m->rates[n - 1] : NAN;
+    if (m->diverged && n == 1)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "xt_lr_find: the first loss is %g, before any rate was used; look at the data and the loss (.detect_anomaly = XT_ON of a trainer names the place)", newest);
+    if (m->diverged)
+        return status_new(XT_FAILED_PRECONDITION, NULL,
+                          "xt_lr_find: the loss diverged at rate %.3g, loss %lld of %lld (smoothed %.3g, best %.3g), which is too few for a suggestion: %lld are left out at the begin, %lld at the end, two are "
+                          "needed between; try lower rates (.min_lr = %.2g, .max_lr = %.2g), or a smaller .skip_first",
+                          rate, n, (long long)o->steps, newest, m->best, (long long)o->skip_first, (long long)o->skip_last, o->min_lr / 1000, rate);
+    return status_new(XT_FAILED_PRECONDITION, NULL, "xt_lr_find: %lld losses, which is too few for a suggestion after leaving out %lld and %lld; try .steps = %lld or more, or a smaller .skip_first", n,
+                      (long long)o->skip_first, (long long)o->skip_last, need);
+}
+
 double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o) {
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_lr_find");
     if (!s && o.min_lr >= o.max_lr) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_lr_find: min_lr = %g is not below max_lr = %g", o.min_lr, o.max_lr);
@@ -146,9 +164,7 @@ double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, 
         int64_t at = lr_suggestion(m.smooth, m.read, o.skip_first, o.skip_last);
         if (at >= 0) lr = m.rates[at];
         if (o.plot && m.read > 1) s = draw(&m, at);
-        if (!s && at < 0)
-            s = status_new(XT_FAILED_PRECONDITION, NULL, "xt_lr_find: %lld losses, which is too few for a suggestion after leaving out %lld and %lld; more .steps, or a smaller .max_lr", (long long)m.read,
-                           (long long)o.skip_first, (long long)o.skip_last);
+        if (!s && at < 0) s = no_suggestion(&m);
     }
     base_free(m.rates);
     base_free(m.smooth);

@@ -424,7 +424,30 @@ static void the_range_test_leaves_nothing_behind(void **state) {
     assert_true(isnan(xt_lr_find(&(xt_task){.training_step = square_step}, l)));
     xt_clear_error();
     assert_true(isnan(xt_lr_find(&bowl, l, .steps = 5)));
-    assert_non_null(strstr(xt_status_message(xt_error()), "too few"));
+    assert_non_null(strstr(xt_status_message(xt_error()), "5 losses, which is too few for a suggestion after leaving out 10 and 1; try .steps = 13 or more"));
+    xt_clear_error();
+    assert_true(xt_lr_find(&bowl, l, .steps = 13) > 0);
+    assert_null(xt_error());
+}
+
+/* A range that begins too high: what the message advises finds a rate. */
+static void a_range_that_diverges_at_once(void **state) {
+    (void)state;
+    xt_task bowl = task;
+    bowl.training_step = square_step;
+    xt_loader *l = data(64, 2, XT_ON);
+    assert_true(isnan(xt_lr_find(&bowl, l, .min_lr = 3, .max_lr = 100)));
+    const char *text = xt_status_message(xt_error()), *advice = strstr(text, "try lower rates (");
+    double low = 0, high = 0;
+    if (!strstr(text, "the loss diverged at rate 3.11, loss 2 of 100 (smoothed ")) fail_msg("%s", text);
+    if (!advice || sscanf(advice, "try lower rates (.min_lr = %lf, .max_lr = %lf)", &low, &high) != 2) fail_msg("%s", text);
+    xt_clear_error();
+    double lr = xt_lr_find(&bowl, l, .min_lr = low, .max_lr = high);
+    assert_true(lr > low && lr < 1.5);
+    assert_null(xt_error());
+    samples[0] = NAN;
+    assert_true(isnan(xt_lr_find(&bowl, xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2), .batch = 2))));
+    if (!strstr(xt_status_message(xt_error()), "the first loss is nan, before any rate was used")) fail_msg("%s", xt_status_message(xt_error()));
     xt_clear_error();
 }
 
@@ -464,6 +487,7 @@ int main(void) {
         T(mistakes_of_an_automatic_step_are_told),
         cmocka_unit_test(the_steepest_fall_is_suggested),
         T(the_range_test_leaves_nothing_behind),
+        T(a_range_that_diverges_at_once),
         T(the_largest_batch_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
