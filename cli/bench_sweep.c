@@ -59,6 +59,7 @@ static bool try_batch(int argc, char **argv, trial *out) {
         dup2(fds[1], STDOUT_FILENO);
         close(fds[0]);
         close(fds[1]);
+        setenv("XT_POSTMORTEM", "off", 1); /* a batch that does not fit is a row of the table, no crash */
         execv("/proc/self/exe", args);
         _exit(127);
     }

@@ -24,6 +24,13 @@ expect dearest 0 'the dearest:' "$xtrain" bench mnist --batch 8 --steps 2 --hott
 expect side 0 'resnet18, batch 4' "$xtrain" bench resnet18 --side 32 --batch 4 --steps 1
 expect help 0 'xtrain bench gpt2 --hottest 10' "$xtrain" bench --help
 expect sweep 0 '"fastest_batch": (8|16), .*"batch": 8, "ran": true.*"batch": 16, "ran": true' "$xtrain" bench mnist --sweep batch=8,16 --steps 2 --json
+# A batch that does not fit is a row, and leaves nothing where the command runs (a run of its own leaves its report).
+mkdir "$tmp/fits"
+for one in "--sweep batch=8,8192" "--batch 8192"; do
+    expect "no room: $one" "$([[ $one == --sweep* ]] && echo 0 || echo 1)" '8192  did not run|out of device memory' \
+        env -u XT_POSTMORTEM_DIR -u XT_POSTMORTEM XT_MEMORY_LIMIT=30M bash -c 'cd "$1" && shift && exec "$@"' - "$tmp/fits" "$(realpath "$xtrain")" bench mnist $one --steps 2
+    expect "left by $one" 0 "$([[ $one == --sweep* ]] && echo '^0$' || echo '^1$')" bash -c 'ls "$1" | grep -c xt-crash || true' - "$tmp/fits"
+done
 expect sweep-of-what 2 '--sweep is batch=8,16,32' "$xtrain" bench mnist --sweep depth=3
 expect model 2 'a model .* needed' "$xtrain" bench gpt5
 expect option 2 'mnist has no option layers' "$xtrain" bench mnist --layers 2
