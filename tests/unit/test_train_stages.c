@@ -74,6 +74,9 @@ static void m_predict_batch_end(xt_module *m, const xt_batch *b, xt_tensor out, 
 static void c_predict_batch_end(xt_trainer *t, const xt_batch *b, xt_tensor out, void *user) { (void)t; (void)b; (void)out; (void)user; note("c.predict_batch_end"); }
 static xt_status c_fit_start(xt_trainer *t, void *user) { (void)t; (void)user; note("c.fit_start"); return NULL; }
 static void c_fit_end(xt_trainer *t, bool ok, void *user) { (void)t; (void)ok; (void)user; note("c.fit_end"); }
+static size_t save(char *buf, size_t n, void *user) { (void)user; return (size_t)snprintf(buf, n, "1"); }
+static xt_status m_load(const char *json, void *user) { (void)json; (void)user; note("m.load"); return NULL; }
+static xt_status c_load(const char *json, void *user) { (void)json; (void)user; note("c.load"); return NULL; }
 static xt_batch doubled(xt_module *m, xt_batch b, void *user) {
     (void)m;
     (void)user;
@@ -118,6 +121,23 @@ static void hooks_come_in_order(void **state) {
     assert_int_equal(xt_predict(t, &hooked, data(1), NULL, NULL), 0);
     came("c.setup m.setup c.predict_start m.predict_start transfer c.predict_batch_start m.predict_batch_start predict c.predict_batch_end m.predict_batch_end "
          "m.predict_end c.predict_end c.teardown m.teardown ");
+    xt_finish();
+    /* Resumed after the first epoch: states come before the first hook of the fit, the task's before the callback's. */
+    xt_task kept = hooked;
+    kept.save_state = save, kept.load_state = m_load;
+    xt_callback_desc keeper = watcher;
+    keeper.save_state = save, keeper.load_state = c_load;
+    for (int epoch = 0; epoch < 2; epoch++) {
+        t = TEST_TRAINER(.max_epochs = 1 + epoch, .accumulate_grad_batches = 2, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = epoch ? in_dir("hooks.ckpt") : NULL);
+        xt_trainer_add(t, xt_callback_new(&keeper, NULL));
+        str_clear(&order);
+        assert_int_equal(xt_fit(t, &kept, data(2), NULL), 0);
+        if (!epoch) assert_null(xt_trainer_save(t, in_dir("hooks.ckpt")));
+        else
+            came("c.setup m.setup configure m.load c.load c.fit_start m.fit_start m.train_start c.epoch_start m.epoch_start " BATCH "c.batch_end m.batch_end " BATCH
+                 "c.before_step m.before_step c.batch_end m.batch_end c.step_end m.epoch_end c.epoch_end m.train_end m.fit_end c.fit_end c.teardown m.teardown ");
+        xt_finish();
+    }
     str_free(&order);
 }
 
