@@ -78,7 +78,7 @@ static void append_number(const option_row *row, double v, str *out) {
 /* "max_epochs = -3 is out of range: expected 0 to 1e+06"; what the table knows about the field, in one sentence. */
 static xt_status out_of_range(const option_row *row, double v, const char *what) {
     str text = STR_INIT;
-    str_printf(&text, "%s.%s = ", what, row->name);
+    str_printf(&text, "%s%s%s = ", what, *what ? "." : "", row->name);
     append_number(row, v, &text);
     str_append(&text, " is out of range: expected ");
     if (row->kind == OPTION_ENUM) {
@@ -206,7 +206,7 @@ static xt_status set_number(const option_row *row, void *opts, const char *value
     if (row->kind != OPTION_DOUBLE && (!fits || v != trunc(v)))
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: expected a whole number%s", row->name, value,
                           row->kind == OPTION_INT ? " of 32 bits" : "");
-    if (!in_range(row, v)) return out_of_range(row, v, "option");
+    if (!in_range(row, v)) return out_of_range(row, v, "");
     if (v == 0 && row->def != 0)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s = %s: zero stands for the default here (%g); leave the option out, or choose another value",
                           row->name, value, row->def);

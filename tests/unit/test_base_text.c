@@ -206,6 +206,7 @@ static void assert_set_fails(fit_opts *o, const char *name, const char *value, x
     assert_int_equal(xt_status_code(s), code);
     if (!strstr(xt_status_message(s), part)) print_error("%s\n", xt_status_message(s));
     assert_non_null(strstr(xt_status_message(s), part));
+    assert_null(strstr(xt_status_message(s), "option.")); /* the name as it was written */
     xt_status_free(s);
 }
 
