@@ -111,6 +111,13 @@ static void print_json(const char *name, const trial *t, int n, const trial *bes
     printf("]}\n");
 }
 
+/* Why the doubling ended; one slower size may be noise, two in a row are not. */
+static void print_why(const trial *last, const trial *best, int falling) {
+    if (!last->ran) printf("stopped: batch %lld did not run, its message is above (out of memory, or a model that cannot have it)\n", (long long)last->batch);
+    else if (falling > 1) printf("stopped: two sizes in a row are slower than batch %lld\n", (long long)best->batch);
+    else printf("stopped: batch %lld is the largest that --sweep tries\n", (long long)last->batch);
+}
+
 int bench_sweep(int argc, char **argv, const bench_options *o) {
     int64_t sizes[MOST_TRIALS];
     trial t[MOST_TRIALS] = {{0}};
@@ -129,11 +136,12 @@ int bench_sweep(int argc, char **argv, const bench_options *o) {
         else printf("%8lld  did not run\n", (long long)t[n].batch);
         n++;
         if (!listed && !ran) break;
-        if (!listed) falling = t[n - 1].samples_per_s < 1.02 * rate ? falling + 1 : 0;
+        if (!listed) falling = t[n - 1].samples_per_s < rate ? falling + 1 : 0;
     }
     const trial *best = fastest(t, n);
     if (!best) return cli_fail("bench", "no batch ran");
     const trial *least = enough(t, n, best);
+    if (!listed) print_why(&t[n - 1], best, falling);
     printf("fastest: batch %lld, %.0f samples/s", (long long)best->batch, best->samples_per_s);
     if (least != best) printf("; batch %lld has %.0f %% of that", (long long)least->batch, 100 * least->samples_per_s / best->samples_per_s);
     putchar('\n');

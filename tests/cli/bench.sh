@@ -24,6 +24,8 @@ expect dearest 0 'the dearest:' "$xtrain" bench mnist --batch 8 --steps 2 --hott
 expect side 0 'resnet18, batch 4' "$xtrain" bench resnet18 --side 32 --batch 4 --steps 1
 expect help 0 'xtrain bench gpt2 --hottest 10' "$xtrain" bench --help
 expect sweep 0 '"fastest_batch": (8|16), .*"batch": 8, "ran": true.*"batch": 16, "ran": true' "$xtrain" bench mnist --sweep batch=8,16 --steps 2 --json
+# Doubling says why it ended: at a batch that does not fit, or because two in a row were slower.
+expect doubling 0 '^stopped: (batch [0-9]+ did not run|two sizes in a row are slower than batch [0-9]+)' env XT_MEMORY_LIMIT=20M "$xtrain" bench mnist --sweep batch= --steps 2
 # A batch that does not fit is a row, and leaves nothing where the command runs (a run of its own leaves its report).
 mkdir "$tmp/fits"
 for one in "--sweep batch=8,8192" "--batch 8192"; do
