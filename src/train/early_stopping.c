@@ -13,6 +13,8 @@ typedef struct stopper {
     int64_t waited;
     bool any;
     reason why; /* of the newest stop, in checkpoints */
+    bool held;  /* told that a lower bound keeps the fit going: its end is told at the end */
+    char words[256];
 } stopper;
 
 static double signed_value(const stopper *e, double v) {
@@ -33,6 +35,22 @@ static reason judge(stopper *e, double v) {
     return ++e->waited >= e->o.patience ? OUT_OF_PATIENCE : NOT_STOPPED;
 }
 
+static void tell_end(const xt_trainer *t, const stopper *e, int64_t epochs) {
+    if (world_get()->rank == 0) log_msg(XT_SEV_INFO, "early stopping after %lld epoch%s, step %lld: %s", (long long)epochs, epochs > 1 ? "s" : "", (long long)t->global_step, e->words);
+}
+
+/* The wish stays; what is said depends on whether the fit may end now. */
+static void tell_stop(const xt_trainer *t, stopper *e) {
+    char by[48];
+    if (!e->held && !stopping_held(t, by, sizeof by)) {
+        tell_end(t, e, t->epoch + 1);
+    } else if (!e->held) {
+        e->held = true;
+        if (world_get()->rank == 0)
+            log_msg(XT_SEV_INFO, "early stopping would stop after epoch %lld, step %lld: %s; %s holds it", (long long)t->epoch + 1, (long long)t->global_step, e->words, by);
+    }
+}
+
 static void check_value(xt_trainer *t, stopper *e) {
     double v = xt_trainer_metric(t, e->o.monitor, true);
     double probe;
@@ -43,16 +61,27 @@ static void check_value(xt_trainer *t, stopper *e) {
     monitors_tell(t, "xt_early_stopping", e->o.monitor, 0); /* NaN it tells itself: it stops there, or was asked not to */
     e->why = judge(e, v);
     if (e->why == NOT_STOPPED) return;
-    char why[256] = "";
+    char *why = e->words;
+    size_t n = sizeof e->words;
     switch (e->why) {
-    case NOT_FINITE: snprintf(why, sizeof why, "%s is %g", e->o.monitor, v); break;
-    case GOOD_ENOUGH: snprintf(why, sizeof why, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at); break;
-    case DIVERGED: snprintf(why, sizeof why, "%s = %.6g is worse than %g", e->o.monitor, v, e->o.diverge_at); break;
-    default: snprintf(why, sizeof why, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
+    case NOT_FINITE: snprintf(why, n, "%s is %g", e->o.monitor, v); break;
+    case GOOD_ENOUGH: snprintf(why, n, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at); break;
+    case DIVERGED: snprintf(why, n, "%s = %.6g is worse than %g", e->o.monitor, v, e->o.diverge_at); break;
+    default: snprintf(why, n, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);
     }
     xt_trainer_stop(t);
-    if (world_get()->rank == 0)
-        log_msg(XT_SEV_INFO, "early stopping after %lld epoch%s, step %lld: %s", (long long)t->epoch + 1, t->epoch ? "s" : "", (long long)t->global_step, why);
+    tell_stop(t, e);
+}
+
+static xt_status fit_start(xt_trainer *t, void *user) {
+    (void)t;
+    ((stopper *)user)->held = false;
+    return NULL;
+}
+
+static void fit_end(xt_trainer *t, bool ok, void *user) {
+    const stopper *e = user;
+    if (ok && e->held && t->stopping && !t->stop_signal) tell_end(t, e, t->epoch + (t->position.batch > 0));
 }
 
 static bool by_epoch(const xt_trainer *t, const stopper *e) {
@@ -91,6 +120,8 @@ static xt_status load_state(const char *json, void *user) {
 const xt_callback_desc early_stopping_desc = {
     .struct_size = sizeof(xt_callback_desc),
     .name = "early_stopping",
+    .fit_start = fit_start,
+    .fit_end = fit_end,
     .validation_end = validation_end,
     .epoch_end = epoch_end,
     .save_state = save_state,

@@ -154,8 +154,11 @@ int64_t stopping_elapsed(const xt_trainer *t) {
 }
 
 /* Nothing short of a signal ends a fit before its lower bounds. */
-static bool bounds_met(const xt_trainer *t) {
-    return t->global_step >= t->o.min_steps && t->epoch + (t->whole_epoch ? 1 : 0) >= t->o.min_epochs;
+bool stopping_held(const xt_trainer *t, char *by, size_t n) {
+    if (t->epoch + (t->whole_epoch ? 1 : 0) < t->o.min_epochs) snprintf(by, n, "min_epochs = %lld", (long long)t->o.min_epochs);
+    else if (t->global_step < t->o.min_steps) snprintf(by, n, "min_steps = %lld", (long long)t->o.min_steps);
+    else return false;
+    return true;
 }
 
 static void look_at_clock(xt_trainer *t) {
@@ -169,8 +172,9 @@ bool stopping_polls(const xt_trainer *t) {
 }
 
 bool stopping_check(xt_trainer *t) {
+    char by[48];
     look_at_clock(t);
-    int32_t wants[2] = {t->stop && bounds_met(t), caught};
+    int32_t wants[2] = {t->stop && !stopping_held(t, by, sizeof by), caught};
     const world *w = world_get();
     if (w->size > 1) {
         coll_group *g;

@@ -232,6 +232,7 @@ xt_status stopping_settle(xt_trainer *t);
 void stopping_begin(xt_trainer *t);
 void stopping_saved(const char *checkpoint); /* complete from now on, or what the fit began from; NULL = none. Any thread */
 void stopping_end(xt_trainer *t);
+bool stopping_held(const xt_trainer *t, char *by, size_t n); /* by: the lower bound that keeps a wish waiting */
 bool stopping_polls(const xt_trainer *t); /* whether ranks meet here, between two optimizer steps */
 bool stopping_check(xt_trainer *t); /* all ranks meet; true: the fit ends here */
 int stopping_result(xt_trainer *t, const char *checkpoint); /* 128 + the signal, after saying so; 0 without one */

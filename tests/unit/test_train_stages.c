@@ -299,6 +299,36 @@ static void early_stopping_rows(void **state) {
     str_free(&order);
 }
 
+/* A lower bound keeps the fit going: that is told once, and the end at the end. */
+static void early_stopping_is_held(void **state) {
+    (void)state;
+    static const double worse[] = {1, 2, 3, 4, 5, 6}, better_again[] = {1, 2, 0, 4, 5, 6};
+    static const struct {
+        const double *v;
+        int64_t min_epochs, min_steps;
+        const char *held, *ends; /* NULL: max_epochs comes first */
+    } rows[] = {{worse, 4, 0, "would stop after epoch 2, step 2: val/score has not become better than 1 in 1 checks; min_epochs = 4 holds it", "early stopping after 4 epochs, step 4: "},
+                {better_again, 0, 3, "; min_steps = 3 holds it", "early stopping after 3 epochs, step 3: "},
+                {worse, 9, 0, "; min_epochs = 9 holds it", NULL},
+                {worse, 2, 0, NULL, "early stopping after 2 epochs, step 2: "}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        scores = rows[i].v;
+        str_clear(&said);
+        xt_trainer *t = TEST_TRAINER(.max_epochs = 6, .min_epochs = rows[i].min_epochs, .min_steps = rows[i].min_steps, .logger = XT_OFF, .checkpointing = XT_OFF);
+        xt_task task = {.net = net, .training_step = train_step, .validation_step = val_scored, .configure_optimizers = sgd, .user = &t};
+        xt_trainer_add(t, xt_early_stopping(.monitor = "val/score", .patience = 1));
+        assert_int_equal(xt_fit(t, &task, data(1), data(1)), 0);
+        const char *held = strstr(str_cstr(&said), "would stop"), *ends = strstr(str_cstr(&said), "early stopping after");
+        if (rows[i].held) says(rows[i].held);
+        if (rows[i].ends) says(rows[i].ends);
+        assert_true(!held == !rows[i].held && !ends == !rows[i].ends);
+        assert_true(!held || !strstr(held + 1, "would stop"));
+        assert_true(!ends || (!strstr(ends + 1, "early stopping") && ends > held));
+        xt_finish();
+    }
+    str_free(&order);
+}
+
 static void a_value_that_is_late(void **state) {
     (void)state;
     for (int strict = 0; strict < 2; strict++) {
@@ -314,6 +344,6 @@ static void a_value_that_is_late(void **state) {
 
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {T(hooks_come_in_order), T(passes_leave_the_fit_alone), T(best_and_last), T(best_of_a_resumed_run), T(last_of_a_folder), T(early_stopping_rows), T(a_value_that_is_late)};
+    const struct CMUnitTest tests[] = {T(hooks_come_in_order), T(passes_leave_the_fit_alone), T(best_and_last), T(best_of_a_resumed_run), T(last_of_a_folder), T(early_stopping_rows), T(early_stopping_is_held), T(a_value_that_is_late)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
