@@ -281,7 +281,7 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     }
     if (end) return end_epoch(l);
     lazy_position *at = lazy_position_of_thread();
-    *at = (lazy_position){out->size, l->next, l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON, at->step};
+    *at = (lazy_position){out->size, l->next, l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON, at->step, at->pass};
     l->next++;
     return !xt_error();
 }

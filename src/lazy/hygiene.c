@@ -160,19 +160,30 @@ static xt_status least_of_ranks(int64_t mine, int64_t *out, int *out_rank) {
     return s;
 }
 
+/* What is under way, in the words of the user's rows: a pass of a trainer has no step of its own. */
+static const char *under_way(const lazy_ctx *c, char *out, size_t n) {
+    const lazy_position *at = lazy_position_of_thread();
+    char after[48] = "";
+    if (at->step) snprintf(after, sizeof after, " after step %lld", (long long)at->step);
+    if (at->pass) snprintf(out, n, "batch index %lld of the %s%s", (long long)at->batch, at->pass, after);
+    else snprintf(out, n, "step %lld", (long long)lazy_shown_step(c->step));
+    return out;
+}
+
 /* The op and the ranges of what went in and came out. `rank`: whose it is; -1 = of all. */
 static xt_status describe_culprit(lazy_ctx *c, ir_op *op, const xt_src *src, int rank) {
     ir_value *values[16];
     device_buffer *bufs[16] = {0};
     size_t n = 0;
     str t = STR_INIT;
+    char when[128];
     values[n++] = &op->out[0];
     for (uint32_t i = 0; i < op->n_in && n < BASE_COUNT(values); i++)
         if (op->in[i]->def && ir_dtype_is_float(op->in[i]->type->dtype)) values[n++] = op->in[i];
     xt_status s = run_values(c, n, values, src, bufs);
     range r;
     describe_value(&t, c, &op->out[0]);
-    str_printf(&t, " makes the first NaN or Inf of step %lld", (long long)c->step);
+    str_printf(&t, " makes the first NaN or Inf of %s", under_way(c, when, sizeof when));
     if (rank >= 0) str_printf(&t, " on rank %d", rank);
     if (rank >= 0 && rank != world_get()->rank) str_printf(&t, "; on rank %d", world_get()->rank);
     if (!s) s = describe_label(c, op, src, &t);
@@ -217,8 +228,9 @@ static xt_status bad_input(lazy_ctx *c) {
         XT_TRY(range_of_buffer(b->dev, b->info.type, &r));
         if (!r.nan && !r.inf) continue;
         str t = STR_INIT;
+        char when[128];
         describe_value(&t, c, c->b.block->args[i]);
-        str_printf(&t, " has NaN or Inf when step %lld begins: ", (long long)c->step);
+        str_printf(&t, " has NaN or Inf when %s begins: ", under_way(c, when, sizeof when));
         range_print(&t, &r);
         xt_status s = status_new(XT_OUT_OF_RANGE, src_get(b->info.src), "%s", str_cstr(&t));
         str_free(&t);
@@ -263,6 +275,7 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
     size_t n = 0;
     int64_t first;
     int rank;
+    char when[128];
     xt_status at_begin = bad_input(c), agreed = least_of_ranks(at_begin ? 0 : 1, &first, &rank);
     if (agreed) {
         xt_status_free(at_begin);
@@ -270,7 +283,8 @@ static xt_status locate(lazy_ctx *c, const xt_src *src) {
     }
     if (at_begin) return at_begin;
     if (first == 0)
-        return status_new(XT_OUT_OF_RANGE, src, "rank %d has NaN or Inf in what step %lld begins with, its message says where; the step is dropped on all ranks, states keep the values they had [XT401]", rank, (long long)c->step);
+        return status_new(XT_OUT_OF_RANGE, src, "rank %d has NaN or Inf in what %s begins with, its message says where; the step is dropped on all ranks, states keep the values they had [XT401]", rank,
+                          under_way(c, when, sizeof when));
     xt_status s = add_counts(c, &all, &n) ? NULL : status_oom(n, "looking for NaN");
     ir_value **values = base_malloc((2 * n + 1) * sizeof *values);
     device_buffer **bufs = base_calloc(2 * n + 1, sizeof *bufs);

@@ -215,6 +215,7 @@ typedef struct lazy_position {
     int64_t batch_size, batch, epoch, samples; /* samples: of this rank, since the start of the run */
     bool padded;                               /* the loader fills up its last batch: batch_size is no constant of the program */
     int64_t step;                              /* of a trainer's fit: the optimizer step under way, or the last one, as its rows count them; else 0 */
+    const char *pass;                          /* a trainer's "validation", "test" or "sanity check", while it is under way; else NULL */
 } lazy_position;
 lazy_position *lazy_position_of_thread(void);
 /* What reports call the step: a trainer's optimizer step, which validations do not count in; in a loop of one's own `step`, which counts boundaries. */

@@ -88,12 +88,13 @@ void log_values_forget(void) {
 void log_loss_seen(log_stage stage, const char *name, double v, int64_t step) {
     bool train = stage == LOG_TRAIN;
     if (isfinite(v) || (train && !strstr(name, "loss")) || atomic_exchange(&lv.warned[stage], true)) return;
-    const char *word = isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf";
+    const char *word = isnan(v) ? "NaN" : v > 0 ? "Inf" : "-Inf", *pass = stage == LOG_TEST ? "test" : "validation";
     if (train)
         log_msg(XT_SEV_WARNING, "%s is %s at step %lld, the first row that has it so, and the training goes on. Usual causes: a too large learning rate, no gradient_clip_val, input that is not finite. "
                 "--detect_anomaly on (XT_DEBUG=nan) ends at the op that makes it, xt_early_stopping(.monitor = \"%s\") ends the run", name, word, (long long)step, name);
     else
-        log_msg(XT_SEV_WARNING, "%s is %s in the %s at step %lld; the next ones are not told", name, word, stage == LOG_TEST ? "test" : "validation", (long long)step);
+        log_msg(XT_SEV_WARNING, "%s is %s in the %s at step %lld; the next ones are not told. Usual cause: input of the %s that is not finite, if the training's loss is finite; --detect_anomaly on (XT_DEBUG=nan) names the line", name,
+                word, pass, (long long)step, pass);
 }
 
 void log_loss_watch(void) {

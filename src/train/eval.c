@@ -14,6 +14,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
     log_set_stage(stage);
     log_set_place(LOG_IN_STEP, stage);
     log_epoch_begin(stage);
+    lazy_position_of_thread()->pass = pass == PASS_SANITY ? "sanity check" : stage == LOG_TEST ? "test" : "validation";
     xt_batch b;
     bool cut = false;
     while (!cut && xt_next_at(src, l, &b)) {

@@ -504,6 +504,7 @@ static void a_validation_that_is_nan_is_told_once(void **state) {
         assert_int_equal(xt_fit(t, &task, data(4, 1), data(2, 1)), 0);
         assert_int_equal(times_said("val/score is NaN in the validation at step 4"), 1);
         assert_int_equal(times_said("in the validation at step"), 1);
+        says("Usual cause: input of the validation that is not finite");
         if (!mode) assert_int_equal(times_said("xt_model_checkpoint: val/score is NaN at step 4: it counts as the worst"), 1);
         double best;
         assert_non_null(xt_trainer_best_checkpoint(t, &best));
@@ -528,6 +529,34 @@ static void a_step_is_the_rows_step_in_reports(void **state) {
     assert_true(n >= 14); /* 8 steps and 6 batches of validations */
     assert_int_equal(most, 8);
     xt_finish();
+}
+
+static int steps_seen;
+static void log_of_the_sixth(xt_tensor loss, const xt_batch *b) {
+    (void)b;
+    if (++steps_seen == 6) xt_log("bad", xt_log_e(xt_neg(loss)));
+}
+static void mean_of_input(const xt_batch *b) {
+    xt_log("val/x", xt_mean(b->x));
+}
+
+/* An anomaly's step is the row's too; a pass has none, and says which step it follows. */
+static void a_step_is_the_rows_step_in_anomalies(void **state) {
+    (void)state;
+    steps_seen = 0;
+    in_training = log_of_the_sixth;
+    assert_int_equal(xt_fit(LOGGED(.max_epochs = 2, .detect_anomaly = XT_ON), &task, data(4, 1), data(3, 1)), 1);
+    says("makes the first NaN or Inf of step 6:");
+    xt_finish();
+    in_training = NULL;
+    in_validation = mean_of_input;
+    assert_int_equal(xt_fit(LOGGED(.max_epochs = 2, .detect_anomaly = XT_ON), &task, data(4, 1), data(3, NAN)), 1);
+    says("has NaN or Inf when batch index 0 of the validation after step 4 begins: ");
+    xt_finish();
+    assert_int_equal(xt_fit(LOGGED(.max_epochs = 2, .detect_anomaly = XT_ON, .num_sanity_val_steps = 2), &task, data(4, 1), data(3, NAN)), 1);
+    says("has NaN or Inf when batch index 0 of the sanity check begins: ");
+    xt_finish();
+    in_validation = NULL;
 }
 
 static void nothing_validates_what_is_watched(void **state) {
@@ -568,7 +597,7 @@ int main(void) {
         T(newest_since_the_row_before), T(short_runs_have_a_row), T(after_a_step),
         T(means_are_weighted),    T(names_say_the_level),     T(mistakes_are_named),          T(each_hook_has_its_level),
         T(tensors_at_an_epochs_end), T(rates_of_all_optimizers), T(a_loss_that_is_nan_is_told_once),
-        T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(a_step_is_the_rows_step_in_reports), T(steps_are_known_in_advance),
+        T(a_validation_that_is_nan_is_told_once), T(nothing_validates_what_is_watched), T(a_step_is_the_rows_step_in_reports), T(a_step_is_the_rows_step_in_anomalies), T(steps_are_known_in_advance),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
