@@ -26,7 +26,7 @@ static void append_value(str *out, const char *format, bool integer, double v) {
     if (integer)
         snprintf(text, sizeof text, format, isfinite(v) && fabs(v) < 9e18 ? (long long)v : 0LL);
     else
-        snprintf(text, sizeof text, format, v);
+        snprintf(text, sizeof text, format, isnan(v) ? (double)NAN : v); /* not -nan */
     str_append(out, text);
 }
 #pragma GCC diagnostic pop

@@ -64,7 +64,7 @@ static void check_value(xt_trainer *t, stopper *e) {
     char *why = e->words;
     size_t n = sizeof e->words;
     switch (e->why) {
-    case NOT_FINITE: snprintf(why, n, "%s is %g", e->o.monitor, v); break;
+    case NOT_FINITE: snprintf(why, n, "%s is %s", e->o.monitor, isnan(v) ? "NaN" : v > 0 ? "inf" : "-inf"); break; /* not -nan */
     case GOOD_ENOUGH: snprintf(why, n, "%s = %.6g is better than %g", e->o.monitor, v, e->o.stop_at); break;
     case DIVERGED: snprintf(why, n, "%s = %.6g is worse than %g", e->o.monitor, v, e->o.diverge_at); break;
     default: snprintf(why, n, "%s has not become better than %.6g in %lld checks", e->o.monitor, signed_value(e, e->best), (long long)e->waited);

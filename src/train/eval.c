@@ -1,5 +1,7 @@
 /* Validation and test: one pass in eval mode without gradients. Each batch is one execution of one program; the stage's values stay on the device until
  * the pass is over and leave it in one read. */
+#include <math.h>
+
 #include "train/train_int.h"
 
 bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader *l, int64_t limit) {
@@ -85,7 +87,7 @@ typedef struct table {
 static void take_row(void *user, const log_row *row) {
     table *tb = user;
     if (row->stage != tb->stage || !row->epoch_level) return;
-    for (size_t i = 0; i < row->n; i++) str_printf(&tb->text, "  %-28s %.6g\n", row->values[i].name, row->values[i].value);
+    for (size_t i = 0; i < row->n; i++) str_printf(&tb->text, "  %-28s %.6g\n", row->values[i].name, isnan(row->values[i].value) ? (double)NAN : row->values[i].value); /* not -nan */
 }
 
 static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {

@@ -135,8 +135,11 @@ static xt_status no_suggestion(const test *m) {
     const xt_lr_find_opts *o = &m->o;
     long long n = m->read, need = o->skip_first + o->skip_last + 2;
     double newest = n ? m->smooth[n - 1] : NAN, rate = n ? m->rates[n - 1] : NAN;
+    char word[32];
+    snprintf(word, sizeof word, "%g", newest);
+    if (isnan(newest)) snprintf(word, sizeof word, "NaN"); /* not -nan */
     if (m->diverged && n == 1)
-        return status_new(XT_FAILED_PRECONDITION, NULL, "xt_lr_find: the first loss is %g, before any rate was used; look at the data and the loss (.detect_anomaly = XT_ON of a trainer names the place)", newest);
+        return status_new(XT_FAILED_PRECONDITION, NULL, "xt_lr_find: the first loss is %s, before any rate was used; look at the data and the loss (.detect_anomaly = XT_ON of a trainer names the place)", word);
     if (m->diverged)
         return status_new(XT_FAILED_PRECONDITION, NULL,
                           "xt_lr_find: the loss diverged at rate %.3g, loss %lld of %lld (smoothed %.3g, best %.3g), which is too few for a suggestion: %lld are left out at the begin, %lld at the end, two are "

@@ -68,7 +68,7 @@ static void append_head(const bar *b, str *s, int64_t now, bool with_bar) {
 
 static void append_values(const bar *b, str *s, int64_t first_row) {
     for (int i = 0; i < b->n_values; i++)
-        if (b->values[i].validation >= first_row) str_printf(s, " %s %.4g", b->values[i].name, b->values[i].value);
+        if (b->values[i].validation >= first_row) str_printf(s, " %s %.4g", b->values[i].name, isnan(b->values[i].value) ? (double)NAN : b->values[i].value); /* not -nan */
 }
 
 static void say(const bar *b, str *s, bool final) {

@@ -447,7 +447,7 @@ static void a_range_that_diverges_at_once(void **state) {
     assert_null(xt_error());
     samples[0] = NAN;
     assert_true(isnan(xt_lr_find(&bowl, xt_loader_new(xt_array_dataset(samples, (xt_spec){XT_F32, {1}}, NULL, (xt_spec){0}, 2), .batch = 2))));
-    if (!strstr(xt_status_message(xt_error()), "the first loss is nan, before any rate was used")) fail_msg("%s", xt_status_message(xt_error()));
+    if (!strstr(xt_status_message(xt_error()), "the first loss is NaN, before any rate was used")) fail_msg("%s", xt_status_message(xt_error()));
     xt_clear_error();
 }
 
