@@ -250,7 +250,7 @@ static xt_status find_best(const xt_trainer *t, char **out) {
     const char *mine = xt_trainer_best_checkpoint(t, NULL);
     if (mine) return (*out = base_strdup(mine)) ? NULL : status_oom(strlen(mine), mine);
     char *last;
-    XT_TRY(run_dir_last(train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), &last));
+    XT_TRY(run_dir_last("best", train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), &last));
     xt_status s = best_listed(last, out);
     base_free(last);
     return s;
@@ -264,7 +264,7 @@ static xt_status find_on_rank_0(xt_trainer *t, const char *given, char **out) {
     *out = NULL;
     if (w->rank == 0) {
         s = checkpoint_wait(t);
-        if (!s) s = strcmp(given, "best") == 0 ? find_best(t, out) : run_dir_last(train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), out);
+        if (!s) s = strcmp(given, "best") == 0 ? find_best(t, out) : run_dir_last("last", train_runs_dir(t), train_run_name(t), model_checkpoint_folder(t), out);
     }
     if (w->size <= 1) return s;
     if (*out) snprintf(path, sizeof path, "%s", *out);

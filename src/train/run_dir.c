@@ -99,7 +99,7 @@ static void consider(newest *n, const char *folder) {
     }
 }
 
-xt_status run_dir_last(const char *runs, const char *name, const char *also, char **out_checkpoint) {
+xt_status run_dir_last(const char *asked, const char *runs, const char *name, const char *also, char **out_checkpoint) {
     char *run = path_join(runs, name);
     newest n = {0};
     if (also) consider(&n, also);
@@ -113,7 +113,7 @@ xt_status run_dir_last(const char *runs, const char *name, const char *also, cha
     }
     if (d) closedir(d);
     xt_status s = n.path ? NULL
-                         : status_new(XT_NOT_FOUND, NULL, "last: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", runs, name,
+                         : status_new(XT_NOT_FOUND, NULL, "%s: no %s/%s/version_*/checkpoints/last.ckpt%s%s%s; give the checkpoint's path", asked, runs, name,
                                       also ? " and no " : "", also ? also : "", also ? "/last.ckpt" : "");
     char *newer = n.path && strstr(n.path, "/last.ckpt") ? checkpoint_after_last(n.path) : NULL;
     if (newer) base_free(n.path);

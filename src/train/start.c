@@ -6,6 +6,7 @@
 #include "dist/restart.h"
 #include "lazy/mesh.h"
 #include "optim/optim.h"
+#include "train/checkpoint.h"
 #include "train/logger.h"
 #include "train/train_int.h"
 
@@ -151,6 +152,22 @@ static void say_header(const xt_trainer *t) {
     str_free(&text);
 }
 
+/* The killed run that this one goes on from wrote to a folder of its own: what it left unfinished is nobody's now. */
+static void sweep_behind(const xt_trainer *t) {
+    const char *from = world_get()->rank == 0 ? t->resumed_from : NULL, *slash = from ? strrchr(from, '/') : NULL;
+    char *folder = !from ? NULL : !slash ? base_strdup(".") : base_strndup(from, slash == from ? 1 : (size_t)(slash - from));
+    if (folder) checkpoint_folder_sweep(folder);
+    base_free(folder);
+}
+
+static xt_status not_found(xt_status s, const char *from) {
+    static const char *const words[] = {"last", "best"};
+    const char *near = strchr(from, '/') ? NULL : text_nearest(from, words, BASE_COUNT(words));
+    bool meant = near && strcmp(near, from) != 0;
+    return status_context(s, "resume = %s (--resume): a checkpoint, a folder with one, last or best is needed%s%s%s", from, meant ? " (did you mean " : "", meant ? near : "",
+                          meant ? "?)" : "");
+}
+
 /* A group that the launcher started again goes on from where the last one got to, not from where that one began. */
 static xt_status resume(xt_trainer *t) {
     if (t->global_step) return NULL;
@@ -158,8 +175,8 @@ static xt_status resume(xt_trainer *t) {
     char *point = restart_point();
     const char *from = point ? point : t->o.resume;
     xt_status s = from ? checkpoint_load(t, from) : NULL;
-    if (s && !point && xt_status_code(s) == XT_NOT_FOUND)
-        s = status_context(s, "resume = %s (--resume): a checkpoint, a folder with one, or last is needed", from);
+    if (!s) sweep_behind(t);
+    if (s && !point && xt_status_code(s) == XT_NOT_FOUND) s = not_found(s, from);
     base_free(point);
     return s;
 }

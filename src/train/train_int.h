@@ -276,7 +276,7 @@ int result_summary(xt_trainer *t, const xt_src *src);
 xt_status run_dir_make(const char *runs, const char *name, char **out); /* runs/NAME/version_N, N the next free; base_free */
 bool run_dir_unmake(const char *dir); /* removes what a run that trained nothing has begun; false, and nothing is removed, when there is more in it */
 /* The newest last.ckpt (or on_exception.ckpt) of the run, or of the folder `also` (NULL: none). */
-xt_status run_dir_last(const char *runs, const char *name, const char *also, char **out_checkpoint);
+xt_status run_dir_last(const char *asked, const char *runs, const char *name, const char *also, char **out_checkpoint);
 const char *model_checkpoint_folder(const xt_trainer *t); /* the first one's own dirpath; NULL */
 const char *train_runs_dir(const xt_trainer *t);
 const char *train_run_name(const xt_trainer *t);

@@ -155,7 +155,10 @@ no_line
 refused 'no xt_model_checkpoint' "$tmp/mine.so" --ckpt best --max_epochs 1
 refused 'did you mean model.lr' "$tmp/mine.so" --model.lrr 0.05
 refused 'the program has no setting model.zzzzzzzz; it asks for model' "$tmp/mine.so" --model.zzzzzzzz 1
-refused 'resume = nofile (--resume): a checkpoint, a folder with one, or last is needed' "$tmp/mine.so" --resume nofile
+refused 'resume = nofile (--resume): a checkpoint, a folder with one, last or best is needed: ' "$tmp/mine.so" --resume nofile
+refused 'last or best is needed (did you mean last?): ' "$tmp/mine.so" --resume lsat
+refused 'last or best is needed (did you mean best?): ' "$tmp/mine.so" --resume bset
+refused 'last or best is needed: best: no ' "$tmp/mine.so" --runs_dir "$tmp/nothing" --resume best
 refused 'cannot open' "$tmp/none.so"
 echo 'int x;' >"$tmp/empty.c" && "${CC:-cc}" -shared -fPIC "$tmp/empty.c" -o "$tmp/empty.so"
 refused 'has no variable xt_model' "$tmp/empty.so"

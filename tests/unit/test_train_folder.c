@@ -79,6 +79,28 @@ static void unfinished_files_of_the_dead_go(void **state) {
     assert_int_equal(unlink(in_kept(alive)) | unlink(in_kept("mine.tmp.1")), 0);
 }
 
+/* A run that goes on in a folder of its own removes them from the one that it goes on from. */
+static void also_where_the_run_goes_on_from(void **state) {
+    (void)state;
+    char there[128], before[64];
+    pid_t dead = fork();
+    if (dead == 0) _exit(0);
+    waitpid(dead, NULL, 0);
+    snprintf(before, sizeof before, "%s", kept);
+    snprintf(there, sizeof there, "%s/last.ckpt.tmp.%d.0", kept, (int)dead);
+    touch(there);
+    assert_int_equal(access(in_kept("last.ckpt"), F_OK), 0); /* of the fit before */
+    char from[128];
+    snprintf(from, sizeof from, "%s", in_kept("last.ckpt"));
+    snprintf(kept, sizeof kept, "%s/other", dir);
+    assert_int_equal(fit(2, from), 0);
+    snprintf(kept, sizeof kept, "%s", before);
+    assert_int_equal(access(there, F_OK), -1);
+    assert_non_null(strstr(told, "1 unfinished checkpoint of a killed run removed"));
+    assert_int_equal(fit(2, "bset"), 1);
+    if (!strstr(told, "resume = bset (--resume): a checkpoint, a folder with one, last or best is needed (did you mean best?): ")) fail_msg("%s", told);
+}
+
 /* Killed between the newest file and its second name: last.ckpt is the one before. */
 static void what_is_further_than_last_is_taken(void **state) {
     (void)state;
@@ -143,7 +165,8 @@ int main(void) {
     snprintf(kept, sizeof kept, "%s/kept", dir);
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(what_is_further_than_last_is_taken),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(unfinished_files_of_the_dead_go), cmocka_unit_test(also_where_the_run_goes_on_from),
+                                       cmocka_unit_test(what_is_further_than_last_is_taken),
                                        cmocka_unit_test(the_last_of_an_earlier_run_stays), cmocka_unit_test(a_missing_folder_is_named)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
