@@ -15,6 +15,7 @@
 typedef struct kept {
     char *path;
     double score; /* smaller is better; +inf for NaN */
+    bool stays; /* the fit was resumed from it */
 } kept;
 enum { LEAVING = 64 };
 typedef struct saver {
@@ -47,14 +48,61 @@ static double value_of(void *user, const char *key) {
     return xt_trainer_metric(user, key, true);
 }
 
-/* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its file was given up: so names do not depend
- * on how far the writer is, and no file is removed that was written anew. */
-static bool taken(saver *m, const char *path, const char *replaced) {
+static bool same_file(const char *a, const char *b) {
+    struct stat x, y;
+    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
+}
+
+/* Of files that may not be written yet: the same name, in folders that are one, however they are spelled. */
+static bool same_name(const char *a, const char *b) {
+    const char *x = strrchr(a, '/'), *y = strrchr(b, '/');
+    if (!x || !y || strcmp(a, b) == 0) return strcmp(a, b) == 0;
+    if (strcmp(x, y) != 0) return false;
+    char *in_a = base_strndup(a, (size_t)(x - a) + 1), *in_b = base_strndup(b, (size_t)(y - b) + 1);
+    bool same = in_a && in_b && same_file(in_a, in_b);
+    base_free(in_a);
+    base_free(in_b);
+    return same;
+}
+
+/* The trainer's savers, one after the other; *i begins with 0. NULL: no more. */
+static saver *next_saver(const xt_trainer *t, size_t *i) {
+    while (*i < t->n_callbacks) {
+        const xt_callback *c = t->callbacks[(*i)++];
+        if (callback_is(c, &model_checkpoint_desc)) return c->user;
+    }
+    return NULL;
+}
+
+static bool keeps(const saver *m, const char *path) {
+    for (size_t i = 0; i < m->n; i++)
+        if (same_name(m->files[i].path, path)) return true;
+    return m->prior.path && same_name(m->prior.path, path);
+}
+
+static bool another_keeps(const xt_trainer *t, const saver *m, const char *path) {
+    size_t i = 0;
+    for (const saver *other; (other = next_saver(t, &i));)
+        if (other != m && keeps(other, path)) return true;
+    return false;
+}
+
+static bool given_up(const saver *m, const char *path) {
+    for (size_t i = 0; i < m->n_leaving; i++)
+        if (same_name(m->leaving[i], path)) return true;
+    return false;
+}
+
+/* Files are written and removed behind the fit's back, in order. A name is taken once it was chosen, and free once its file was given up, by whichever of the
+ * trainer's savers: so names do not depend on how far the writer is, and no file is removed that was written anew or that another saver keeps. */
+static bool taken(const xt_trainer *t, const saver *m, const char *path, const char *replaced) {
+    if (another_keeps(t, m, path)) return true;
     if (replaced && strcmp(path, replaced) == 0) return false;
     for (size_t i = 0; i < m->n; i++)
-        if (strcmp(m->files[i].path, path) == 0) return true;
-    for (size_t i = 0; i < m->n_leaving; i++)
-        if (strcmp(m->leaving[i], path) == 0) return false;
+        if (same_name(m->files[i].path, path)) return true;
+    size_t i = 0;
+    for (const saver *any; (any = next_saver(t, &i));)
+        if (given_up(any, path)) return false;
     return file_exists(path);
 }
 
@@ -81,7 +129,7 @@ static xt_status free_path(xt_trainer *t, saver *m, const char *replaced, char *
         str_append(&path, ".ckpt");
         if (path.failed)
             s = status_oom(path.len, "a checkpoint's name");
-        else if (!taken(m, str_cstr(&path), replaced) && !(*out = base_strdup(str_cstr(&path))))
+        else if (!taken(t, m, str_cstr(&path), replaced) && !(*out = base_strdup(str_cstr(&path))))
             s = status_oom(path.len, "a checkpoint's name");
         str_free(&path);
     }
@@ -96,21 +144,17 @@ static size_t worst(const saver *m) {
     return w;
 }
 
-static bool same_file(const char *a, const char *b) {
-    struct stat x, y;
-    return stat(a, &x) == 0 && stat(b, &y) == 0 && x.st_dev == y.st_dev && x.st_ino == y.st_ino;
-}
-
 /* The file that goes when one more comes; NULL: none, or the one that the fit was resumed from, which stays. */
-static const char *replaced_file(const xt_trainer *t, const saver *m, int64_t k) {
-    const char *path = m->n && (int64_t)m->n >= k ? m->files[worst(m)].path : NULL;
-    return path && t->resumed_from && same_file(t->resumed_from, path) ? NULL : path;
+static const char *replaced_file(const saver *m, int64_t k) {
+    const kept *f = m->n && (int64_t)m->n >= k ? &m->files[worst(m)] : NULL;
+    return f && !f->stays ? f->path : NULL;
 }
 
 /* Takes file i out of the list; its path is now the job's, which removes the file when the newer one is complete, unless that has the same name. The file the
- * fit was resumed from stays. */
+ * fit was resumed from stays, and one that another saver keeps too (earlier versions gave two the same). */
 static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, size_t *cap) {
-    if ((job->path && strcmp(job->path, m->files[i].path) == 0) || (t->resumed_from && same_file(t->resumed_from, m->files[i].path)))
+    bool stays = (job->path && strcmp(job->path, m->files[i].path) == 0) || m->files[i].stays || another_keeps(t, m, m->files[i].path);
+    if (stays)
         base_free(m->files[i].path);
     else if (!leave(m, m->files[i].path) || !VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path))
         return false;
@@ -133,9 +177,8 @@ static double shown_score(const saver *m, const kept *f) {
 const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value) {
     if (out_value) *out_value = NAN;
     if (world_get()->rank != 0) return NULL; /* a resumed run knows the earlier best on every rank, but only this one keeps files */
-    for (size_t i = 0; t && i < t->n_callbacks; i++) {
-        if (!callback_is(t->callbacks[i], &model_checkpoint_desc)) continue;
-        const saver *m = t->callbacks[i]->user;
+    size_t i = 0;
+    for (const saver *m; t && (m = next_saver(t, &i));) {
         const kept *best = best_of(m);
         if (best && out_value) *out_value = shown_score(m, best);
         if (best) return best->path;
@@ -144,9 +187,9 @@ const char *xt_trainer_best_checkpoint(const xt_trainer *t, double *out_value) {
 }
 
 const char *model_checkpoint_folder(const xt_trainer *t) {
-    for (size_t i = 0; i < t->n_callbacks; i++)
-        if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return ((const saver *)t->callbacks[i]->user)->o.dirpath;
-    return NULL;
+    size_t i = 0;
+    const saver *first = next_saver(t, &i);
+    return first ? first->o.dirpath : NULL;
 }
 
 /* Before the first validation of this fit its values are not there: such a save is of last.ckpt alone. */
@@ -177,9 +220,12 @@ static bool goes_on_here(const xt_trainer *t, const saver *m) {
     return here;
 }
 
-/* Before the first last.ckpt of this run is written. */
+/* Before the first last.ckpt of this run is written; savers of one folder share it. */
 static xt_status own_last(const xt_trainer *t, saver *m, const char *last) {
     if (!last || m->owns_last) return NULL;
+    size_t i = 0;
+    for (const saver *other; !m->owns_last && (other = next_saver(t, &i));) m->owns_last = other->owns_last && other->dir && same_file(other->dir, m->dir);
+    if (m->owns_last) return NULL;
     if (!goes_on_here(t, m)) XT_TRY(checkpoint_keep_last(last));
     m->owns_last = true;
     return NULL;
@@ -204,9 +250,9 @@ static xt_status save(xt_trainer *t, saver *m) {
     char *path = NULL, *last = m->o.save_last == XT_OFF ? NULL : path_join(m->dir, "last.ckpt");
     checkpoint_job job = {.last = last};
     size_t cap = 0;
-    xt_status s = good ? free_path(t, m, replaced_file(t, m, k), &path) : NULL;
+    xt_status s = good ? free_path(t, m, replaced_file(m, k), &path) : NULL;
     if (!s && good) {
-        kept entry = {path, score};
+        kept entry = {path, score, false};
         job.path = path;
         if (!VEC_PUSH(m->files, m->n, m->cap, entry)) s = status_oom(sizeof entry, "a checkpoint");
     }
@@ -239,6 +285,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
     m->dir = m->o.dirpath ? base_strdup(m->o.dirpath) : path_join(t->run_dir ? t->run_dir : train_runs_dir(t), "checkpoints");
     XT_TRY(m->dir ? file_make_dirs(m->dir, 0755) : status_oom(64, "the folder of checkpoints"));
     checkpoint_folder_sweep(m->dir);
+    for (size_t i = 0; i < m->n; i++) m->files[i].stays = t->resumed_from && same_file(t->resumed_from, m->files[i].path); /* now: last.ckpt moves on */
     return NULL;
 }
 
@@ -325,7 +372,7 @@ static void remember(saver *m, const cJSON *state, const cJSON *file) {
     char *copy = base_strdup(path);
     if (!copy) return;
     base_free(m->prior.path);
-    m->prior = (kept){copy, score->valuedouble};
+    m->prior = (kept){copy, score->valuedouble, false};
 }
 
 /* Files of another folder stay untouched: they belong to the run that was resumed from. The best of them is remembered. */
@@ -338,7 +385,7 @@ static xt_status load_state(const char *json, void *user) {
         const cJSON *score = cJSON_GetObjectItemCaseSensitive(f, "score");
         size_t n = m->o.dirpath ? strlen(m->o.dirpath) : 0;
         if (!path || !n || strncmp(path, m->o.dirpath, n) != 0 || path[n] != '/' || !file_exists(path)) continue;
-        kept entry = {base_strdup(path), cJSON_IsNumber(score) ? score->valuedouble : INFINITY};
+        kept entry = {base_strdup(path), cJSON_IsNumber(score) ? score->valuedouble : INFINITY, false};
         if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
     }
     remember(m, o, cJSON_GetObjectItemCaseSensitive(o, "best"));

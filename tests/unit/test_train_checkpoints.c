@@ -6,7 +6,7 @@
 /* --- names ---------------------------------------------------------------------------------------------------------------------------------------- */
 static double named(void *user, const char *key) {
     (void)user;
-    return strcmp(key, "acc") == 0 || strcmp(key, "val/loss") == 0 ? 0.03 : strcmp(key, "epoch_test") == 0 ? 3 : strcmp(key, "val/mAP@0.50") == 0 ? 0.2 : NAN;
+    return strcmp(key, "acc") == 0 || strcmp(key, "val/loss") == 0 ? 0.03 : strcmp(key, "epoch_test") == 0 ? 3 : strcmp(key, "val/mAP@0.50") == 0 ? 0.2 : -NAN;
 }
 
 /* But that '/' makes no folder, and a value that nobody logged is nan, not 0, where the format allows it. */
@@ -275,8 +275,74 @@ static void saves_before_the_first_validation(void **state) {
     }
 }
 
+/* --- two callbacks, two values, one folder ------------------------------------------------------------------------------------------------------------ */
+static const double acc[] = {0.5, 0.9, 0.7, 0.6, 0.55, 0.4}, f1[] = {0.1, 0.5, 0.6, 0.7, 0.8, 0.9};
+static void two_scores(xt_module *m, xt_batch b, void *user) {
+    (void)m;
+    (void)b;
+    (void)user;
+    xt_log_value("val/acc", acc[xt_trainer_epoch(now)]);
+    xt_log_value("val/f1", f1[xt_trainer_epoch(now)]);
+}
+
+static void fit_two(const char *folder, const char *again, int64_t epochs, int top_k, const char *resume) {
+    char one[256], other[256], from[256];
+    snprintf(one, sizeof one, "%s", in_dir(folder));
+    snprintf(other, sizeof other, "%s", in_dir(again));
+    snprintf(from, sizeof from, "%s", in_dir(resume ? resume : ""));
+    xt_task two = task;
+    two.validation_step = two_scores;
+    str_clear(&said);
+    xt_trainer *t = now = TEST_TRAINER(.max_epochs = epochs, .logger = XT_OFF, .resume = resume ? from : NULL);
+    xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/acc", .mode = XT_MAX, .dirpath = one, .save_top_k = top_k));
+    xt_trainer_add(t, xt_model_checkpoint(.monitor = "val/f1", .mode = XT_MAX, .dirpath = other, .save_top_k = top_k));
+    if (xt_fit(t, &two, data(10), data(1))) fail_msg("%s", str_cstr(&said));
+    double best;
+    const char *path = xt_trainer_best_checkpoint(t, &best);
+    if (!path || !strstr(path, "/epoch=1-step=20.ckpt") || fabs(best - 0.9) > 1e-6 || !file_exists(path)) fail_msg("the best is %s, %g", path ? path : "none", best);
+    if (strstr(str_cstr(&said), "earlier run")) fail_msg("last.ckpt is one for both: %s", str_cstr(&said));
+    xt_finish();
+}
+
+/* Where last.ckpt is another name of the newest file, a run that was resumed from last.ckpt keeps that file, and not each that the name moves on to. */
+static void resumed_from_last(void **state) {
+    (void)state;
+    static const double falls[] = {9, 8, 7, 6, 5};
+    static const kept_case rows[] = {
+        {"moves", 2, 10, "1epochs", falls, NULL, {.monitor = "val/score", .background = XT_OFF, .filename = "{step}"}, "last step=20", 8},
+        {"moves", 5, 10, "1epochs", falls, "moves/last", {.monitor = "val/score", .background = XT_OFF, .filename = "{step}"}, "last step=20 step=50", 5}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) fit_case(&rows[i]);
+    scores = NULL;
+}
+
+/* Each has files of its own, also of a step that both keep, and removes no other; a resumed run goes on with both lists, however the folder is spelled.
+ * What it was resumed from, which last.ckpt was another name of, stays. */
+static void each_keeps_its_own_best(void **state) {
+    (void)state;
+    for (int links = 0; links < 2; links++) {
+        const char *folder = links ? "again" : "both";
+        char spelled[64], best[128], last[64];
+        snprintf(spelled, sizeof spelled, links ? "./%s" : "%s", folder);
+        snprintf(best, sizeof best, "%s/epoch=1-step=20.ckpt", folder);
+        snprintf(last, sizeof last, "%s/last.ckpt", folder);
+        fit_two(folder, spelled, 2, 1, NULL);
+        assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 last");
+        fit_two(folder, spelled, 4, 1, last);
+        assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 last");
+        fit_two(folder, spelled, 6, 1, last);
+        assert_string_equal(files_of(folder), "epoch=1-step=20-v1 epoch=1-step=20 epoch=3-step=40 epoch=5-step=60 last");
+        xt_trainer *t = TEST_TRAINER(.max_steps = 21, .logger = XT_OFF, .checkpointing = XT_OFF, .resume = in_dir(best));
+        assert_int_equal(xt_fit(t, &task, data(10), NULL), 0);
+        assert_int_equal(xt_trainer_global_step(t), 21);
+        xt_finish();
+    }
+    fit_two("top2", "top2", 6, 2, NULL);
+    assert_string_equal(files_of("top2"), "epoch=1-step=20 epoch=2-step=30 epoch=4-step=50 epoch=5-step=60 last");
+}
+
 int main(void) {
 #define T(f) cmocka_unit_test_setup_teardown(f, begin, end)
-    const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names), T(what_is_kept), T(what_is_refused), T(errors_leave_a_checkpoint), T(order_does_not_matter), T(saves_before_the_first_validation)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(files_have_names), T(what_is_kept), T(what_is_refused), T(errors_leave_a_checkpoint), T(order_does_not_matter), T(saves_before_the_first_validation),
+                                       T(resumed_from_last), T(each_keeps_its_own_best)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
