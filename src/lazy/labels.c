@@ -76,11 +76,17 @@ void lazy_note_extremes(xt_tensor t, lazy_extremes *e) {
 }
 
 /* --- from a loss back to where its labels came from ---------------------------------------------------------------------------------------------- */
-/* A cast that may wrap numbers around says nothing about its operand. */
-static bool keeps_values(const ir_op *op) {
+/* Narrows least and most to the numbers that a cast keeps. */
+static bool keeps_values(const ir_op *op, lazy_classes *c) {
     if (op->code == OP_reshape || op->code == OP_transpose) return true;
     xt_dtype to = op->out[0].type->dtype;
-    return op->code == OP_convert && ir_dtype_is_int(to) && (xt_dtype_size(to) >= 4 || xt_dtype_size(to) >= xt_dtype_size(op->in[0]->type->dtype));
+    if (op->code != OP_convert || !ir_dtype_is_int(to) || xt_dtype_size(to) == 0) return false;
+    bool sign = ir_dtype_is_signed(to);
+    int bits = 8 * (int)xt_dtype_size(to) - sign;
+    int64_t most = bits >= 63 ? INT64_MAX : ((int64_t)1 << bits) - 1, least = sign ? -most - 1 : 0;
+    if (least > c->least) c->least = least;
+    if (most < c->most) c->most = most;
+    return true;
 }
 
 static const lazy_slot *slot_behind(lazy_ctx *c, const ir_value *v) {
@@ -112,7 +118,7 @@ static xt_status refuse(const lazy_classes *c, const lazy_extremes *e, int which
 }
 
 xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e) {
-    if (!e) return NULL;
+    if (!e || e->value[LAZY_LOW] < c->least || e->value[LAZY_HIGH] > c->most) return NULL;
     int low = outermost(e, LAZY_LOW, c->ignore), high = outermost(e, LAZY_HIGH, c->ignore);
     if (e->value[high] != INT64_MIN && e->value[high] >= c->count) return refuse(c, e, high);
     return e->value[low] != INT64_MAX && e->value[low] < 0 ? refuse(c, e, low) : NULL;
@@ -121,11 +127,13 @@ xt_status lazy_labels_check(const lazy_classes *c, const lazy_extremes *e) {
 bool lazy_labels_fit(const lazy_classes *classes, const ir_value *labels) {
     lazy_ctx *c = lazy_ctx_get();
     const lazy_slot *s = NULL;
+    lazy_classes known = *classes;
+    known.least = INT64_MIN, known.most = INT64_MAX;
     for (const ir_value *v = labels; c && v; v = v->def->in[0])
-        if ((s = slot_behind(c, v)) || !v->def || !keeps_values(v->def)) break;
+        if ((s = slot_behind(c, v)) || !v->def || !keeps_values(v->def, &known)) break;
     if (!s || !s->extremes) return true;
-    if (c->tape) lazy_tape_labels(c, classes, (xt_tensor){(uint32_t)(s - c->slots), s->generation});
-    xt_status wrong = lazy_labels_check(classes, s->extremes);
+    if (c->tape) lazy_tape_labels(c, &known, (xt_tensor){(uint32_t)(s - c->slots), s->generation});
+    xt_status wrong = lazy_labels_check(&known, s->extremes);
     if (wrong) lazy_fail(wrong);
     return !wrong;
 }

@@ -1,8 +1,9 @@
 /* Labels that are looked at on the host, where they come from: a loader's threads, xt_from_data. What is found there, the outermost values of the integers,
  * goes along with the tensor, and a loss over classes compares it with its classes when it is recorded (or replayed). So a label that is no class is an error
- * with the loss's line, in the step that would train on it, and costs neither an op, nor an output, nor a read.
+ * with the loss's line, in the step that would train on it, and costs neither an op, nor an output, nor a read. Of a set that lies on the device (.on_device) all
+ * samples are looked at when it is loaded: there the first step knows, also of a sample that a limit would leave out.
  *
- * Invariant: a note is only about values that are all in the tensor; what a tensor is computed from by other ops than casts, reshapes and transposes has none. */
+ * Invariant: a note is only about values that are all in the tensor; what a tensor is computed from by other ops than reshapes, transposes and casts that keep its numbers has none. */
 #ifndef XT_SRC_LAZY_LABELS_H
 #define XT_SRC_LAZY_LABELS_H
 
@@ -28,6 +29,7 @@ typedef struct lazy_classes {
     const char *what; /* "xt_cross_entropy"; kept */
     src_id src;
     int64_t count, ignore; /* labels are 0 .. count-1, or `ignore` */
+    int64_t least, most;   /* set by lazy_labels_fit: what the casts on the way keep; others wrap around, and nothing is known of them */
 } lazy_classes;
 /* False with the error pending when `labels` is known to hold one that is no class. In a compiled step function the answer is asked for again at each call. */
 bool lazy_labels_fit(const lazy_classes *c, const ir_value *labels);

@@ -94,7 +94,7 @@ static ir_value *spread(const classes *c, ir_value *v) {
 }
 
 static bool labels_fit(const classes *c, int64_t ignore) {
-    return lazy_labels_fit(&(lazy_classes){c->l.what, src_intern(c->l.src), c->count, ignore}, c->labels);
+    return lazy_labels_fit(&(lazy_classes){.what = c->l.what, .src = src_intern(c->l.src), .count = c->count, .ignore = ignore}, c->labels);
 }
 
 /* Where the class is the label's. */

@@ -118,6 +118,28 @@ static void two_labels_beyond_the_ignored_one(void **state) { /* the ignored one
     done();
 }
 
+/* A cast that wraps a number around makes it another: nothing is known of it, neither as an error nor as what is ignored. */
+static void casts_that_wrap_say_nothing(void **state) {
+    (void)state;
+    static const struct {
+        xt_dtype from, to;
+        int64_t ignore;
+        union { uint8_t u8[4]; int8_t i8[4]; uint16_t u16[4]; uint32_t u32[4]; int64_t i64[4]; } labels;
+    } rows[] = {
+        {XT_U8, XT_I8, -1, {.u8 = {0, 255, 2, 1}}},       {XT_I8, XT_U8, 255, {.i8 = {0, -1, 2, 1}}},         {XT_U16, XT_I16, -1, {.u16 = {0, 65535, 2, 1}}},
+        {XT_U32, XT_I32, -100, {.u32 = {0, 4294967196u, 2, 1}}}, {XT_I64, XT_I32, -100, {.i64 = {0, 4294967196ll, 2, 1}}},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        xt_tensor y = xt_cast(xt_from_array(&rows[i].labels, rows[i].from, 4), rows[i].to);
+        float loss = xt_item(xt_cross_entropy(xt_zeros(XT_F32, 4, 3), y, .ignore_index = rows[i].ignore));
+        if (xt_error() || !(loss > 1.09f && loss < 1.1f)) fail_msg("row %zu: %g %s", i, (double)loss, xt_error() ? xt_status_message(xt_error()) : "");
+        xt_mark_step();
+    }
+    xt_cross_entropy(xt_zeros(XT_F32, 4, 3), xt_cast(xt_from_array(((int64_t[4]){0, 100, 2, 1}), XT_I64, 4), XT_I8)); /* kept by the cast: known */
+    EXPECT("label 100 (element 1)");
+    done();
+}
+
 static xt_tensor step(const xt_tensor *in, int n, void *user) {
     (void)n;
     return loss_of(user, in[0], in[1]);
@@ -188,6 +210,7 @@ int main(void) {
     setenv("XT_SUMMARY", "off", 1);
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_plain_loop_ends_with_the_sample), cmocka_unit_test(good_and_ignored_labels_pass), cmocka_unit_test(two_labels_beyond_the_ignored_one),
+        cmocka_unit_test(casts_that_wrap_say_nothing),
         cmocka_unit_test(a_compiled_step_looks_at_each_call), cmocka_unit_test(a_fit_fails_in_training_and_in_validation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
