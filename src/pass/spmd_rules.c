@@ -371,6 +371,7 @@ static void problems(spmd_rule *r, int64_t n) {
         int f = factor(r, first->dims[d]);
         for (size_t t = 0; t < r->n_tensors; t++) is_made_of(r, t, d, f);
     }
+    r->known = n > 0; /* one problem alone is done whole everywhere, and that is told */
 }
 
 static void matrices(spmd_rule *r, const ir_op *op) { problems(r, (int64_t)op->in[0]->type->rank - 2); }

@@ -481,6 +481,21 @@ static void matrices_stay_divided(void **state) {
     }
 }
 
+/* One matrix is factorised as a whole on every device, which is counted and named. */
+static void one_matrix_is_whole(void **state) {
+    (void)state;
+    static const char text[] = F("%x: tensor<8x8xf32>", "tensor<8x8xf32>", "%0 = \"stablehlo.cholesky\"(%x) {lower = true} : (tensor<8x8xf32>) -> tensor<8x8xf32>\nreturn %0 : tensor<8x8xf32>");
+    run r;
+    prepare(&r, text, 4);
+    divide(&r, &r.in_form[0], 0), divide(&r, &r.out_form[0], 0);
+    ir_module *m = parsed(text);
+    partition(m, &r, text);
+    assert_int_equal(r.stats.all_gather, 1);
+    assert_int_equal(r.stats.whole, 1);
+    ir_module_free(m);
+    finish(&r);
+}
+
 /* Fully sharded: weights are joined where they are used, gradients are summed into parts. */
 static const char wide[] = F("%x: tensor<64x8xf32>, %w: tensor<4x8xf32>", "tensor<4x8xf32>",
                              "%0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [1] : (tensor<64x8xf32>, tensor<4x8xf32>) -> tensor<64x4xf32>\n%1 = stablehlo.tanh %0 : tensor<64x4xf32>\n"
@@ -765,6 +780,6 @@ static void refused(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(matrices_stay_divided), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(told_in_parts), cmocka_unit_test(refused)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(differential), cmocka_unit_test(orders), cmocka_unit_test(divided_loop), cmocka_unit_test(summands), cmocka_unit_test(uneven), cmocka_unit_test(kept_divided), cmocka_unit_test(data_parallel), cmocka_unit_test(tensor_parallel), cmocka_unit_test(matrices_stay_divided), cmocka_unit_test(one_matrix_is_whole), cmocka_unit_test(fully_sharded), cmocka_unit_test(divided_table), cmocka_unit_test(by_hand), cmocka_unit_test(one_device), cmocka_unit_test(inspected), cmocka_unit_test(told_in_parts), cmocka_unit_test(refused)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
