@@ -73,6 +73,8 @@ bool face_event_is_ready(face_event *e) {
 void face_event_made_by(face_event *e, PJRT_Device *d) { e->maker = d; }
 void face_event_follows(face_event *e, const face_event *of) { e->maker = of->maker; }
 
+bool face_event_is_promised(face_event *e) { return !e->maker && !face_event_is_ready(e); }
+
 xt_status face_event_wait(face_event *e) {
     if (face_event_is_ready(e)) return status_clone(e->error);
     if (e->maker && face_executor_is_here(e->maker) && !face_event_is_ready(e))

@@ -17,6 +17,7 @@ typedef struct run_task {
     array *arrays; /* n_in, then n_out */
     int *from; /* per output: the input whose memory it took, or -1 */
     bool *donated;
+    bool apart; /* one device's part of a program of several, called for by itself */
     int32_t launch_id;
     PJRT_Device *device;
     face_promise promise; /* of memory, from when it was taken on */
@@ -82,6 +83,7 @@ static void run_on(run_task *t, cpu_device *device) {
     }
     for (size_t j = 0; j < t->n_out; j++) face_event_set(t->out[j]->ready, status_clone(s));
     face_event *done = face_event_retain(t->done);
+    if (t->apart) atomic_fetch_sub(&t->device->apart, 1);
     run_free(t); /* also before the client hears of it: it may destroy the executable then */
     face_event_set(done, s);
     face_event_release(done);
@@ -260,6 +262,7 @@ static void launch(run_task *t, PJRT_Device *d, PJRT_Buffer *const *in) {
     if (!s) return;
     for (size_t j = 0; j < t->n_out; j++) face_event_set(t->out[j]->ready, status_clone(s));
     face_event_set(t->done, s);
+    if (t->apart) atomic_fetch_sub(&t->device->apart, 1);
     run_free(t);
 }
 
@@ -270,11 +273,14 @@ static void drop_outputs(PJRT_LoadedExecutable_Execute_Args *a, size_t devices, 
 
 /* Who calls for one device of several may have yet to call for those that it meets in its collectives; a callback that runs a program with callbacks on
  * its own device gets the error where it reads the result. */
-static bool waits_for_end(const PJRT_LoadedExecutable_Execute_Args *a) {
+static bool waits_for_end(const PJRT_LoadedExecutable_Execute_Args *a, run_task *const *tasks) {
     const face_program *p = a->executable->program;
     if (!cpu_exec_calls_host(p->exec) || (a->execute_device && p->options.replicas * p->options.partitions > 1)) return false;
     for (size_t i = 0; i < a->num_devices; i++)
-        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i])) return false;
+        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i]) || atomic_load(&tasks[i]->device->apart)) return false;
+    for (size_t i = 0; i < a->num_devices; i++)
+        for (size_t k = 0; k < tasks[i]->n_in; k++) /* promised by the client, perhaps by this thread */
+            if (face_event_is_promised(tasks[i]->in[k]->ready)) return false;
     return true;
 }
 
@@ -304,11 +310,12 @@ FACE(LoadedExecutable_Execute, executable) {
     }
     for (; with_outputs < made && !s; with_outputs += !s)
         if (n_out > 0) s = make_outputs(tasks[with_outputs], a->output_lists[with_outputs]);
-    bool launched = !s, wait = launched && waits_for_end(a);
+    bool launched = !s, wait = launched && waits_for_end(a, tasks);
     for (size_t i = 0; i < made; i++) {
         PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[i];
         if (launched) {
             done[i] = face_event_retain(tasks[i]->done);
+            if ((tasks[i]->apart = a->execute_device && e->program->options.replicas * e->program->options.partitions > 1)) atomic_fetch_add(&d->apart, 1);
             launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
         } else
             run_free(tasks[i]);

@@ -85,6 +85,7 @@ face_event *face_event_retain(face_event *e);
 void face_event_release(face_event *e); /* NULL is fine */
 void face_event_set(face_event *e, xt_status s); /* takes s over; callbacks run here; once only */
 bool face_event_is_ready(face_event *e);
+bool face_event_is_promised(face_event *e); /* not ready, and no device is to make it ready */
 xt_status face_event_wait(face_event *e); /* a clone of its error; an error at once where waiting could never end */
 /* The event is set by what d runs, or after what `of` waits for: a callback on d's own thread, which nothing else on d can pass, must not wait for it. */
 void face_event_made_by(face_event *e, PJRT_Device *d);
@@ -138,6 +139,7 @@ struct PJRT_Device {
     size_t n_loose, cap_loose;
     int64_t kept_bytes;
     face_promise *promises;
+    atomic_int apart; /* tasks on their way that wait for calls for other devices */
     int64_t drawn; /* by the program that runs now, of its promise */
 
     pthread_t executor;

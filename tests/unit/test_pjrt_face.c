@@ -351,7 +351,15 @@ static void test_callback(void **state) {
     expect(out, 4, (float[]){3, 5, 7, 9});
     destroy(out);
     assert_int_equal(code_of(execute(e, x, y, NULL, &out, &done), "the callback has had enough"), PJRT_INTERNAL); /* gives nothing that were to be destroyed */
-    destroy(x), destroy(y);
+    /* An input that this thread has yet to give is not waited for. */
+    CALL(Client_AddressableMemories, .client = client);
+    CALL(Client_CreateAliasBuffer, .client = client, .memory = Client_AddressableMemories.addressable_memories[0], .shape_dims = (int64_t[]){4}, .shape_num_dims = 1, .shape_element_type = PJRT_TYPE_F32);
+    PJRT_Buffer *later = Client_CreateAliasBuffer.alias_buffer;
+    assert_int_equal(code_of(execute(e, later, y, NULL, &out, &done), NULL), PJRT_OK);
+    assert_false(face_event_is_ready(done));
+    CALL(Client_FulfillAliasBuffer, .client = client, .buffer = x, .status_code = PJRT_OK, .error_message = "", .error_message_size = 0, .fulfill_alias_buffer_cb = Client_CreateAliasBuffer.fulfill_alias_buffer_cb);
+    assert_int_equal(finish(done, "the callback has had enough"), PJRT_INTERNAL);
+    destroy(out), destroy(later), destroy(x), destroy(y);
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
 
