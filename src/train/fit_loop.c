@@ -163,7 +163,7 @@ typedef enum row_kind { ROW_DUE, ROW_ASIDE, ROW_LAST } row_kind;
 static void emit_row(loop *l, row_kind kind) {
     xt_trainer *t = l->t;
     lazy_position *at = lazy_position_of_thread(), next = *at; /* xt_next has moved on; the row is about the batch before */
-    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, l->epoch, t->position.samples};
+    *at = (lazy_position){next.batch_size, t->epoch_batches - 1, l->epoch, t->position.samples, next.padded, next.step};
     if (kind == ROW_DUE) log_emit(LOG_TRAIN, false, t->global_step);
     else log_emit_out_of_turn(LOG_TRAIN, t->global_step, kind == ROW_ASIDE);
     if (kind != ROW_ASIDE) TRAIN_CALL(t, row, t);
