@@ -231,9 +231,23 @@ static xt_status permute(const cpu_device *d, const ir_op *op, const array *in, 
     return coll_permute(d->group, (int)to, (int)from, in->data, bytes, out->data);
 }
 
+/* Groups left to the run ({}) have a size only here: a result of another size would be written past its end. */
+static xt_status check_sizes(const company *c, const ir_op *op, const array *in, const array *out) {
+    int64_t n = c->group ? c->n : 1, give = in->type->count, take = out->type->count, dim = 0;
+    bool fits = give == take;
+    if (op->code == OP_all_gather) fits = give * n == take;
+    if (op->code == OP_reduce_scatter) fits = give == take * n;
+    if (op->code == OP_all_to_all) dim = ir_get_int(op, IR_A_split_dimension, 0);
+    if (op->code == OP_all_to_all && in->type->dims[dim] % n) fits = false;
+    if (fits) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, NULL, "stablehlo.%s of %lld elements to %lld does not fit a group of %lld ranks: was the program recorded for another number?",
+                      ir_op_infos[op->code].name, (long long)give, (long long)take, (long long)n);
+}
+
 static xt_status one_operand(const company *c, const ir_op *op, const array *in, array *out) {
     size_t bytes = ir_type_bytes(in->type);
-    xt_status s = NULL;
+    xt_status s = check_sizes(c, op, in, out);
+    if (s) return s;
     switch ((int)op->code) {
     case OP_all_reduce: return all_reduce(c, op, in->type->dtype, in->type->count, in->data, out->data);
     case OP_collective_reduce: /* the first of a group gets it, the others zeros */
