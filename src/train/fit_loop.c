@@ -352,7 +352,8 @@ static bool run_epoch(loop *l) {
 
 static void tell_nothing_left(const xt_trainer *t) {
     bool epochs = !epochs_left(t);
-    if (world_get()->rank == 0 && t->resumed_from && !t->quiet && (epochs || !steps_left(t)))
+    bool went_on = t->resumed_from || t->global_step > 0; /* a checkpoint's, or an earlier fit's of this trainer */
+    if (world_get()->rank == 0 && went_on && !t->quiet && (epochs || !steps_left(t)))
         log_msg(XT_SEV_INFO, "%s %lld is reached already: nothing to train; raise --%s", epochs ? "max_epochs" : "max_steps", (long long)(epochs ? t->o.max_epochs : t->o.max_steps), epochs ? "max_epochs" : "max_steps");
 }
 

@@ -213,7 +213,13 @@ static void a_second_fit_goes_on(void **state) {
     assert_int_equal(steps, 10);
     assert_int_equal(fit(t, 4, 0), 0); /* nothing is left to do */
     assert_int_equal(steps, 0);
+    says("max_steps 10 is reached already: nothing to train; raise --max_steps");
     assert_int_equal(xt_trainer_global_step(t), 10);
+    t = TRAINER(.max_epochs = 2);
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_int_equal(fit(t, 4, 0), 0);
+    assert_int_equal(steps, 0);
+    says("max_epochs 2 is reached already: nothing to train; raise --max_epochs");
     t = TRAINER(.max_epochs = 3, .max_time = "0s");
     assert_int_equal(fit(t, 4, 0), 0);
     assert_int_equal(steps, 0);
