@@ -5,8 +5,9 @@
  *     xt_loader *l = xt_loader_new(train, .batch = 128, .shuffle = XT_ON, .workers = 2);
  *     for (xt_batch b; xt_next(l, &b);) ...
  *
- * Ownership: what takes a dataset (a loader, a wrapper) takes it over, also when it fails; xt_dataset_retain first, to use it twice. A function that gives
- * NULL has left its error pending (xt_error). Functions of datasets run on loader threads, several at a time, and must not use tensors. */
+ * Ownership: what takes a dataset (a loader, a wrapper) takes it over, also when it fails. Several may be made over one dataset while one of them lives: it is
+ * freed with the last of them. xt_dataset_retain keeps it beyond that (a reference for each taker but the last is right too). A function that gives NULL
+ * has left its error pending (xt_error). Functions of datasets run on loader threads, several at a time, and must not use tensors. */
 #ifndef XTRAIN_DATA_H
 #define XTRAIN_DATA_H
 

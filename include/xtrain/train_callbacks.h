@@ -112,7 +112,7 @@ typedef struct xt_lr_find_opts {
 XT_API double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o);
 
 /* The largest batch that trains without running out of device memory (XT_MEMORY_LIMIT counts): doubled until it does not fit, then halved intervals. `make`
- * gives a loader of that batch size. 0 with a pending error when not even the first fits. */
+ * gives a loader of that batch size, which is freed after its trial (xt_dataset_retain keeps its dataset for the next). 0 with a pending error when not even the first fits. */
 typedef struct xt_batch_find_opts {
     size_t struct_size;
     int64_t first, most;   /* 0 = 2, 8192 */

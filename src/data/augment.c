@@ -12,7 +12,7 @@ typedef struct augment {
 
 static void augment_free(void *user) {
     augment *a = user;
-    xt_dataset_free(a->of);
+    data_drop(a->of);
     base_free(a);
 }
 
@@ -49,6 +49,8 @@ static xt_status augment_more(void *user, int64_t i, void *const *more) {
 xt_dataset *xt_augment_opt(const xt_src *src, xt_dataset *d, xt_augment_opts o) {
     SRC_CALLED_FROM(src);
     if (!d) return NULL;
+    xt_status gone = data_take(d, "xt_augment");
+    if (gone) return data_fail(gone, NULL);
     const ir_type *t = d->types[0];
     if (t->dtype != XT_F32 || t->rank != 3 || t->dims[0] > MOST_CHANNELS || d->d.count < 0)
         return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_augment: %s gives no pictures: f32 [C,H,W] with at most %d channels are expected",

@@ -2,8 +2,6 @@
 #ifndef XT_SRC_DATA_H
 #define XT_SRC_DATA_H
 
-#include <stdatomic.h>
-
 #include <xtrain/data.h>
 
 #include "lazy/lazy.h"
@@ -15,14 +13,17 @@ struct xt_dataset {
     xt_stream_desc stream;
     const ir_type *types[DATA_FIELDS]; /* of one sample; NULL where there is no such field */
     char *name;
-    atomic_int refs;
+    int refs, taken; /* taken: those references that loaders and wrappers own. Both under the lock of dataset.c */
 };
 
 const ir_type *data_spec_type(const xt_spec *s); /* NULL for none or a bad one */
 xt_status data_spec_check(const char *who, const char *what, const xt_spec *s); /* says what is wrong with it */
 xt_spec data_spec(xt_dtype t, size_t rank, const int64_t *dims);
 size_t data_spec_bytes(const xt_spec *s);
-/* A failure of a function that gives a dataset: leaves it pending, frees `over` (what the function has taken over), gives NULL. */
+/* Makes `who` (a loader, a wrapper) an owner of d: of a reference that nobody else of its kind has taken, or of one more. An error where d is freed already. */
+xt_status data_take(xt_dataset *d, const char *who);
+void data_drop(xt_dataset *d); /* what was taken; NULL is allowed */
+/* A failure of a function that gives a dataset: leaves it pending, drops `over` (what the function has taken), gives NULL. */
 xt_dataset *data_fail(xt_status s, xt_dataset *over);
 /* For dataset functions: xt_dataset_new, freeing d.user when that fails. */
 xt_dataset *data_make(xt_dataset_desc d);

@@ -1,4 +1,6 @@
 /* Datasets: a description with functions, counted; and the one over C arrays. */
+#include <pthread.h>
+
 #include "data/data.h"
 
 const ir_type *data_spec_type(const xt_spec *s) {
@@ -48,17 +50,86 @@ size_t data_spec_bytes(const xt_spec *s) {
 
 xt_dataset *data_fail(xt_status s, xt_dataset *over) {
     if (s) lazy_fail(s);
-    xt_dataset_free(over);
+    data_drop(over);
     return NULL;
 }
 
+/* --- owners ---------------------------------------------------------------------------------------------------------------------------------- */
+/* The datasets there are, by address: one that is gone is told from one that lives without reading it. */
+static pthread_mutex_t owners = PTHREAD_MUTEX_INITIALIZER;
+static map *living;
+
+static bool now_living(xt_dataset *d) {
+    pthread_mutex_lock(&owners);
+    if (!living) living = map_new();
+    bool ok = living && map_put(living, &d, sizeof d, d, NULL);
+    pthread_mutex_unlock(&owners);
+    return ok;
+}
+
+/* Under the lock. */
+static bool is_living(xt_dataset *d) {
+    return living && map_get(living, &d, sizeof d);
+}
+
+static void forget(xt_dataset *d) {
+    map_remove(living, &d, sizeof d);
+    if (map_count(living)) return;
+    map_free(living, NULL);
+    living = NULL;
+}
+
+/* A reference less. What the dataset was made of is freed outside of the lock, as that drops datasets itself. */
+static void let_go(xt_dataset *d, bool was_taken) {
+    pthread_mutex_lock(&owners);
+    if (was_taken) d->taken--;
+    bool last = --d->refs == 0;
+    if (last) forget(d);
+    pthread_mutex_unlock(&owners);
+    if (!last) return;
+    if (d->d.free_user) d->d.free_user(d->d.user);
+    base_free(d->name);
+    base_free(d);
+    live_add(LIVE_dataset, -1);
+}
+
+/* One dataset in two loaders is the rule elsewhere, so it needs no word here: without a reference that is left for it, a taker makes its own. A caller who
+ * retained for each but one has made just as many as are taken. */
+xt_status data_take(xt_dataset *d, const char *who) {
+    pthread_mutex_lock(&owners);
+    bool lives = is_living(d);
+    if (lives && d->refs <= d->taken) d->refs++;
+    if (lives) d->taken++;
+    pthread_mutex_unlock(&owners);
+    return lives ? NULL
+                 : status_new(XT_FAILED_PRECONDITION, NULL, "%s: the dataset was freed with the loader (or the dataset) that it was given to: xt_dataset_retain(ds) keeps it for another", who);
+}
+
+void data_drop(xt_dataset *d) {
+    if (d) let_go(d, true);
+}
+
+xt_dataset *xt_dataset_retain(xt_dataset *d) {
+    pthread_mutex_lock(&owners);
+    if (is_living(d)) d->refs++; /* whoever takes one that is gone says so, with a line */
+    pthread_mutex_unlock(&owners);
+    return d;
+}
+
+void xt_dataset_free(xt_dataset *d) {
+    if (d) let_go(d, false);
+}
+
+/* --- a description with functions ---------------------------------------------------------------------------------------------------------------- */
+
 static xt_dataset *allocate(const char *name) {
     xt_dataset *ds = base_calloc(1, sizeof *ds);
-    if (!ds || !(ds->name = base_strdup(name ? name : "dataset"))) {
+    if (!ds || !(ds->name = base_strdup(name ? name : "dataset")) || !now_living(ds)) {
+        if (ds) base_free(ds->name);
         base_free(ds);
         return data_fail(status_oom(sizeof *ds, "a dataset"), NULL);
     }
-    atomic_init(&ds->refs, 1);
+    ds->refs = 1;
     live_add(LIVE_dataset, 1);
     return ds;
 }
@@ -100,19 +171,6 @@ xt_dataset *xt_stream_dataset_at(const xt_src *src, const xt_stream_desc *d) {
     ds->types[0] = data_spec_type(&d->x);
     ds->types[1] = d->y.dtype ? data_spec_type(&d->y) : NULL;
     return ds;
-}
-
-xt_dataset *xt_dataset_retain(xt_dataset *d) {
-    if (d) atomic_fetch_add(&d->refs, 1);
-    return d;
-}
-
-void xt_dataset_free(xt_dataset *d) {
-    if (!d || atomic_fetch_sub(&d->refs, 1) != 1) return;
-    if (d->d.free_user) d->d.free_user(d->d.user);
-    base_free(d->name);
-    base_free(d);
-    live_add(LIVE_dataset, -1);
 }
 
 int64_t xt_dataset_count(const xt_dataset *d) {

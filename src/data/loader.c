@@ -136,12 +136,17 @@ xt_loader *xt_loader_opt(const xt_src *src, xt_dataset *ds, xt_loader_opts given
         lazy_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_loader_new: the dataset is NULL"));
         return NULL;
     }
+    xt_status s = data_take(ds, "xt_loader_new");
+    if (s) {
+        lazy_fail(s);
+        return NULL;
+    }
     xt_loader_opts o = {0};
     memcpy(&o, &given, given.struct_size && given.struct_size < sizeof o ? given.struct_size : sizeof o);
     int64_t part, ranks, batches;
     lazy_batch_part(&part, &ranks);
     if (o.shard == XT_OFF && !lazy_spmd()) ranks = 1;
-    xt_status s = check(ds, &o, ranks, &batches);
+    s = check(ds, &o, ranks, &batches);
     xt_loader *l = s ? NULL : loader_new();
     if (!l) {
         data_fail(s, ds);
@@ -171,7 +176,7 @@ void xt_loader_free(xt_loader *l) {
     lazy_disown(l);
     lazy_reset_forget(l);
     loader_stop(l);
-    xt_dataset_free(l->ds);
+    data_drop(l->ds);
     for (int k = 0; k < DATA_FIELDS; k++) {
         device_buffer_release(l->samples[k]);
         lazy_extremes_release(l->resident_extremes[k]);

@@ -13,7 +13,7 @@ typedef struct mapped {
 
 static void mapped_free(void *user) {
     mapped *m = user;
-    xt_dataset_free(m->of);
+    data_drop(m->of);
     base_free(m);
 }
 
@@ -30,6 +30,8 @@ static xt_status mapped_get(void *user, int64_t i, void *x, void *y) {
 xt_dataset *xt_map_dataset_at(const xt_src *src, xt_dataset *d, xt_spec x, xt_spec y, xt_map_fn fn, void *user) {
     SRC_CALLED_FROM(src);
     if (!d) return NULL;
+    xt_status gone = data_take(d, "xt_map_dataset");
+    if (gone) return data_fail(gone, NULL);
     mapped *m = fn && d->d.count >= 0 ? base_calloc(1, sizeof *m) : NULL;
     if (!m) return data_fail(status_new(XT_INVALID_ARGUMENT, NULL, "xt_map_dataset: a function and a dataset that is no stream are needed"), d);
     *m = (mapped){d, fn, user, (data_spec_bytes(&d->d.x) + 63) & ~(size_t)63, data_spec_bytes(&d->d.y)};
@@ -45,7 +47,7 @@ typedef struct chosen {
 
 static void chosen_free(void *user) {
     chosen *c = user;
-    for (int k = 0; k < c->n; k++) xt_dataset_free(c->parts[k]);
+    for (int k = 0; k < c->n; k++) data_drop(c->parts[k]);
     base_free(c->parts);
     base_free(c->indices);
     base_free(c);
@@ -95,6 +97,8 @@ static xt_dataset *chosen_make(chosen *c, int64_t count) {
 xt_dataset *xt_subset_at(const xt_src *src, xt_dataset *d, const int64_t *indices, int64_t n) {
     SRC_CALLED_FROM(src);
     if (!d) return NULL;
+    xt_status gone = data_take(d, "xt_subset");
+    if (gone) return data_fail(gone, NULL);
     xt_status s = n < 0 || (n > 0 && !indices) || d->d.count < 0
                       ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_subset: indices of a dataset that is no stream are needed")
                       : NULL;
@@ -134,8 +138,9 @@ static xt_status split(xt_dataset *d, int n, const int64_t *lengths, uint64_t se
 }
 
 xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out) {
+    if (d) XT_TRY(data_take(d, "xt_random_split"));
     if (!d || n < 1 || !lengths || !out) {
-        xt_dataset_free(d);
+        data_drop(d);
         return status_new(XT_INVALID_ARGUMENT, NULL, "xt_random_split: a dataset, lengths and a place for the parts are needed");
     }
     memset(out, 0, (size_t)n * sizeof(xt_dataset *));
@@ -144,7 +149,7 @@ xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t
         xt_dataset_free(out[k]);
         out[k] = NULL;
     }
-    xt_dataset_free(d);
+    data_drop(d);
     return s;
 }
 
@@ -153,6 +158,8 @@ xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *p
     xt_status s = n < 1 || !parts ? status_new(XT_INVALID_ARGUMENT, NULL, "xt_concat_datasets: at least one dataset is needed") : NULL;
     int64_t count = 0;
     bool missing = false; /* its own error is pending */
+    int taken = 0;
+    while (!s && taken < n && !(parts[taken] && (s = data_take(parts[taken], "xt_concat_datasets")))) taken++;
     for (int k = 0; !s && k < n; k++) {
         missing |= !parts[k];
         if (missing) continue;
@@ -164,6 +171,6 @@ xt_dataset *xt_concat_datasets_at(const xt_src *src, int n, xt_dataset *const *p
     }
     chosen *c = s || missing ? NULL : chosen_new(n, parts);
     if (c) return chosen_make(c, count);
-    for (int k = 0; parts && k < n; k++) xt_dataset_free(parts[k]);
+    for (int k = 0; k < taken; k++) data_drop(parts[k]);
     return data_fail(s || missing ? s : status_oom((size_t)n * sizeof *parts, "a dataset"), NULL);
 }
