@@ -11,11 +11,12 @@ typedef struct search {
     int64_t steps;
 } search;
 
-/* A loader that cannot be made ends the search where something fitted already: there are no more samples. */
+/* A loader that cannot be made ends the search where something fitted already: there are no more samples. One whose dataset is gone, freed with the
+ * loader of an earlier trial, says nothing about the batch: that is an error. */
 static xt_status no_loader(const search *f, int64_t batch, int64_t good) {
     xt_status s = xt_error() ? status_clone(xt_error()) : status_new(XT_INVALID_ARGUMENT, f->src, "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
     xt_clear_error();
-    if (!good) return s;
+    if (!good || xt_status_code(s) == XT_FAILED_PRECONDITION) return s;
     log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, xt_status_message(s));
     xt_status_free(s);
     return NULL;

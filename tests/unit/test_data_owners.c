@@ -85,10 +85,42 @@ static void a_dataset_that_is_gone_is_named(void **state) {
     assert_int_equal(live_get(LIVE_dataset), 0);
 }
 
+/* --- the trials of xt_batch_find over one dataset ---------------------------------------------------------------------------------------------------------- */
+static xt_tensor line(xt_module *m, xt_tensor in, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", in, 1);
+}
+static xt_tensor loss_of(xt_module *m, xt_batch b, void *user) {
+    (void)user;
+    return xt_mean(xt_square(xt_forward(m, b.x)));
+}
+static xt_optimizer *sgd(xt_module *m, void *user) {
+    (void)user;
+    return xt_sgd(m, .lr = 0.01);
+}
+
+static xt_dataset *shared;
+static xt_loader *over_one(int64_t batch, void *retained) {
+    return xt_loader_new(retained ? xt_dataset_retain(shared) : shared, .batch = batch);
+}
+
+static void trials_share_a_dataset_that_is_kept(void **state) {
+    (void)state;
+    xt_task task = {.net = line, .training_step = loss_of, .configure_optimizers = sgd};
+    shared = arrays();
+    assert_int_equal(xt_batch_find(&task, over_one, &shared, .power_only = XT_ON), 32);
+    assert_null(xt_error());
+    assert_int_equal(live_get(LIVE_dataset), 1);
+    assert_int_equal(xt_batch_find(&task, over_one, NULL, .power_only = XT_ON), 0); /* freed with the first trial's loader; it gave 2 */
+    const char *text = xt_status_message(xt_error());
+    if (!strstr(text, "xt_loader_new: the dataset was freed with the loader")) fail_msg("%s", text);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_teardown(loaders_share_a_dataset, end),
         cmocka_unit_test_teardown(a_dataset_that_is_gone_is_named, end),
+        cmocka_unit_test_teardown(trials_share_a_dataset_that_is_kept, end),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
