@@ -22,7 +22,7 @@ class XtrainPlugin(plugins.DevicePlugin):
         at PyTorch/XLA's fixed one, two runs on this machine would meet each other."""
         if "WORLD_SIZE" not in os.environ and "XLA_COORDINATOR_PORT" not in os.environ:
             with socket.socket() as s:
-                s.bind(("localhost", 0))
+                s.bind(("127.0.0.1", 0))  # a name needs a resolver, which a container may lack
                 os.environ["XLA_COORDINATOR_PORT"] = str(s.getsockname()[1])
         return int(os.environ.get("CPU_NUM_DEVICES", "1"))
 

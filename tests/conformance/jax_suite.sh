@@ -31,9 +31,9 @@ listed() { # FILE TEST
 cpu() { awk -v hz="$(getconf CLK_TCK)" '{ print ($16 + $17) / hz }' /proc/$$/stat; } # seconds of all children that ended
 bad=0
 : >"$tmp/all"
-# Tests of callbacks, of debugging and of shard_map skip themselves where the device is not called cpu, gpu or tpu: they are run under the name of JAX's CPU.
+# Tests of callbacks, of debugging, of shard_map and of sharded linear algebra skip themselves where the device is not called cpu, gpu or tpu: they are run under the name of JAX's CPU.
 dut() { # FILE
-    case $1 in *callback_test | debug* | shard_map_test | jaxpr_effects_test | scheduling_groups_test) grep -q parse_flags_with_absl "$checkout/tests/$1.py" && echo --jax_test_dut=cpu ;; esac
+    case $1 in *callback_test | debug* | shard_map_test | jaxpr_effects_test | scheduling_groups_test | linalg_sharding_test) grep -q parse_flags_with_absl "$checkout/tests/$1.py" && echo --jax_test_dut=cpu ;; esac
 }
 by_name='devices? with tags|enabled only for|[Oo]nly (works|supported|runs) on|[Uu]nsupported platform|not supported on|only test|non-CPU devices'
 for item; do

@@ -33,7 +33,8 @@ run() {
     [ -d "$root$prefix" ] || add_libraries "$prefix" "$home"
     find "$home/bin" -type f -name 'python3*' -print0 | xargs -0 ldd 2>/dev/null | awk '$2 == "=>" { print $3 }' | while read -r f; do mkdir -p "$root$(dirname "$f")" && cp -Ln "$f" "$root$f"; done
     for d in "$prefix" "$home" "$here" /proc /dev /sys; do mkdir -p "$root$d"; done
-    mkdir -p "$root/tmp" "$root/root" "$root/site"
+    mkdir -p "$root/tmp" "$root/root" "$root/site" "$root/etc"
+    echo "127.0.0.1 localhost" >"$root/etc/hosts" # PyTorch/XLA's coordinator has that name
     find "$root" -xdev -name '*.so*' | grep -v '/site/' | grep -qE "$foreign" && { echo "the root has $(find "$root" -xdev -name '*.so*' | grep -E "$foreign" | head -1)"; tell "$name" 1; return; }
     unshare --user --map-root-user --mount bash -c '
         for d in "$2" "$3" "$4" /proc /dev /sys; do mount --rbind "$d" "$1$d" || exit 3; done
