@@ -32,7 +32,7 @@ int emission_load(emission *e, const ir_value *v) {
     if (splat) {
         s.kind = TAPE_SPLAT;
         memcpy(s.splat, splat, elem);
-    } else if (root->def && root->def->code == OP_iota) {
+    } else if (!e->blocked && root->def && root->def->code == OP_iota) { /* counts in the order of dense arrays */
         int64_t dim = ir_get_int(root->def, IR_A_iota_dimension, 0), inner = 1;
         for (uint32_t i = (uint32_t)dim + 1; i < root->type->rank; i++) inner *= root->type->dims[i];
         s.kind = TAPE_IOTA;

@@ -48,6 +48,7 @@ static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
         if (!info) return status_oom(sizeof *info, "a buffer plan");
         info->state = info->state == VALUE_LAZY ? VALUE_LAZY : VALUE_DENSE;
         bool blocked = i < 64 && d->out_blocked >> i & 1;
+        if (blocked) XT_TRY(layout_check(b, v));
         *(blocked ? &info->has_blk : &info->has_ref) = true;
         *(blocked ? &info->blk : &info->ref) = t->out[i];
     }
