@@ -79,6 +79,7 @@ xt_status group_copy_thunk(cpu_builder *b, group_copy *c, const cpu_thunk_desc *
     with.n_ops = 2;
     XT_TRY(cpu_build_thunk(b, &with));
     emission_set_inputs(b, c->in, c->refs, c->n_in);
+    c->in = NULL;
     c->refs = NULL;
     return NULL;
 }

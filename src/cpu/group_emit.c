@@ -102,8 +102,11 @@ static xt_status tape_kernel_run(const cpu_call *c) {
 static void tape_kernel_free(void *state) {
     tape_free(state);
 }
-static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, true};
-const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, true};
+static bool tape_kernel_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return tape_access(t, t->state, k, out);
+}
+static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, true, .access = tape_kernel_access};
+const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, true, .access = tape_kernel_access};
 bool cpu_is_fused(const cpu_kernel *k) {
     return k->run == tape_kernel_run;
 }
@@ -115,11 +118,13 @@ size_t emission_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_re
 }
 
 /* The last thunk's inputs are places, so they go around cpu_build_dense. */
-void emission_set_inputs(cpu_builder *b, const ir_value *const *in, cpu_ref *refs, size_t n) {
+void emission_set_inputs(cpu_builder *b, const ir_value **in, cpu_ref *refs, size_t n) {
     cpu_thunk *th = &b->plan->thunks[b->plan->n_thunks - 1];
     base_free(th->in);
+    base_free(th->reads);
     th->n_in = (uint32_t)n;
     th->in = refs;
+    th->reads = in;
     for (size_t i = 0; i < n; i++) th->bytes += (double)emission_bytes_read(b, in[i], &th->in[i]);
 }
 
@@ -145,6 +150,7 @@ xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir
     }
     XT_TRY(cpu_build_thunk(e->b, &d));
     emission_set_inputs(e->b, e->in, e->refs, e->n_in);
+    e->in = NULL;
     e->refs = NULL;
     return NULL;
 }

@@ -2,14 +2,17 @@
 #ifndef XT_SRC_CPU_KERNEL_COPY_H
 #define XT_SRC_CPU_KERNEL_COPY_H
 
+#include "cpu/access.h"
 #include "cpu/team.h"
-#include "cpu/view.h"
 
 typedef struct cpu_move { /* strides in elements; dims of both views are equal */
     view dst, src;
     size_t elem;
 } cpu_move;
 bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out); /* false: nothing to move */
+/* As cpu_kernel.access, of a thunk of one input and one result that this copy writes whole, as `value`: the read, then
+ * the write. */
+bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_access *out);
 void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes); /* memcpy by all threads */
 void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes); /* zeros by all threads */
 void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src);

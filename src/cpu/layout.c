@@ -420,13 +420,10 @@ static xt_status reorder_run(const cpu_call *c) {
     cpu_move_run(&c->device->team, c->thunk->state, c->out[0], c->in[0]);
     return NULL;
 }
-static const cpu_kernel reorder_kernel = {"reorder", reorder_run, NULL, true};
-
-static void rows_of(view *v) {
-    v->strides[v->n - 1] = 1;
-    for (int i = v->n - 2; i >= 0; i--) v->strides[i] = v->strides[i + 1] * v->dims[i + 1];
-    v->offset = 0;
+static bool reorder_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return cpu_move_access(t->state, t->reads[0], k, out);
 }
+static const cpu_kernel reorder_kernel = {"reorder", reorder_run, NULL, true, .access = reorder_access};
 
 xt_status layout_check(cpu_builder *b, const ir_value *v) {
     if (layout_feature(b, v) >= 0) return NULL;
@@ -443,7 +440,7 @@ static xt_status add_reorder(cpu_builder *b, const ir_value *v, bool to_blocked)
     view_dense(v->type, &plain);
     int feature = layout_feature(b, v);
     view seen = layout_blocked_view(&plain, feature), rows = seen;
-    rows_of(&rows);
+    view_rows(&rows);
     if (!to_blocked && feature == 1) { /* the dense side is written in order: features before space */
         view *two[2] = {&seen, &rows};
         for (int k = 0; k < 2; k++) {

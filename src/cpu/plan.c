@@ -28,6 +28,7 @@ static void thunk_free(cpu_thunk *t) {
     if (t->state) free_state(t->kernel, t->state);
     base_free(t->ops);
     base_free(t->in);
+    base_free(t->reads);
     base_free(t->out);
     base_free(t->over);
 }
@@ -35,20 +36,27 @@ static void thunk_free(cpu_thunk *t) {
 static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_in; i++) {
         const ir_value *v = d->in ? d->in[i] : d->op->in[i];
-        XT_TRY(i < 64 && d->in_blocked >> i & 1 ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
+        bool blocked = i < 64 && d->in_blocked >> i & 1;
+        XT_TRY(blocked ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
+        t->reads[i] = v;
         t->bytes += (double)ir_type_bytes(v->type);
     }
     for (size_t i = 0; i < d->n_out; i++) {
         const ir_value *v = d->out ? d->out[i] : &d->op->out[i];
-        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type};
+        cpu_slot s = {.kind = CPU_SLOT_TEMP,
+                      .bytes = ir_type_bytes(v->type),
+                      .op = v->def ? v->def : d->op,
+                      .type = v->type,
+                      .value = v};
+        bool blocked = i < 64 && d->out_blocked >> i & 1;
+        if (blocked) XT_TRY(layout_check(b, v));
+        if (blocked) s.feature = (uint8_t)(layout_feature(b, v) + 1);
         XT_TRY(build_slot(b, s, &t->out[i].slot));
         t->out[i].offset = 0;
         t->bytes += (double)s.bytes;
         value_info *info = build_info(b, v);
         if (!info) return status_oom(sizeof *info, "a buffer plan");
         info->state = info->state == VALUE_LAZY ? VALUE_LAZY : VALUE_DENSE;
-        bool blocked = i < 64 && d->out_blocked >> i & 1;
-        if (blocked) XT_TRY(layout_check(b, v));
         *(blocked ? &info->has_blk : &info->has_ref) = true;
         *(blocked ? &info->blk : &info->ref) = t->out[i];
     }
@@ -66,9 +74,11 @@ xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
     t.ordinal = d->op->user ? b->ordinals[d->op->user - 1] : CPU_NONE;
     t.ops = base_malloc((t.n_ops + 1) * sizeof *t.ops);
     t.in = base_calloc(t.n_in + 1, sizeof *t.in);
+    t.reads = base_calloc(t.n_in + 1, sizeof *t.reads);
+    t.in_blocked = d->in_blocked;
     t.out = base_calloc(t.n_out + 1, sizeof *t.out);
     t.over = base_calloc(t.n_out + 1, sizeof *t.over);
-    if (!t.ops || !t.in || !t.out || !t.over) {
+    if (!t.ops || !t.in || !t.reads || !t.out || !t.over) {
         s = status_oom(0, "a buffer plan");
         goto fail;
     }
@@ -122,7 +132,13 @@ static xt_status add_arguments(cpu_builder *b, const ir_block *body) {
     for (size_t i = 0; i < body->n_args; i++) {
         const ir_value *v = body->args[i];
         cpu_ref ref = {0, 0};
-        XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_ARG, .index = (uint32_t)i, .bytes = ir_type_bytes(v->type), .type = v->type}, &ref.slot));
+        XT_TRY(build_slot(b,
+                          (cpu_slot){.kind = CPU_SLOT_ARG,
+                                     .index = (uint32_t)i,
+                                     .bytes = ir_type_bytes(v->type),
+                                     .type = v->type,
+                                     .value = v},
+                          &ref.slot));
         value_info *info = build_info(b, v);
         if (!info) return status_oom(sizeof *info, "a buffer plan");
         info->state = VALUE_DENSE;
@@ -165,7 +181,9 @@ static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
     t->n_out = 1; /* not the value's own place: other results may be the same value */
     t->over[0] = 1;
     t->bytes *= 2;
-    XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_OUT, .index = j, .bytes = *n, .type = v->type, .op = named}, &t->out[0].slot));
+    XT_TRY(build_slot(
+        b, (cpu_slot){.kind = CPU_SLOT_OUT, .index = j, .bytes = *n, .type = v->type, .op = named, .value = v},
+        &t->out[0].slot));
     b->plan->out_slots[j] = t->out[0].slot;
     return NULL;
 }
@@ -280,6 +298,8 @@ xt_status cpu_plan_make(cpu_exec *e) {
     if (!s) s = stage_done(e, "schedule", false);
     cpu_phase_end(e, CPU_PHASE_SCHEDULE);
     if (!s) s = cpu_plan_assign(e, pass_is_on("buffers"));
+    /* In every build: what it finds would be wrong numbers. */
+    if (!s) s = status_context(cpu_plan_verify(e, true), "a finished plan");
     if (!s) s = stage_done(e, "buffers", true);
     if (!s) cpu_exec_settle(e);
     cpu_phase_end(e, CPU_PHASE_BUFFERS);

@@ -112,7 +112,12 @@ xt_status build_prepare(cpu_builder *b, const ir_value *v) {
 static xt_status constant_slot(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     const ir_literal *l = ir_get_literal(v->def);
     if (!l) return status_new(XT_INTERNAL, NULL, "a constant without a value");
-    cpu_slot s = {.kind = CPU_SLOT_CONST, .bytes = ir_type_bytes(v->type), .data = l->data, .type = v->type, .op = v->def};
+    cpu_slot s = {.kind = CPU_SLOT_CONST,
+                  .bytes = ir_type_bytes(v->type),
+                  .data = l->data,
+                  .type = v->type,
+                  .op = v->def,
+                  .value = v};
     bool expand = l->splat && v->type->count > 1;
     if (expand || (uintptr_t)l->data % CPU_ALIGN) {
         char *p = base_aligned(CPU_ALIGN, s.bytes ? s.bytes : 1);
