@@ -59,7 +59,6 @@ typedef struct cpu_kernel {
     void (*free_state)(void *state); /* NULL: the state is nothing or one base_malloc block */
     bool anywhere; /* may run on any thread, without a team, in the time its flops and bytes foretell */
     bool onednn; /* its oneDNN calls start regions: in the pool where these come to us (openmp.h) */
-    bool blas; /* its OpenBLAS calls do: only in libgomp's team */
     void (*report)(const void *state, str *out); /* what a profile says of its runs besides their time; NULL: nothing */
     /* The k-th of its strided reads and writes, false: there are no more. Operands that it does not name, or all
      * without it, are read and written whole, in their own order. */
@@ -189,7 +188,8 @@ size_t cpu_sub_places(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
 /* kernel_control.c: a region's or function's block, whose captured values become arguments behind its own, as a planned program. `carried` arguments may be given
  * away to the results of their number. *out is the caller's to free, also on failure. */
-xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile, cpu_exec **out);
+xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile,
+                       cpu_exec **out);
 /* kernel_control.c: the programs inside a thunk of a loop or branch; 0 for any other. */
 size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out);
 /* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */

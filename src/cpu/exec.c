@@ -35,7 +35,9 @@ static xt_status check_inputs(const cpu_exec *e, const array *in) {
     return NULL;
 }
 
-static double mib(int64_t bytes) { return (double)bytes / 1048576; }
+static double mib(int64_t bytes) {
+    return (double)bytes / 1048576;
+}
 
 /* Adds what was wanted, and what else is alive then, to an allocator's refusal. */
 static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const char *what) {
@@ -205,7 +207,7 @@ static bool runs_in_pool(const cpu_thunk *t) {
     size_t n = cpu_thunk_programs(t, &subs);
     for (size_t i = 0; i < n; i++)
         if (!subs[i]->own_team) return false;
-    return !t->kernel->blas && (!t->kernel->onednn || openmp_is_ours());
+    return !t->kernel->onednn || openmp_is_ours();
 }
 
 static bool calls_host(const ir_block *b) {
@@ -236,7 +238,9 @@ void cpu_exec_settle(cpu_exec *e) {
     }
 }
 
-bool cpu_exec_calls_host(const cpu_exec *e) { return e->calls_host; }
+bool cpu_exec_calls_host(const cpu_exec *e) {
+    return e->calls_host;
+}
 
 bool cpu_exec_tiny(const cpu_exec *e) {
     return e->tiny;

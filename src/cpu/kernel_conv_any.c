@@ -56,7 +56,8 @@ static void line(const conv_state *s, const char *x, int64_t o, int64_t n, int64
     static const uint64_t zero_uint64_t = 0;
     static const pair zero_pair = {{0}};
     int d = s->rank - 1;
-    int64_t step = s->stride[d], dil = s->in_dilation[d], first = o * step + (s->reversed[d] ? s->kernel[d] - 1 - k : k) * s->kernel_dilation[d] - s->low[d];
+    int64_t step = s->stride[d], dil = s->in_dilation[d],
+            first = o * step + (s->reversed[d] ? s->kernel[d] - 1 - k : k) * s->kernel_dilation[d] - s->low[d];
     if (step == 1 && dil == 1 && first >= 0 && first + n <= s->in[d]) {
         memcpy(dst, x + (size_t)first * s->elem, (size_t)n * s->elem);
         return;
@@ -96,7 +97,8 @@ static void row_of(const conv_state *s, const char *x, const int64_t *place, int
 }
 
 /* sums[outs, cols] += kernel[outs, rows] x block[rows, cols]. */
-static void multiply(const conv_state *s, int64_t outs, int64_t cols, int64_t rows, const char *kernel, int64_t depth, const char *block, char *sums) {
+static void multiply(const conv_state *s, int64_t outs, int64_t cols, int64_t rows, const char *kernel, int64_t depth, const char *block,
+                     char *sums) {
     if (!s->blas) {
         gemm(s->compute, outs, cols, rows, kernel, depth, block, cols, sums, s->n_out);
         return;
@@ -113,7 +115,8 @@ static void conv_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t groups = s->feature_groups * s->batch_groups, images = s->batch / s->batch_groups, outs = s->out_channels / groups;
     int64_t depth = s->group_channels * s->n_kernel, tiles = (s->n_out + s->columns - 1) / s->columns;
     for (int64_t t = begin; t < end; t++) {
-        int64_t b = t / (tiles * groups), g = t / tiles % groups, col = t % tiles * s->columns, cols = s->n_out - col < s->columns ? s->n_out - col : s->columns;
+        int64_t b = t / (tiles * groups), g = t / tiles % groups, col = t % tiles * s->columns,
+                cols = s->n_out - col < s->columns ? s->n_out - col : s->columns;
         int64_t image = s->batch_groups > 1 ? g * images + b : b, channel = s->feature_groups > 1 ? g * s->group_channels : 0, place[VIEW_MAX] = {0};
         const char *x = r->lhs + (size_t)((image * s->in_channels + channel) * s->n_in) * s->elem;
         const char *kernel = r->rhs + (size_t)(g * outs * depth) * s->elem;
@@ -151,7 +154,7 @@ static xt_status conv_run_op(const cpu_call *c) {
     bool direct = !s->move[2] && s->result == s->compute;
     conv_run r = {s, side[0], side[1], direct ? c->out[0] : scratch + s->sums_at, scratch + s->block_at};
     int64_t tiles = (s->n_out + s->columns - 1) / s->columns;
-    team_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
+    blas_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
     if (direct) return NULL;
     int64_t count = c->thunk->op->out[0].type->count;
     const char *narrow = cpu_converted(team, s->compute, r.sums, s->result, s->move[2] ? scratch + s->narrow_at : c->out[0], count);
@@ -162,7 +165,8 @@ static const cpu_kernel conv_kernel = {"convolution-any", conv_run_op, NULL, fal
 
 /* --- lowering ------------------------------------------------------------------------------------------------------------------------------ */
 /* dims in the order first, second, spatial; false when they lie so already. */
-static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_key second, ir_attr_key spatial, bool back, cpu_move *out, int64_t *dims) {
+static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_key second, ir_attr_key spatial, bool back, cpu_move *out,
+                  int64_t *dims) {
     size_t n;
     const int64_t *s = ir_get_ints(op, spatial, &n);
     view given, moved = {0}, dense = {0};
@@ -191,10 +195,12 @@ static int64_t int_or(const ir_op *op, ir_attr_key k, int i, int64_t fallback) {
 
 static void read_shapes(const ir_op *op, conv_state *s) {
     int64_t lhs[VIEW_MAX], rhs[VIEW_MAX], out[VIEW_MAX];
-    s->move[0] = order(op, op->in[0]->type, IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, false, &s->moves[0], lhs);
-    s->move[1] = order(op, op->in[1]->type, IR_A_kernel_output_feature_dimension, IR_A_kernel_input_feature_dimension, IR_A_kernel_spatial_dimensions, false,
-                       &s->moves[1], rhs);
-    s->move[2] = order(op, op->out[0].type, IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, true, &s->moves[2], out);
+    s->move[0] =
+        order(op, op->in[0]->type, IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, false, &s->moves[0], lhs);
+    s->move[1] = order(op, op->in[1]->type, IR_A_kernel_output_feature_dimension, IR_A_kernel_input_feature_dimension, IR_A_kernel_spatial_dimensions,
+                       false, &s->moves[1], rhs);
+    s->move[2] = order(op, op->out[0].type, IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, true,
+                       &s->moves[2], out);
     s->rank = (int)op->in[0]->type->rank - 2;
     s->n_in = s->n_kernel = s->n_out = 1;
     for (int d = 0; d < s->rank; d++) {
@@ -219,9 +225,11 @@ static size_t take(size_t *all, size_t bytes) {
     return at;
 }
 
-/* Blocks that leave each thread something to do, of a size that the second-level cache holds. */
-static int64_t columns_of(const conv_state *s, int threads) {
-    int64_t tasks = s->batch * s->feature_groups, want = (4 * threads + tasks - 1) / tasks, columns = (s->n_out + want - 1) / want;
+/* Blocks that leave each of some threads something to do, of a size that the second-level cache holds. Shapes alone say
+ * how wide they are: OpenBLAS has other kernels at the edges of a block, with other bits. */
+static int64_t columns_of(const conv_state *s) {
+    enum { BLOCKS = 16 };
+    int64_t tasks = s->batch * s->feature_groups, want = (BLOCKS + tasks - 1) / tasks, columns = (s->n_out + want - 1) / want;
     if (columns < 32) columns = 32;
     if (columns > BLOCK_COLS) columns = BLOCK_COLS;
     return columns < s->n_out ? columns : s->n_out;
@@ -240,7 +248,7 @@ CPU_LOWER(conv_any) {
     s->elem = xt_dtype_size(s->compute);
     bool small = s->n_out < INT32_MAX && s->group_channels * s->n_kernel < INT32_MAX;
     if (small && blas_type_of(s->compute, &s->kind)) s->blas = blas_get();
-    s->columns = columns_of(s, cpu_build_threads(b));
+    s->columns = columns_of(s);
     for (int i = 0; i < 2; i++) {
         const ir_type *t = op->in[i]->type;
         if (s->move[i]) s->moved_at[i] = take(&scratch, ir_type_bytes(t));
@@ -252,7 +260,6 @@ CPU_LOWER(conv_any) {
     s->block_bytes = (s->block_bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     s->block_at = take(&scratch, s->block_bytes * (size_t)cpu_build_threads(b));
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = &conv_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &conv_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

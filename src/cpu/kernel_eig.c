@@ -1,7 +1,6 @@
 /* The rest of LAPACK that JAX calls on CPUs: eigenvalues of general matrices (geev), Schur forms (gees), Hessenberg and tridiagonal forms (gehrd, sytrd), singular values
  * by QR (gesvd), QR with pivots (geqp3), products with Q (ormqr), by OpenBLAS; and tridiagonal systems (gtsv, and the perturbed one of inverse iteration) by
- * elimination with row exchanges (Golub & Van Loan, "Matrix Computations", 4th ed., 4.3). One matrix after the other: what is called is mostly small, and
- * the library divides large ones.
+ * elimination with row exchanges (Golub & Van Loan, "Matrix Computations", 4th ed., 4.3). Each matrix of a batch is one thread's.
  *
  * A row of `calls` tells operands and results: M a matrix, which the routine sees column by column in memory of its own, V a vector, I a status. A routine works
  * in its results; operands that it overwrites are copied there first (the row's `into`). */
@@ -58,8 +57,10 @@ static void set_status(eig_call *c, uint32_t i, blas_int info) {
 }
 
 /* --- OpenBLAS ------------------------------------------------------------------------------------------------------------------------------------- */
-typedef void (*geev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *wr, void *wi, void *vl, BLAS_IN, void *vr, BLAS_IN, void *, BLAS_IN, blas_int *);
-typedef void (*cgeev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *w, void *vl, BLAS_IN, void *vr, BLAS_IN, void *, BLAS_IN, void *, blas_int *);
+typedef void (*geev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *wr, void *wi, void *vl, BLAS_IN, void *vr, BLAS_IN, void *,
+                        BLAS_IN, blas_int *);
+typedef void (*cgeev_fn)(const char *, const char *, BLAS_IN, void *, BLAS_IN, void *w, void *vl, BLAS_IN, void *vr, BLAS_IN, void *, BLAS_IN, void *,
+                         blas_int *);
 
 /* Vectors of a real matrix: a column for a real eigenvalue, two (real and imaginary part) for a pair; spread in place from the last on. */
 #define SPREAD(T, t)                                                                                                                                 \
@@ -98,10 +99,10 @@ static void run_geev(eig_call *c) {
     set_status(c, 4, info);
 }
 
-typedef void (*gees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *wr, void *wi, void *vs, BLAS_IN, void *, BLAS_IN, void *,
-                        blas_int *);
-typedef void (*cgees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *w, void *vs, BLAS_IN, void *, BLAS_IN, void *, void *,
-                         blas_int *);
+typedef void (*gees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *wr, void *wi, void *vs, BLAS_IN,
+                        void *, BLAS_IN, void *, blas_int *);
+typedef void (*cgees_fn)(const char *, const char *, void *select, BLAS_IN, void *, BLAS_IN, blas_int *sdim, void *w, void *vs, BLAS_IN, void *,
+                         BLAS_IN, void *, void *, blas_int *);
 static void run_gees(eig_call *c) {
     blas_int n = (blas_int)dim(in_type(c, 0), 1), info = 0, chosen = 0;
     char job = (char)option(c, "mode", 'V'), sort = 'N';
@@ -129,8 +130,10 @@ static void run_sytrd(eig_call *c) {
     set_status(c, 4, info);
 }
 
-typedef void (*gesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN, void *vt, BLAS_IN, void *, BLAS_IN, blas_int *);
-typedef void (*cgesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN, void *vt, BLAS_IN, void *, BLAS_IN, void *, blas_int *);
+typedef void (*gesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN, void *vt, BLAS_IN, void *, BLAS_IN,
+                         blas_int *);
+typedef void (*cgesvd_fn)(const char *, const char *, BLAS_IN, BLAS_IN, void *, BLAS_IN, void *s, void *u, BLAS_IN, void *vt, BLAS_IN, void *,
+                          BLAS_IN, void *, blas_int *);
 static void run_gesvd(eig_call *c) {
     blas_int m = (blas_int)dim(in_type(c, 0), 2), n = (blas_int)dim(in_type(c, 0), 1), ldv = (blas_int)dim(out_type(c, 3), 2), info = 0;
     char job = (char)option(c, "mode", 'A');
@@ -151,13 +154,15 @@ static void run_geqp3(eig_call *c) {
         ((geqp3_fn)c->s->fn)(&m, &n, c->out[0], &m, pivots, c->out[2], c->work, &c->lwork, &info);
 }
 
-typedef void (*ormqr_fn)(const char *side, const char *trans, BLAS_IN, BLAS_IN, BLAS_IN k, const void *a, BLAS_IN, const void *tau, void *, BLAS_IN, void *, BLAS_IN, blas_int *);
+typedef void (*ormqr_fn)(const char *side, const char *trans, BLAS_IN, BLAS_IN, BLAS_IN k, const void *a, BLAS_IN, const void *tau, void *, BLAS_IN,
+                         void *, BLAS_IN, blas_int *);
 static bool flag(const eig_call *c, const char *name, bool fallback) {
     const ir_op *op = c->call->thunk->op;
     for (uint32_t i = 0; i < op->n_attrs; i++)
         for (size_t k = 0; op->attrs[i].kind == IR_AK_DICT && k < op->attrs[i].n; k++) {
             const ir_attr *a = &op->attrs[i].v.list[k];
-            if (a->name && strcmp(a->name, name) == 0 && (a->kind == IR_AK_BOOL || a->kind == IR_AK_INT)) return a->kind == IR_AK_BOOL ? a->v.b : a->v.i != 0;
+            if (a->name && strcmp(a->name, name) == 0 && (a->kind == IR_AK_BOOL || a->kind == IR_AK_INT))
+                return a->kind == IR_AK_BOOL ? a->v.b : a->v.i != 0;
         }
     return fallback;
 }
@@ -274,19 +279,27 @@ static const eig_row calls[] = {
 /* Element (i, j) of a matrix by rows from one by columns, or the other way round. */
 static void turn(size_t elem, char *dst, const char *src, int64_t m, int64_t n, bool to_columns) {
     for (int64_t i = 0; i < m; i++)
-        for (int64_t j = 0; j < n; j++) memcpy(dst + (size_t)(to_columns ? j * m + i : i * n + j) * elem, src + (size_t)(to_columns ? i * n + j : j * m + i) * elem, elem);
+        for (int64_t j = 0; j < n; j++)
+            memcpy(dst + (size_t)(to_columns ? j * m + i : i * n + j) * elem, src + (size_t)(to_columns ? i * n + j : j * m + i) * elem, elem);
 }
 
 static size_t part_count(const ir_type *t, char shape) {
     return (size_t)(shape == 'M' ? dim(t, 2) * dim(t, 1) : shape == 'V' ? dim(t, 1) : 1);
 }
 
-static xt_status eig_run(const cpu_call *c) {
+static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
+    const cpu_call *c = ctx;
     const eig_state *s = c->thunk->state;
     const ir_op *op = c->thunk->op;
-    char *mem = c->scratch;
-    for (int64_t k = 0; k < s->batch; k++) {
-        eig_call one = {.s = s, .call = c, .work = mem + s->work_at, .rwork = mem + s->rwork_at, .iwork = (blas_int *)(void *)(mem + s->iwork_at), .lwork = s->lwork, .index = k};
+    char *mem = (char *)c->scratch + (size_t)thread * s->bytes;
+    for (int64_t k = begin; k < end; k++) {
+        eig_call one = {.s = s,
+                        .call = c,
+                        .work = mem + s->work_at,
+                        .rwork = mem + s->rwork_at,
+                        .iwork = (blas_int *)(void *)(mem + s->iwork_at),
+                        .lwork = s->lwork,
+                        .index = k};
         for (uint32_t j = 0; j < op->n_out; j++) {
             const ir_type *t = op->out[j].type;
             size_t elem = xt_dtype_size(t->dtype), count = part_count(t, s->row->out[j]);
@@ -310,9 +323,14 @@ static xt_status eig_run(const cpu_call *c) {
             if (s->row->out[j] == 'M') turn(elem, (char *)c->out[j] + (size_t)k * part_count(t, 'M') * elem, one.out[j], dim(t, 2), dim(t, 1), false);
         }
     }
+}
+
+static xt_status eig_run(const cpu_call *c) {
+    cpu_call call = *c;
+    blas_for(&c->device->team, ((const eig_state *)c->thunk->state)->batch, 1, matrices, &call);
     return NULL;
 }
-static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, .blas = true};
+static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, false};
 
 /* --- lowering ---------------------------------------------------------------------------------------------------------------------------------------- */
 static bool shape_fits(const ir_type *t, char shape, const ir_type *like, uint32_t batch_rank) {
@@ -333,8 +351,8 @@ static const eig_row *row_of(const ir_op *op, blas_type *kind) {
     if (lapack && target[7] != "sdcz"[*kind]) return NULL;
     for (size_t r = 0; r < BASE_COUNT(calls); r++) {
         const eig_row *row = &calls[r];
-        bool fits = strlen(row->name) == len && memcmp(row->name, name, len) == 0 && !(*kind < BLAS_C ? row->complex_only : row->real_only) && op->n_in == strlen(row->in) &&
-                    op->n_out == strlen(row->out);
+        bool fits = strlen(row->name) == len && memcmp(row->name, name, len) == 0 && !(*kind < BLAS_C ? row->complex_only : row->real_only) &&
+                    op->n_in == strlen(row->in) && op->n_out == strlen(row->out);
         uint32_t own = row->in[0] == 'M' ? 2 : 1, batch = fits && op->in[0]->type->rank >= own ? op->in[0]->type->rank - own : 0;
         for (uint32_t i = 0; fits && i < op->n_in; i++) fits = shape_fits(op->in[i]->type, row->in[i], op->in[0]->type, batch);
         for (uint32_t j = 0; fits && j < op->n_out; j++) fits = shape_fits(&op->out[j].type[0], row->out[j], op->in[0]->type, batch);
@@ -359,10 +377,11 @@ static bool sizes_fit(const ir_op *op, const eig_row *row, blas_type kind) {
         int64_t k = dim(op->in[1]->type, 1);
         return x->dtype == t && op->in[1]->type->dtype == t && k <= n && (m == dim(x, 2) || m == dim(x, 1));
     }
-    if (row->run == run_geqp3) return op->in[1]->type->dtype == XT_I32 && dim(op->in[1]->type, 1) == n && op->out[2].type->dtype == t && dim(op->out[2].type, 1) == least;
+    if (row->run == run_geqp3)
+        return op->in[1]->type->dtype == XT_I32 && dim(op->in[1]->type, 1) == n && op->out[2].type->dtype == t && dim(op->out[2].type, 1) == least;
     if (row->run == run_gesvd)
-        return op->out[1].type->dtype == real && dim(op->out[1].type, 1) == least && op->out[2].type->dtype == t && op->out[3].type->dtype == t && dim(op->out[2].type, 2) == m &&
-               dim(op->out[3].type, 1) == n && dim(op->out[2].type, 1) >= least && dim(op->out[3].type, 2) >= least;
+        return op->out[1].type->dtype == real && dim(op->out[1].type, 1) == least && op->out[2].type->dtype == t && op->out[3].type->dtype == t &&
+               dim(op->out[2].type, 2) == m && dim(op->out[3].type, 1) == n && dim(op->out[2].type, 1) >= least && dim(op->out[3].type, 2) >= least;
     if (m != n || op->out[op->n_out - 1].type->dtype != XT_I32) return false;
     for (uint32_t j = 0; j + 1 < op->n_out; j++) {
         const ir_type *o = op->out[j].type;
@@ -394,14 +413,22 @@ CPU_LOWER(eig) {
     int64_t m = dim(a, 2), n = dim(a, 1), big = own == 2 && m > n ? m : n;
     *s = (eig_state){.row = row, .fn = fn, .kind = kind, .elem = xt_dtype_size(a->dtype), .batch = 1};
     for (uint32_t d = 0; d + own < a->rank; d++) s->batch *= a->dims[d];
-    for (uint32_t i = 0; i < op->n_in; i++) s->in_at[i] = take(&s->bytes, part_count(op->in[i]->type, row->in[i]) * xt_dtype_size(op->in[i]->type->dtype));
-    for (uint32_t j = 0; j < op->n_out; j++) s->out_at[j] = take(&s->bytes, part_count(op->out[j].type, row->out[j]) * xt_dtype_size(op->out[j].type->dtype));
+    for (uint32_t i = 0; i < op->n_in; i++)
+        s->in_at[i] = take(&s->bytes, part_count(op->in[i]->type, row->in[i]) * xt_dtype_size(op->in[i]->type->dtype));
+    for (uint32_t j = 0; j < op->n_out; j++)
+        s->out_at[j] = take(&s->bytes, part_count(op->out[j].type, row->out[j]) * xt_dtype_size(op->out[j].type->dtype));
     int64_t wide = row->run == run_ormqr ? big + dim(op->out[0].type, 1) + dim(op->out[0].type, 2) : 2 * big;
     s->lwork = (blas_int)(64 * (wide + 1)); /* more than any of them asks for with blocks of 32 or 64 */
     s->work_at = take(&s->bytes, ((size_t)s->lwork + (row->run == run_geev ? 2 * (size_t)(n * n) : 0)) * s->elem);
     s->rwork_at = take(&s->bytes, (size_t)(8 * big + 8) * s->elem);
     s->iwork_at = take(&s->bytes, (size_t)(big + 8) * sizeof(blas_int));
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &eig_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = s->bytes, .state = s, .flops = (double)s->batch * 10.0 * (double)(n * n) * (double)big};
+    cpu_thunk_desc d = {.kernel = &eig_kernel,
+                        .op = op,
+                        .n_in = op->n_in,
+                        .n_out = op->n_out,
+                        .scratch_bytes = s->bytes * (size_t)(s->batch > 1 ? cpu_build_threads(b) : 1),
+                        .state = s,
+                        .flops = (double)s->batch * 10.0 * (double)(n * n) * (double)big};
     return cpu_build_thunk(b, &d);
 }

@@ -1,7 +1,7 @@
-/* LAPACK's factorisations behind JAX's custom calls (lapack_sgetrf_ffi, ... and the names its other back ends share: Qr, Eigh, LuDecomposition, ...) by
- * OpenBLAS. Its matrices lie in columns, ours in rows, so each is turned over on the way in and out. Many small matrices go one a thread, a large one has
- * all threads. Without OpenBLAS, and for shapes that no routine takes, the interpreter's textbook code runs (ir/interp_lapack.c, which also says what the
- * calls' operands and results are). */
+/* LAPACK's factorisations behind JAX's custom calls (lapack_sgetrf_ffi, ... and the names its other back ends share:
+ * Qr, Eigh, LuDecomposition, ...) by OpenBLAS. Its matrices lie in columns, ours in rows, so each is turned over on the
+ * way in and out. Each matrix of a batch is one thread's. Without OpenBLAS, and for shapes that no routine takes, the
+ * interpreter's textbook code runs (ir/interp_lapack.c, which also says what the calls' operands and results are). */
 #include "cpu/blas.h"
 #include "cpu/cpu_int.h"
 #include "ir/interp_int.h"
@@ -30,7 +30,7 @@ static void turn(size_t elem, char *dst, int64_t dst_row, const char *src, int64
 #define TURN(T)                                                                                                                                      \
     for (int64_t i0 = 0; i0 < m; i0 += 16)                                                                                                           \
         for (int64_t j = 0; j < n; j++)                                                                                                              \
-            for (int64_t i = i0; i < m && i < i0 + 16; i++) ((T *)dst)[j * dst_row + i] = ((const T *)src)[i * src_row + j];                          \
+            for (int64_t i = i0; i < m && i < i0 + 16; i++) ((T *)dst)[j * dst_row + i] = ((const T *)src)[i * src_row + j];                         \
     break
     typedef struct wide {
         uint64_t part[2];
@@ -89,8 +89,8 @@ static void run_eigh(const lapack_run *r, int64_t k, char *mine) {
     if (s->kind < BLAS_C)
         s->blas->syevd[s->kind](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork, iwork, &s->liwork, &info);
     else
-        s->blas->heevd[s->kind - BLAS_C](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork, mine + s->rwork_at, &s->lrwork, iwork,
-                                         &s->liwork, &info);
+        s->blas->heevd[s->kind - BLAS_C](&s->job, &s->uplo, &n, mine + s->a_at, &n, w, mine + s->work_at, &s->lwork, mine + s->rwork_at, &s->lrwork,
+                                         iwork, &s->liwork, &info);
     turn(s->elem, result(r, 0, k, s->n * s->n, s->elem), s->n, mine + s->a_at, s->n, s->n, s->n);
     if (r->call->thunk->n_out == 3) ((int32_t *)r->call->out[2])[k] = info;
 }
@@ -103,8 +103,8 @@ static void run_gesdd(const lapack_run *r, int64_t k, char *mine) {
     if (s->kind < BLAS_C)
         s->blas->gesdd_real[s->kind](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at, &s->lwork, iwork, &info);
     else
-        s->blas->gesdd_complex[s->kind - BLAS_C](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at, &s->lwork, mine + s->rwork_at, iwork,
-                                                 &info);
+        s->blas->gesdd_complex[s->kind - BLAS_C](&s->job, &m, &n, a, &m, values, u, &ldu, v, &ldv, mine + s->work_at, &s->lwork, mine + s->rwork_at,
+                                                 iwork, &info);
     turn(s->elem, result(r, 0, k, s->m * s->n, s->elem), s->n, a, s->m, s->n, s->m);
     if (s->job != 'N') {
         turn(s->elem, result(r, 2, k, s->m * s->columns, s->elem), s->columns, u, s->m, s->columns, s->m);
@@ -130,13 +130,10 @@ static xt_status lapack_run_op(const cpu_call *c) {
     lapack_run r = {s, c};
     if (s->what == GESDD && s->job == 'N')
         for (uint32_t j = 2; j < 4; j++) memset(c->out[j], 0, ir_type_bytes(c->thunk->op->out[j].type));
-    if (s->batch > 1 && s->m <= 256 && s->n <= 256)
-        team_for(&c->device->team, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);
-    else
-        matrices(&r, 0, s->batch, 0);
+    blas_for(&c->device->team, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);
     return NULL;
 }
-static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, .blas = true};
+static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, false};
 
 /* --- lowering -------------------------------------------------------------------------------------------------------------------------------- */
 static blas_int as_int(const lapack_state *s, const void *first) { /* what a query for room says */
@@ -146,7 +143,8 @@ static blas_int as_int(const lapack_state *s, const void *first) { /* what a que
 /* Asks the routine how much room it works in. */
 static void ask(lapack_state *s) {
     double work[2] = {0}, rwork[2] = {0}, one[2] = {0};
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, k = (blas_int)s->taus, q = (blas_int)s->columns, v = (blas_int)(s->rows > 0 ? s->rows : 1), info = 0;
+    blas_int m = (blas_int)s->m, n = (blas_int)s->n, k = (blas_int)s->taus, q = (blas_int)s->columns, v = (blas_int)(s->rows > 0 ? s->rows : 1),
+             info = 0;
     blas_int query = -1, iwork[2] = {0};
     int64_t lo = s->least, hi = s->m > s->n ? s->m : s->n, a = 5 * lo * lo + 5 * lo, b = 2 * hi * lo + 2 * lo * lo + lo;
     s->liwork = (blas_int)(8 * lo + 8);
@@ -195,9 +193,17 @@ static bool read_call(const ir_op *op, const char *name, lapack_state *s) {
     static const struct {
         const char *name;
         routine what;
-    } names[] = {{"getrf", GETRF}, {"geqrf", GEQRF},   {"orgqr", ORGQR}, {"ungqr", ORGQR},
-                 {"syevd", EIGH},  {"heevd", EIGH},    {"gesdd", GESDD}, {"LuDecomposition", GETRF},
-                 {"Eigh", EIGH},   {"Qr", GEQRF},      {"ProductOfElementaryHouseholderReflectors", ORGQR}};
+    } names[] = {{"getrf", GETRF},
+                 {"geqrf", GEQRF},
+                 {"orgqr", ORGQR},
+                 {"ungqr", ORGQR},
+                 {"syevd", EIGH},
+                 {"heevd", EIGH},
+                 {"gesdd", GESDD},
+                 {"LuDecomposition", GETRF},
+                 {"Eigh", EIGH},
+                 {"Qr", GEQRF},
+                 {"ProductOfElementaryHouseholderReflectors", ORGQR}};
     bool found = false;
     for (size_t i = 0; i < BASE_COUNT(names) && !found; i++)
         if ((found = strcmp(names[i].name, name) == 0)) s->what = names[i].what;
@@ -233,7 +239,8 @@ static bool types_fit(const ir_op *op, const lapack_state *s) {
     case GEQRF: return op->out[1].type->dtype == t;
     case ORGQR: return true;
     case EIGH: return op->out[1].type->dtype == real && (n == 2 || op->out[2].type->dtype == XT_I32);
-    case GESDD: return op->out[1].type->dtype == real && op->out[2].type->dtype == t && op->out[3].type->dtype == t && op->out[4].type->dtype == XT_I32;
+    case GESDD:
+        return op->out[1].type->dtype == real && op->out[2].type->dtype == t && op->out[3].type->dtype == t && op->out[4].type->dtype == XT_I32;
     }
     return false;
 }
@@ -261,7 +268,7 @@ CPU_LOWER(lapack) {
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = op->n_out,
-                        .scratch_bytes = s->thread_bytes * (size_t)cpu_build_threads(b),
+                        .scratch_bytes = s->thread_bytes * (size_t)(batch > 1 ? cpu_build_threads(b) : 1),
                         .state = s,
                         .flops = (double)batch * (s->what == GESDD || s->what == EIGH ? 9.0 : 1.0) * (m * n * l - l * l * l / 3)};
     return cpu_build_thunk(b, &d);

@@ -1,5 +1,6 @@
-/* cholesky, triangular_solve and the LAPACK calls that are the same (potrf, trsm) by OpenBLAS, whose matrices lie in columns: what is a lower triangle in rows is an upper one there, and a system solved
- * from the left is one solved from the right. Batches of small matrices go one a thread. */
+/* cholesky, triangular_solve and the LAPACK calls that are the same (potrf, trsm) by OpenBLAS, whose matrices lie in
+ * columns: what is a lower triangle in rows is an upper one there, and a system solved from the left is one solved from
+ * the right. Each matrix of a batch is one thread's. */
 #include "cpu/blas.h"
 #include "cpu/cpu_int.h"
 #include "ir/interp_int.h"
@@ -20,12 +21,8 @@ typedef struct linalg_run {
     int32_t *info; /* per matrix; NULL: none */
 } linalg_run;
 
-/* One product of all threads a matrix, or a matrix a thread when there are many small ones. */
 static void over_batch(const cpu_call *c, const linalg_state *s, team_fn fn, linalg_run *r) {
-    if (s->batch > 1 && s->n <= 256)
-        team_for(&c->device->team, s->batch, 65536 / (s->n * s->n * s->n + 1) + 1, fn, r);
-    else
-        fn(r, 0, s->batch, 0);
+    blas_for(&c->device->team, s->batch, 65536 / (s->n * s->n * s->n + 1) + 1, fn, r);
 }
 
 /* NaN in both parts. */
@@ -65,7 +62,7 @@ static xt_status cholesky_run(const cpu_call *c) {
     if (s->n) over_batch(c, s, cholesky_chunk, &r);
     return NULL;
 }
-static const cpu_kernel cholesky_kernel = {"cholesky", cholesky_run, NULL, .blas = true};
+static const cpu_kernel cholesky_kernel = {"cholesky", cholesky_run, NULL, false};
 
 static void solve_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
@@ -83,7 +80,7 @@ static xt_status solve_run(const cpu_call *c) {
     if (s->n && s->rows && s->columns) over_batch(c, s, solve_chunk, &r);
     return NULL;
 }
-static const cpu_kernel solve_kernel = {"triangular-solve", solve_run, NULL, .blas = true};
+static const cpu_kernel solve_kernel = {"triangular-solve", solve_run, NULL, false};
 
 /* False when OpenBLAS is not there or has no such type. */
 static bool begin_state(const ir_op *op, linalg_state **out) {
