@@ -110,6 +110,12 @@ void blas_for(const cpu_team *team, int64_t n, int64_t grain, team_fn fn, void *
     team_for(team, n, grain, alone_chunk, &l);
 }
 
+int64_t blas_blocks(double work) {
+    int64_t n = work < 0x1p22 ? 1 : 2;
+    for (double more = 0x1p28; work >= more && n < 1024; more *= 8) n *= 2;
+    return n;
+}
+
 /* --- the library ------------------------------------------------------------------------------------------------------------------------- */
 static void open_library(void) {
     static const char *const files[] = {"libopenblas.so.0", "libopenblas.so"};

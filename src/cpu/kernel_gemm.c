@@ -204,16 +204,11 @@ static xt_dtype compute_type(xt_dtype t, xt_dtype out) {
     return xt_dtype_size(t) == 8 || xt_dtype_size(out) == 8 ? (ir_dtype_is_signed(t) ? XT_I64 : XT_U64) : ir_dtype_is_signed(t) ? XT_I32 : XT_U32;
 }
 
-/* A block is one call of OpenBLAS on one thread, and what a call packs of its operands it packs anew: on one thread,
- * slabs of 256 rows of 1024 cost 9 percent, slabs of 512 rows of 2048 cost 6 (AVX-512; 2 to 6 with AVX2). So blocks
- * grow with the product: twice as many of them for eight times the work. Shapes alone say how many, for the kernels at
- * the edges of a block have other bits than those inside. */
+/* Blocks of whole tiles of every kernel; smaller ones are not worth a call. */
 static void cut_blocks(gemm_state *s) {
-    enum { ROWS = 32, COLUMNS = 64 }; /* whole tiles of every kernel; smaller blocks are not worth a call */
+    enum { ROWS = 32, COLUMNS = 64 };
     double each = (double)s->m * (double)s->n * (double)s->k, all = each * (double)s->batch;
-    int64_t want = all < 0x1p22 ? 1 : 2;
-    for (double work = 0x1p28; all >= work && want < 1024; work *= 8) want *= 2;
-    int64_t m = s->m, n = s->n, blocks = 1;
+    int64_t want = blas_blocks(all), m = s->m, n = s->n, blocks = 1;
     while (blocks * s->batch < want) {
         bool rows = 4 * m > n ? m > ROWS : n <= COLUMNS; /* wide ones are faster than high ones */
         if (rows ? m <= ROWS : n <= COLUMNS) break;

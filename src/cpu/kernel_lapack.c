@@ -4,6 +4,7 @@
  * interpreter's textbook code runs (ir/interp_lapack.c, which also says what the calls' operands and results are). */
 #include "cpu/blas.h"
 #include "cpu/cpu_int.h"
+#include "cpu/factor.h"
 #include "ir/interp_int.h"
 
 typedef enum routine { GETRF, GEQRF, ORGQR, EIGH, GESDD } routine;
@@ -23,6 +24,7 @@ typedef struct lapack_state {
 typedef struct lapack_run {
     const lapack_state *s;
     const cpu_call *call;
+    const cpu_team *team; /* of one matrix */
 } lapack_run;
 
 /* dst[j][i] = src[i][j]. */
@@ -47,10 +49,14 @@ static char *result(const lapack_run *r, uint32_t j, int64_t k, int64_t count, s
     return (char *)r->call->out[j] + (size_t)(k * count) * elem;
 }
 
+static factor_matrix matrix_of(const lapack_run *r, char *mine, int64_t columns) {
+    return (factor_matrix){.team = r->team, .kind = r->s->kind, .m = r->s->m, .n = columns, .a = mine + r->s->a_at};
+}
+
 static void run_getrf(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, info = 0, *pivots = (blas_int *)(void *)(mine + s->iwork_at);
-    s->blas->getrf[s->kind](&m, &n, mine + s->a_at, &m, pivots, &info);
+    factor_matrix f = matrix_of(r, mine, s->n);
+    blas_int *pivots = (blas_int *)(void *)(mine + s->iwork_at), info = factor_getrf(&f, pivots);
     turn(s->elem, result(r, 0, k, s->m * s->n, s->elem), s->n, mine + s->a_at, s->m, s->n, s->m);
     int32_t *out = (int32_t *)(void *)result(r, 1, k, s->least, 4), *last = r->call->out[2];
     for (int64_t i = 0; i < s->least; i++) out[i] = pivots[i] - s->permutation;
@@ -69,16 +75,15 @@ static void run_getrf(const lapack_run *r, int64_t k, char *mine) {
 
 static void run_geqrf(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, info = 0;
-    s->blas->geqrf[s->kind](&m, &n, mine + s->a_at, &m, result(r, 1, k, s->least, s->elem), mine + s->work_at, &s->lwork, &info);
+    factor_matrix f = matrix_of(r, mine, s->n);
+    factor_geqrf(&f, result(r, 1, k, s->least, s->elem), mine + s->work_at, s->lwork);
     turn(s->elem, result(r, 0, k, s->m * s->n, s->elem), s->n, mine + s->a_at, s->m, s->n, s->m);
 }
 
 static void run_orgqr(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->columns, t = (blas_int)s->taus, info = 0;
-    const char *tau = (const char *)r->call->in[1] + (size_t)(k * s->taus) * s->elem;
-    s->blas->orgqr[s->kind](&m, &n, &t, mine + s->a_at, &m, tau, mine + s->work_at, &s->lwork, &info);
+    factor_matrix f = matrix_of(r, mine, s->columns);
+    factor_orgqr(&f, s->taus, (const char *)r->call->in[1] + (size_t)(k * s->taus) * s->elem, mine + s->work_at, s->lwork);
     turn(s->elem, result(r, 0, k, s->m * s->columns, s->elem), s->columns, mine + s->a_at, s->m, s->columns, s->m);
 }
 
@@ -127,7 +132,7 @@ static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static xt_status lapack_run_op(const cpu_call *c) {
     const lapack_state *s = c->thunk->state;
-    lapack_run r = {s, c};
+    lapack_run r = {s, c, s->batch > 1 ? &(cpu_team){.threads = 1} : &c->device->team};
     if (s->what == GESDD && s->job == 'N')
         for (uint32_t j = 2; j < 4; j++) memset(c->out[j], 0, ir_type_bytes(c->thunk->op->out[j].type));
     blas_for(&c->device->team, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);

@@ -236,10 +236,10 @@ static void run_calls(const char *type) {
         bool slow;
         const char *types;
     } shapes[] = {{0, 9, 9, false, NULL},  {5, 40, 40, false, NULL},    {0, 90, 90, false, NULL},  {3, 90, 50, false, NULL}, {0, 50, 90, true, NULL},
-                  {3, 90, 90, true, NULL}, {0, 300, 300, false, "f64"}, {0, 520, 520, true, NULL}, {0, 600, 350, true, NULL}};
+                  {3, 90, 90, true, NULL}, {0, 350, 350, false, "f64"}, {0, 520, 520, true, NULL}, {0, 600, 350, true, NULL}};
     for (size_t r = 0; r < BASE_COUNT(calls); r++)
         for (size_t i = 0; i < BASE_COUNT(shapes); i++) {
-            bool slow = shapes[i].slow || (shapes[i].m >= 300 && r > 3);
+            bool slow = shapes[i].slow || (shapes[i].m >= 350 && r > 3);
             if ((slow && !all_rows) || (calls[r].square && shapes[i].m != shapes[i].n) || (shapes[i].types && !strstr(shapes[i].types, type)))
                 continue;
             run_call(r, type, shapes[i].batch, shapes[i].m, shapes[i].n);
@@ -265,7 +265,7 @@ static void run_solves(const char *type) {
 static void run_reflectors(const char *type) {
     bool complex = *type == 'c', wide = strstr(type, "64") != NULL;
     char letter = complex ? (wide ? 'z' : 'c') : wide ? 'd' : 's', text[1600], name[128];
-    for (int n = 60; n <= (all_rows ? 540 : 180); n *= 3) {
+    for (int n = 60; n <= (all_rows || !strcmp(type, "f64") ? 360 : 60); n *= 6) {
         int m = n + 25;
         snprintf(name, sizeof name, "Q and products with it, %d x %d of %s", m, n, type);
         snprintf(text, sizeof text,
