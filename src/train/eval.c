@@ -115,6 +115,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
     train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
+    log_at_step(t->global_step);
     log_set_place(LOG_NOWHERE, stage);
     hooks_setup(t, name);
     hooks_begin(t, pass);
@@ -123,6 +124,7 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     if (ok) hooks_end(t, pass); /* the values are there: xt_trainer_metric */
     log_set_place(LOG_NOWHERE, stage);
     hooks_teardown(t, name);
+    log_artifacts_send();
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     log_remove_sink(&sink);
     log_set_manual(false);

@@ -38,9 +38,11 @@ static xt_status fit_limits(xt_trainer *t) {
 /* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the first epoch. */
 static bool sanity(xt_trainer *t, const xt_src *src) {
     if (!t->val || !t->o.num_sanity_val_steps || t->global_step > 0 || t->o.fast_dev_run) return true;
+    log_set_sanity(true);
     hooks_begin(t, PASS_SANITY);
     bool ok = train_evaluate_all(t, src, PASS_SANITY, t->o.num_sanity_val_steps);
     hooks_end(t, PASS_SANITY);
+    log_set_sanity(false);
     return ok;
 }
 
@@ -70,6 +72,7 @@ static void tell_exception(xt_trainer *t) {
     xt_clear_error();
     TRAIN_CALL(t, exception, t, error);
     if (t->task->on_exception) t->task->on_exception(t->net, error, t->task->user);
+    log_drain(); /* while what these asked for can be computed */
     xt_status later = xt_error();
     if (later) log_msg(XT_SEV_ERROR, "while ending the fit: %s", xt_status_message(later));
     xt_clear_error();
@@ -100,6 +103,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     if (ok && t->task->on_train_end) t->task->on_train_end(t->net, t->task->user);
     if (ok && t->task->on_fit_end) t->task->on_fit_end(t->net, t->task->user);
     TRAIN_CALL(t, fit_end, t, ok && !xt_error());
+    log_artifacts_send();
     log_drain();
     save_last(t, ok);
     xt_status unsaved = checkpoint_wait(t);
@@ -186,12 +190,15 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     nn_sync_batch_norms(t->o.sync_batchnorm == XT_ON);
     lazy_check_nan(t->o.detect_anomaly == XT_ON);
     result_begin(t);
-    log_set_place(LOG_NOWHERE, LOG_TRAIN);
+    log_set_place(LOG_CLOSED, LOG_TRAIN);
     s = train_begin(t, src);
+    log_set_place(LOG_NOWHERE, LOG_TRAIN);
+    log_at_step(t->global_step);
     lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
+    log_artifacts_send();
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
@@ -203,6 +210,8 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     end_fit(t, ok);
     lazy_position_of_thread()->step = 0;
     hooks_teardown(t, "fit");
+    log_artifacts_send();
+    log_drain();
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     t->fitting = false;
     return s;

@@ -210,7 +210,7 @@ static void settle(loop *l, bool ok) {
     t->in_window.samples += l->samples;
     t->in_window.batches++;
     if (!l->stepped) return;
-    t->global_step++;
+    log_at_step(++t->global_step);
     l->epoch = t->epoch;
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;

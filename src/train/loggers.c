@@ -47,9 +47,11 @@ static void give_row(void *user, const log_row *row) {
     logger *l = user;
     if (!l->failed && !row->aside) settle(l, l->kind->row(l->state, row));
 }
-static void give_artifact(void *user, const log_artifact *a) {
+static bool give_artifact(void *user, const log_artifact *a) {
     logger *l = user;
+    if (!(l->kind->artifacts & 1u << a->kind)) return false;
     if (!l->failed) settle(l, l->kind->artifact(l->state, a));
+    return true; /* a failure has been told */
 }
 
 static void close_logger(void *user) {
@@ -76,7 +78,7 @@ static xt_status open_one(const logger_kind *k, const char *dir, logger_settings
         return status_context(s, "logger %s", k->name);
     }
     live_add(LIVE_logger, 1);
-    *out = (log_sink){.row = give_row, .artifact = k->artifact ? give_artifact : NULL, .close = close_logger, .user = l};
+    *out = (log_sink){.row = give_row, .artifact = give_artifact, .close = close_logger, .user = l};
     log_add_sink(out);
     return NULL;
 }

@@ -48,12 +48,15 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_load
     t->task = task;
     train_tell_left_out(loader, "xt_predict");
     xt_loader_set_epoch(loader, 0, 0);
+    log_at_step(t->global_step);
     log_set_place(LOG_NOWHERE, LOG_TEST);
     hooks_setup(t, "predict");
     hooks_begin(t, PASS_PREDICT);
     bool ok = !xt_error() && predict_all(src, t, loader, limit, fn, user);
     if (ok) hooks_end(t, PASS_PREDICT);
     hooks_teardown(t, "predict");
+    log_artifacts_send();
+    log_drain();
     config_tell(t);
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     xt_loader_set_epoch(loader, 0, 0);
