@@ -12,6 +12,7 @@
 #include "lazy/mesh.h"
 #include "nn/nn.h"
 #include "optim/optim.h"
+#include "train/checkpoint_listed.h"
 
 typedef struct restored {
     train_position position;
@@ -236,7 +237,10 @@ static xt_status best_listed(const char *last, char **out) {
     cJSON_ArrayForEach(file, list) {
         const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score"), *path = cJSON_GetObjectItemCaseSensitive(file, "path");
         double v = cJSON_IsNumber(score) ? score->valuedouble : HUGE_VAL;
-        if (!cJSON_IsString(path) || !file_exists(path->valuestring) || (best && v >= least)) continue;
+        const char *why;
+        if (!cJSON_IsString(path) || (best && v >= least)) continue;
+        if (checkpoint_listed(NULL, "", path->valuestring, &why) != LISTED_ELSEWHERE)
+            continue; /* a claim of the file's: it is read, if it is a checkpoint */
         best = path;
         least = v;
     }
