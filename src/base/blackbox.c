@@ -14,6 +14,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
+
 static blackbox *box;
 static pid_t owner;          /* process that made `box`; another one is a forked child */
 static char file_name[512];  /* of the status file */
@@ -250,23 +252,40 @@ static void describe_process(blackbox *b) {
     else if (getcwd(here, sizeof here)) snprintf(b->folder, sizeof b->folder, "%.*s%s%s", dir ? 300 : 500, here, dir ? "/" : "", dir ? dir : "");
 }
 
+/* Said once in a process: the run goes on. */
+static blackbox *without(const char *folder, const char *why) {
+    log_once("black box", XT_SEV_WARNING,
+             "%s: %s; the run goes on without a status file and crash folder (xtrain top and postmortem do not see it); XT_STATUS_DIR=DIR names "
+             "another folder, XT_POSTMORTEM=off says nothing",
+             folder, why);
+    return NULL;
+}
+
+/* The whole file has its place before it is mapped: a store into a hole would end the program by SIGBUS when its file system is full by then. */
+static blackbox *new_mapping(const char *temporary, const char **why) {
+    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    int error = fd < 0 ? errno : file_allocate(fd, sizeof(blackbox));
+    void *p = error ? MAP_FAILED : mmap(NULL, sizeof(blackbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) *why = strerror(error ? error : errno);
+    if (fd >= 0) close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 static blackbox *make(void) {
-    const char *folder = blackbox_folder();
+    const char *folder = blackbox_folder(), *why = NULL;
     char temporary[560];
     if (!folder) return NULL;
     snprintf(file_name, sizeof file_name, "%s/%d.xtbox", folder, (int)getpid());
     snprintf(temporary, sizeof temporary, "%s.new", file_name);
-    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return NULL;
-    blackbox *b = ftruncate(fd, sizeof *b) == 0 ? mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    close(fd);
-    if (b != MAP_FAILED) {
+    blackbox *b = new_mapping(temporary, &why);
+    if (b) {
         describe_process(b);
         if (rename(temporary, file_name) == 0) return b;
+        why = strerror(errno);
         munmap(b, sizeof *b);
     }
     unlink(temporary);
-    return NULL;
+    return without(folder, why);
 }
 
 static void report_lost(void);

@@ -20,6 +20,12 @@
 int file_open_regular(int folder, const char *name, struct stat *out);
 const char *file_open_problem(int error); /* "it is a symbolic link", ...; what strerror says for the rest */
 
+/* Makes a new file `bytes` long with every byte on the medium, or in the memory of its file system. A hole in a file that is mapped is a SIGBUS at the first
+ * store for which the medium has no room; so no file is mapped for writing before this. Gives 0 or an error number: ENOSPC, EDQUOT, EFBIG, ... */
+int file_allocate(int fd, size_t bytes);
+void file_allocate_fails(
+    int error); /* test hook: every file_allocate fails so, without an attempt; EOPNOTSUPP: as on a file system that cannot; 0 = off */
+
 /* `name` for a message: control characters as \xNN, the end of a long one left out. A name out of a file can neither forge a line nor flood the screen. */
 void str_append_name(str *to, const char *name);
 
