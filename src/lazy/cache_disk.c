@@ -3,6 +3,7 @@
  * It holds code that will be executed, so the folder must be ours alone: mode 0700, our owner, no parent that others may write (sticky folders
  * such as /tmp are fine). Files appear whole (temporary name, rename) and carry a checksum; a damaged one is reported, removed, compiled again.
  * XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total stays under XT_CACHE_BYTES: the files not used for longest go first. */
+#include "base/private_file.h"
 #include "lazy/ctx.h"
 
 #include <errno.h>
@@ -37,26 +38,12 @@ static char *folder(void) {
     return home && *home ? path_join(home, ".cache/xtrain") : NULL;
 }
 
-static const char *unsafe(const char *dir) {
-    struct stat st;
-    if (stat(dir, &st) != 0) return "it cannot be read";
-    if (!S_ISDIR(st.st_mode)) return "it is not a folder";
-    if (st.st_uid != geteuid()) return "it belongs to another user";
-    if (st.st_mode & 077) return "others may enter it; chmod 700 it";
-    char parent[4096];
-    if (!realpath(dir, parent)) return "its path cannot be resolved";
-    for (char *slash = strrchr(parent, '/'); slash; slash = strrchr(parent, '/')) {
-        *slash = 0;
-        if (stat(*parent ? parent : "/", &st) != 0) return "a parent folder cannot be read";
-        if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)) return "others may write a parent folder";
-        if (!*parent) break;
-    }
-    return NULL;
-}
-
 char *lazy_cache_folder(char *why, size_t n) {
     char *dir = mode() == CACHE_OFF ? NULL : folder();
-    const char *bad = mode() == CACHE_OFF ? "off (XT_CACHE)" : !dir ? "there is no home folder to put it into" : file_exists(dir) ? unsafe(dir) : NULL;
+    const char *bad = mode() == CACHE_OFF ? "off (XT_CACHE)"
+                      : !dir              ? "there is no home folder to put it into"
+                      : file_exists(dir)  ? private_path_problem(dir, 077)
+                                          : NULL;
     snprintf(why, n, "%s%s", bad ? bad : "", bad && dir ? ": it is not used" : "");
     return dir;
 }
@@ -73,7 +60,7 @@ static const char *checked_folder(void) {
         dir = now;
         now = NULL;
         xt_status s = mode() == CACHE_WRITE ? file_make_dirs(dir, 0700) : NULL;
-        const char *why = s ? xt_status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : unsafe(dir);
+        const char *why = s ? xt_status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : private_path_problem(dir, 077);
         if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", dir, why);
         bad = why != NULL;
         xt_status_free(s);

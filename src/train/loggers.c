@@ -1,4 +1,5 @@
 /* The list of loggers, and what they share. */
+#include "base/private_file.h"
 #include "train/logger.h"
 
 #include <errno.h>
@@ -14,7 +15,10 @@ const char *logger_stage_name(log_stage s) {
 }
 
 xt_status logger_open_append(const char *path, int *out_fd) {
-    *out_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    char *target;
+    XT_TRY(file_output_target(path, &target));
+    *out_fd = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+    base_free(target);
     return *out_fd < 0 ? status_errno("cannot open", path) : NULL;
 }
 

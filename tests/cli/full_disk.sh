@@ -76,8 +76,14 @@ check "and nothing half made stays" [ ! -s "$tmp/files" ]
 when=before how= XT_STATUS_DIR=$small/s on 300k bash "$tmp/run"
 through "the file system is full from the start"
 
+# --- the crash folder
 mkdir -m 700 "$tmp/status"
 export XT_STATUS_DIR=$tmp/status
+when=before how=abort on 100k bash "$tmp/run"
+check "a crash whose folder has no room ends as the crash" [ "$(cat "$tmp/rc")" = 134 ]
+check "it says where the run was" grep -q 'xtrain: SIGABRT in step' "$tmp/out"
+check "and that there is no report, with the reason" grep -q 'no report: .*No space left on device' "$tmp/out"
+check "and leaves no empty folder" [ ! -s "$tmp/crashes" ]
 
 # --- the cache, events, checkpoints and logs
 when=before how= XT_CACHE=on XT_CACHE_DIR=$small/cache on 100k bash "$tmp/run"
@@ -86,12 +92,12 @@ check "it is said once" [ "$(grep -c 'compile cache' "$tmp/out")" = 1 ]
 when=before how= XT_EVENTS=$small/events on 100k bash "$tmp/run"
 through "no room for events"
 check "it is said once" [ "$(grep -c 'XT_EVENTS=.* cannot be written' "$tmp/out")" = 1 ]
-fit='cd "$small"; timeout 60 "$XTRAIN" fit mnist --limit-batches 400 --epochs 3 --log-every 1 --no-pictures $how >"$tmp/said" 2>"$tmp/out"; echo $? >"$tmp/rc"'
+fit='cd "$small"; timeout 60 "$XTRAIN" fit mnist --limit-batches 30 --epochs 1 --log-every 1 --no-pictures $how >"$tmp/said" 2>"$tmp/out"; echo $? >"$tmp/rc"'
 export XT_RUNS_DIR=$small/runs
-how= on 200k bash -c "$fit"
+how= on 120k bash -c "$fit"
 check "a fit whose folder fills up ends with a sentence" [ "$(cat "$tmp/rc")" = 1 ]
 check "which is that the file system is full" grep -q 'No space left on device' "$tmp/out"
-how="--trainer.checkpointing=off" on 60k bash -c "$fit"
+how="--trainer.checkpointing=off" on 16k bash -c "$fit"
 check "one without checkpoints trains on without its logs" [ "$(cat "$tmp/rc")" = 0 ]
 check "and says so" grep -qE 'logger [a-z]+: .*No space left on device; it writes nothing from here on' "$tmp/out"
 
