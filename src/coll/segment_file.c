@@ -21,7 +21,7 @@
 #include "base/private_file.h"
 
 #define MAGIC 0x31676573636f7478u /* any fixed number */
-#define VERSION 3
+#define VERSION 4
 #define MAX_RANKS 4096
 
 static size_t round_up(size_t n, size_t to) {
@@ -205,9 +205,10 @@ void coll_announce(const char *name, int rank, int pid) {
     pthread_mutex_unlock(&made_lock);
 }
 
-void coll_announce_end(const char *name, int rank) {
+void coll_announce_end(const char *name, int rank, const char *how) {
     pthread_mutex_lock(&made_lock);
     seg_slot *slot = name ? made_slot(name, rank) : NULL;
+    if (slot) segment_say_end(slot, COLL_OWN_END, how); /* unless it said so itself */
     if (slot && atomic_load(&slot->state) == SLOT_EMPTY) atomic_store(&slot->state, SLOT_CLOSED);
     pthread_mutex_unlock(&made_lock);
 }

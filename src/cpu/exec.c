@@ -41,7 +41,7 @@ static double mib(int64_t bytes) {
 
 /* Adds what was wanted, and what else is alive then, to an allocator's refusal. */
 static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const char *what) {
-    if (!s || xt_status_code(s) != XT_RESOURCE_EXHAUSTED) return s;
+    if (!s || status_code(s) != XT_RESOURCE_EXHAUSTED) return s;
     str live = STR_INIT;
     cpu_report_live(e, e->plan.peak_thunk, &live);
     char where[96] = "its start";

@@ -130,7 +130,7 @@ static void write_metrics(void) {
     if (!name) return;
     rank_path(name, path, sizeof path);
     xt_status s = xt_metrics_write(path);
-    if (s) log_once("XT_METRICS", XT_SEV_WARNING, "XT_METRICS: %s", xt_status_message(s));
+    if (s) log_once("XT_METRICS", XT_SEV_WARNING, "XT_METRICS: %s", status_message(s));
     xt_status_free(s);
 }
 

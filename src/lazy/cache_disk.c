@@ -60,7 +60,7 @@ static const char *checked_folder(void) {
         dir = now;
         now = NULL;
         xt_status s = mode() == CACHE_WRITE ? file_make_dirs(dir, 0700) : NULL;
-        const char *why = s ? xt_status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : private_path_problem(dir, 077);
+        const char *why = s ? status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : private_path_problem(dir, 077);
         if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", dir, why);
         bad = why != NULL;
         xt_status_free(s);
@@ -100,10 +100,10 @@ xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out) 
         return NULL;
     }
     xt_status s = file_read_all(path, &data, &n);
-    const char *why = s ? xt_status_message(s) : lazy_cache_damage(data, n, key);
+    const char *why = s ? status_message(s) : lazy_cache_damage(data, n, key);
     if (!why) {
         s = device_deserialize(client, data + sizeof(header), n - sizeof(header), out);
-        if (s) why = xt_status_message(s);
+        if (s) why = status_message(s);
     }
     if (why) {
         log_msg(XT_SEV_WARNING, "cache file %s is not usable: %s; the program is compiled again", path, why);
@@ -137,7 +137,7 @@ void lazy_disk_store(hash128 key, device_exec *e) {
         if (!s) lazy_cache_enforce_cap(checked_folder());
     }
     /* A plugin without serialisation is no fault; a full disk is said once. */
-    if (s && xt_status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", xt_status_message(s));
+    if (s && status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", status_message(s));
     xt_status_free(s);
     base_free(data);
     base_free(path);

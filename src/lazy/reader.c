@@ -34,7 +34,7 @@ static void arrived(void *user, xt_status error) {
 static void finish(job *j) {
     if (j->error) {
         if (j->failed) j->failed(j->user);
-        else log_once("reader", XT_SEV_WARNING, "a value asked for with xt_when_ready did not arrive: %s", xt_status_message(j->error));
+        else log_once("reader", XT_SEV_WARNING, "a value asked for with xt_when_ready did not arrive: %s", status_message(j->error));
         xt_status_free(j->error);
     } else
         j->fn(j->user, j->data, j->bytes, j->dtype);

@@ -65,6 +65,7 @@ static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
     lazy_slot *s = lazy_slot_of(c, t);
     if (!s) lazy_dead_error(c, t, src, what);
     if (!s || s->failed || lazy_in_loop(c, src, what)) return false;
+    if (c->error) return false; /* steps are dropped until it is cleared: the value that is there is an old one */
     if (!c->tape) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no value yet; return the tensor and read the "
@@ -82,8 +83,10 @@ bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes) {
         return false;
     }
     xt_status s = read_now(c, t, LAZY_READ, src, buf, bytes);
-    if (s) lazy_fail(status_at(s, src));
-    return !s;
+    if (!s) return true;
+    lazy_fail(status_at(s, src));
+    lazy_end_if_lost("xt_read", src);
+    return false;
 }
 
 double xt_item_at(const xt_src *src, xt_tensor t) {
@@ -101,6 +104,7 @@ double xt_item_at(const xt_src *src, xt_tensor t) {
     xt_status s = read_now(c, t, LAZY_ITEM, src, raw, ir_type_bytes(type));
     if (s) {
         lazy_fail(status_at(s, src));
+        lazy_end_if_lost("xt_item", src);
         return NAN;
     }
     return lazy_as_double(raw, type->dtype);

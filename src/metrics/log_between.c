@@ -114,9 +114,9 @@ void log_between_forget(void) {
 }
 
 static void send_values(log_engine *e, int64_t step) {
-    if (xt_error() || !e->n_given) {
+    if (lazy_pending() || !e->n_given) {
         forget(e);
-        if (!xt_error() && log_ranks_meet(e)) log_nothing_row(e->given_stage, step);
+        if (!lazy_pending() && log_ranks_meet(e)) log_nothing_row(e->given_stage, step);
         return;
     }
     bool tensors = false;

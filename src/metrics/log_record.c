@@ -354,7 +354,7 @@ void log_record_step(log_engine *e) {
         log_set *set = &e->sets[s];
         if (set->n_pending == 0 || set->holds) continue;
         const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
-        if (xt_error() || !make_room(set, src)) {
+        if (lazy_pending() || !make_room(set, src)) {
             log_forget_step((log_stage)s);
             continue;
         }

@@ -143,7 +143,7 @@ void checkpoint_writer_free(xt_trainer *t) {
     struct checkpoint_writer *w = t->writer;
     if (!w) return;
     xt_status s = checkpoint_wait(t);
-    if (s) log_msg(XT_SEV_ERROR, "%s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_ERROR, "%s", status_message(s));
     xt_status_free(s);
     pthread_mutex_lock(&w->lock);
     w->ends = true;

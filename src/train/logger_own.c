@@ -11,7 +11,7 @@ typedef struct own {
 static void settle(own *o, xt_status s) {
     if (!s) return;
     o->failed = true;
-    log_msg(XT_SEV_ERROR, "logger %s: %s; it gets nothing from here on", o->d.name, xt_status_message(s));
+    log_msg(XT_SEV_ERROR, "logger %s: %s; it gets nothing from here on", o->d.name, status_message(s));
     xt_status_free(s);
 }
 

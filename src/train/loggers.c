@@ -43,7 +43,7 @@ typedef struct logger {
 static void settle(logger *l, xt_status s) {
     if (!s) return;
     l->failed = true;
-    log_msg(XT_SEV_ERROR, "logger %s: %s; it writes nothing from here on", l->kind->name, xt_status_message(s));
+    log_msg(XT_SEV_ERROR, "logger %s: %s; it writes nothing from here on", l->kind->name, status_message(s));
     xt_status_free(s);
 }
 
