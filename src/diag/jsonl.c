@@ -50,7 +50,7 @@ static void write_line(const str *t) {
     xt_status s = file_output_target(path, &target);
     int fd = s ? -1 : open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
     if (fd < 0 || write(fd, t->data, t->len) < 0)
-        log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path, s ? xt_status_message(s) : strerror(errno));
+        log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path, s ? status_message(s) : strerror(errno));
     if (fd >= 0) close(fd);
     base_free(target);
     xt_status_free(s);

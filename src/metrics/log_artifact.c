@@ -185,7 +185,7 @@ void log_artifacts_now(void) {
 void log_artifacts_send(void) {
     const log_engine *e = log_engine_peek();
     if (!e || !e->asked) return;
-    if (xt_error())
+    if (lazy_pending())
         log_artifacts_now(); /* a boundary would drop them with the step */
     else
         lazy_boundary(LAZY_EVAL, src_get(e->asked));
