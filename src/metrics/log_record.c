@@ -65,11 +65,11 @@ typedef struct noted { /* what a log call gives */
 
 /* A fit that has failed keeps the error that it fails with: this one is only told. */
 static void refuse_here(xt_status s) {
-    if (!xt_error()) {
+    if (!lazy_pending()) {
         lazy_fail(s);
         return;
     }
-    log_msg(XT_SEV_WARNING, "%s", xt_status_message(s));
+    log_msg(XT_SEV_WARNING, "%s", status_message(s));
     xt_status_free(s);
 }
 

@@ -204,7 +204,7 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
 static void last_rows(log_engine *e) {
     log_set *set = &e->sets[LOG_TRAIN];
     const log_metric *first = set->n_pending ? &set->metrics[set->pending[0].metric] : NULL;
-    if (e->manual || xt_error()) return;
+    if (e->manual || lazy_pending()) return;
     if (first && !lazy_device_is_open(NULL)) {
         char at[256];
         log_msg(XT_SEV_WARNING,

@@ -213,7 +213,7 @@ static xt_status check_struct(const char *s, const face_args *row, const char *f
 static xt_status check(const void *args, const face_args *row) {
     if (!args) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: the argument struct is NULL", row->name);
     xt_status s = check_struct(args, row, row->name);
-    bool said = !s || strncmp(xt_status_message(s), "PJRT_", 5) == 0; /* what is wrong with a handle names the function */
+    bool said = !s || strncmp(status_message(s), "PJRT_", 5) == 0; /* what is wrong with a handle names the function */
     return said ? s : status_context(s, "PJRT_%s", row->name);
 }
 

@@ -35,7 +35,7 @@ void face_Error_Message(PJRT_Error_Message_Args *a) {
     xt_status_free(s);
     if (unusable) return;
     bool has = face_is_given(a->error, FACE_ERROR);
-    a->message = has                      ? xt_status_message(a->error->status)
+    a->message = has                      ? status_message(a->error->status)
                  : a->error == &no_memory ? no_memory_text
                                           : "the error has been destroyed, or is none of this plugin's";
     a->message_size = strlen(a->message);

@@ -135,7 +135,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     if (ok && tb.text.len) log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));
     str_free(&tb.text);
     lazy_at_rest();
-    return ok && !xt_error() ? 0 : train_report(NULL); /* teardown may have failed */
+    return ok && !lazy_pending() ? 0 : train_report(NULL); /* teardown may have failed */
 }
 
 static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
