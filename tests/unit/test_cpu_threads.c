@@ -311,7 +311,7 @@ static const struct {
     bool slow;
 } cores[] = {
     {"Haswell", AVX2, false},    {"Zen", AVX2, false},     {"SkylakeX", AVX512, false}, {"Sandybridge", AVX, false}, {"Nehalem", SSE42, false},
-    {"Prescott", NOTHING, true}, {"Core2", NOTHING, true}, {"Penryn", NOTHING, true},   {"Cooperlake", BF16, true},  {"Athlon", NOTHING, true},
+    {"Prescott", NOTHING, true}, {"Core2", NOTHING, true}, {"Penryn", NOTHING, true},   {"Cooperlake", BF16, true},
 };
 
 static bool can_run(needs n) {
