@@ -50,6 +50,19 @@ static xt_status find_name(coll_group *g, const coll_group *sub, int64_t deadlin
     return sub->rank == 0 ? make_segment(g, sub, out_name) : hear_name(g, sub, deadline, out_name);
 }
 
+/* A name for one more group of all ranks of g, found without its lock: other threads may be at its collectives. */
+xt_status shm_twin_name(coll_group *g, const char *tag, int64_t deadline, char **out_name) {
+    if (!g->name || g->name[0] != '/') return coll_derive_name(g->name ? g->name : "one", tag, out_name);
+    int *all = base_malloc((size_t)g->size * sizeof *all);
+    if (!all) return status_oom((size_t)g->size * sizeof *all, "a group of ranks");
+    for (int r = 0; r < g->size; r++) all[r] = r;
+    coll_group twin = {.rank = g->rank, .size = g->size, .members = all, .places = all};
+    twin.key = hash_bytes(tag, strlen(tag), (hash128){(uint64_t)g->size, 2}).lo;
+    xt_status st = g->rank == 0 ? make_segment(g, &twin, out_name) : hear_name(g, &twin, deadline, out_name);
+    base_free(all);
+    return st;
+}
+
 xt_status shm_among(coll_group *g, coll_group *sub, int *places, int64_t deadline) {
     char *name = NULL;
     sub->places = places;

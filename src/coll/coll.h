@@ -29,6 +29,10 @@ xt_status coll_open(const char *name, int rank, int size, double timeout, coll_g
 void coll_close(coll_group *g); /* a rank that is still waiting for this one gets an error at once; accepts NULL */
 /* A sub-group of the same ranks for another user (the plugin): an own segment, by name. All ranks must call it with the same tag. */
 xt_status coll_derive_name(const char *name, const char *tag, char **out_name);
+/* One more group of all ranks of g, for another thread of theirs: its collectives wait for nobody's at g. All ranks call
+ * it with the same tag, each tag once. Where g's memory is its launcher's, so is this one's: no rank that is killed leaves
+ * anything in a folder. */
+xt_status coll_twin(coll_group *g, const char *tag, double timeout, coll_group **out);
 /* The group of the run this process belongs to, opened at the first call from world_get() and XT_RENDEZVOUS, MPI's or SLURM's variables;
  * borrowed, closed at exit. One for the process: xt_barrier and the device's key-value store use the same. A failure is remembered. */
 xt_status coll_run_group(coll_group **out);

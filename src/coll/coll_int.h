@@ -79,6 +79,7 @@ xt_status run_job_word(char **out); /* a word equal in all ranks of this job and
 xt_status shm_create(int size, char **out_name);
 xt_status shm_open_group(const char *name, coll_group *g, const coll_group *among, int64_t deadline); /* among: the group it is a part of, by g->places; or NULL */
 xt_status shm_among(coll_group *g, coll_group *sub, int *places, int64_t deadline); /* takes places, those of sub's members in g */
+xt_status shm_twin_name(coll_group *g, const char *tag, int64_t deadline, char **out_name); /* coll_twin */
 xt_status mpi_open_group(const char *tag, coll_group *g, int64_t deadline);
 bool mpi_started(void); /* this process was started by mpirun or by srun with PMIx */
 bool mpi_spans_hosts(void); /* and its ranks are on more than one host */

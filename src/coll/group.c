@@ -195,6 +195,16 @@ xt_status coll_open(const char *name, int rank, int size, double timeout, coll_g
     return NULL;
 }
 
+xt_status coll_twin(coll_group *g, const char *tag, double timeout, coll_group **out) {
+    char *name = NULL;
+    XT_TRY(strncmp(g->name ? g->name : "", "mpi:", 4) == 0 ? coll_derive_name(g->name, tag, &name)
+                                                           : shm_twin_name(g, tag, coll_deadline(timeout), &name));
+    xt_status st = coll_open(name, g->rank, g->size, timeout, out);
+    if (g->rank == 0 || st) coll_destroy(name); /* all are in, or will not come */
+    base_free(name);
+    return st;
+}
+
 void coll_close(coll_group *g) {
     if (!g) return;
     for (coll_group *sub = atomic_load(&g->subs), *next; sub; sub = next) {

@@ -12,14 +12,13 @@ static struct {
 
 /* --- over ranks ------------------------------------------------------------------------------------------------------------------------------- */
 static xt_status open_group(void) {
-    const world *w = world_get();
-    char *name = NULL;
-    const char *run = env_get("XT_RENDEZVOUS");
-    if (!run) return status_new(XT_FAILED_PRECONDITION, NULL, "the ranks have no rendezvous");
-    XT_TRY(coll_derive_name(run, "log", &name));
-    xt_status s = coll_open(name, w->rank, w->size, 300, &lr.group);
-    base_free(name);
-    return s;
+    static int opened; /* of the logger thread alone; all ranks open theirs as often */
+    coll_group *run;
+    char tag[24];
+    if (!env_get("XT_RENDEZVOUS")) return status_new(XT_FAILED_PRECONDITION, NULL, "the ranks have no rendezvous");
+    XT_TRY(coll_run_group(&run));
+    snprintf(tag, sizeof tag, "log%d", opened++);
+    return coll_twin(run, tag, 300, &lr.group);
 }
 
 static uint64_t names_hash(const log_job *j) {
