@@ -209,7 +209,7 @@ static uint32_t place_of(const cpu_plan *p, uint32_t s) {
 /* What a thunk moves, memory being assigned: an update in place only its slice, a result that lies there already nothing. */
 static double bytes_moved(const cpu_plan *p, const cpu_thunk *t) {
     bool in_place = t->n_in && t->n_out == 1 && t->in[0].offset == 0 && place_of(p, t->in[0].slot) == place_of(p, t->out[0].slot);
-    if (in_place && cpu_is_result_copy(t->kernel)) return 0;
+    if (in_place && t->kernel->is_copy) return 0;
     if (in_place && t->n_ops == 1 && t->op->code == OP_dynamic_update_slice) return 2.0 * (double)ir_type_bytes(t->op->in[1]->type);
     return t->bytes;
 }

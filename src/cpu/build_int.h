@@ -43,6 +43,7 @@ typedef struct group {
 struct cpu_builder {
     cpu_exec *exec;
     cpu_plan *plan;
+    const cpu_lowering *lowering;
     value_info *values; /* [ir_value.user - 1] */
     size_t n_values, cap_values;
     group *groups;
@@ -56,10 +57,9 @@ struct cpu_builder {
 
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */
 xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
+xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* asks the kernels of op's kind */
 
 /* group*.c */
-bool group_can_take(const ir_op *op);
-int group_emit_op(tape_builder *tape, const ir_op *op, int x, int y, int z); /* one elementwise op on values that are on the tape */
 xt_status group_join(cpu_builder *b, const ir_op *op);
 xt_status group_emit(cpu_builder *b, uint32_t g);
 /* v of an open group, made by a tape of its own that stores it as f32 and reads what the group reads; the group stays open, and v counts as read inside it. Left empty where v is none, or

@@ -1,61 +1,14 @@
-/* Text to executable, and what an executable tells about itself. */
+/* Text to executable. */
 #include "cpu/cpu_int.h"
 #include "cpu/dnnl_util.h"
 #include "cpu/lanes.h"
 #include "format/bytecode.h"
 #include "pass/entry_layout.h"
 
-/* --- devices -------------------------------------------------------------------------------------------------------------------- */
-xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
-    cpu_device *d = base_calloc(1, sizeof *d);
-    if (!d) return status_oom(sizeof *d, "a CPU device");
-    d->team.threads = threads > 0 ? threads : team_default_threads();
-    d->group = group;
-    *out = d;
-    return NULL;
-}
-
-void cpu_device_set_group(cpu_device *d, coll_group *group) {
-    d->group = group;
-}
-
-void cpu_device_free(cpu_device *d) {
-    if (!d) return;
-    dnnl_device_close(d);
-    cpu_pending_free(d);
-    team_deinit(&d->team);
-    base_free(d);
-}
-
-/* --- how long it takes, by phase ------------------------------------------------------------------------------------------------- */
-void cpu_phase_begin(cpu_exec *e) {
-    e->took.began = clock_ns();
-    e->took.onednn_before = dnnl_util_spent();
-}
-
-/* Making oneDNN's primitives happens inside other phases and is told apart, being the one that is not ours to shorten. */
-void cpu_phase_end(cpu_exec *e, cpu_phase p) {
-    int64_t began = e->took.began, onednn = dnnl_util_spent() - e->took.onednn_before;
-    cpu_phase_begin(e);
-    e->took.ns[p] += e->took.began - began - onednn;
-    e->took.ns[CPU_PHASE_ONEDNN] += onednn;
-}
-
-const char *cpu_exec_phase(const cpu_exec *e, cpu_phase p, double *out_seconds) {
-    static const char *const names[CPU_PHASES] = {
-        [CPU_PHASE_READ] = "compile seconds read",         [CPU_PHASE_VERIFY] = "compile seconds verify",     [CPU_PHASE_PASSES] = "compile seconds passes",
-        [CPU_PHASE_INLINE] = "compile seconds inline",     [CPU_PHASE_LAYOUT] = "compile seconds layout",     [CPU_PHASE_KERNELS] = "compile seconds kernels",
-        [CPU_PHASE_ONEDNN] = "compile seconds oneDNN",     [CPU_PHASE_SCHEDULE] = "compile seconds schedule", [CPU_PHASE_BUFFERS] = "compile seconds buffers",
-    };
-    *out_seconds = (double)e->took.ns[p] / 1e9;
-    return names[p];
-}
-
 /* --- compiling ---------------------------------------------------------------------------------------------------------------------- */
 static xt_status find_main(cpu_exec *e) {
     e->main = entry_func(e->module);
-    if (!e->main)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
+    if (!e->main) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
     for (size_t i = 0; i < e->main->body->n_args + e->main->n_results; i++) {
         bool arg = i < e->main->body->n_args;
         const ir_type *t = arg ? e->main->body->args[i]->type : e->main->result_types[i - e->main->body->n_args];
@@ -97,9 +50,10 @@ static void report_partitioning(const pass_ctx *c) {
     const pass_spmd_stats *s = &c->spmd;
     if (c->partitions < 2 || !env_has_word("XT_DEBUG", "compile")) return;
     str text = STR_INIT;
-    str_printf(&text, "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu local slices", c->partitions, s->all_reduce, s->reduce_scatter,
-               s->all_gather, s->all_to_all, s->slices);
-    if (s->whole) str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole, s->whole == 1 ? "" : "s", s->whole_first);
+    str_printf(&text, "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu local slices",
+               c->partitions, s->all_reduce, s->reduce_scatter, s->all_gather, s->all_to_all, s->slices);
+    if (s->whole)
+        str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole, s->whole == 1 ? "" : "s", s->whole_first);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
     str_free(&text);
 }
@@ -138,7 +92,7 @@ static xt_status make(cpu_exec *e, const char *text, size_t n) {
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
     uint64_t tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}, &e->collective_bytes).lo | 1;
     if (e->opts.num_partitions > 1 || e->opts.num_replicas > 1) e->coll_tag = tag;
-    xt_status s = cpu_plan_make(e);
+    xt_status s = cpu_plan_make(e, &cpu_kernels);
     e->passes = NULL;
     return s;
 }
@@ -179,73 +133,4 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
     if (env_has_word("XT_DEBUG", "exec")) e->profile = base_calloc(2 * e->plan.n_thunks + 1, sizeof *e->profile);
     *out = e;
     return NULL;
-}
-
-void cpu_exec_free(cpu_exec *e) {
-    if (!e) return;
-    if (e->profile) cpu_report_profile(e);
-    base_free((void *)(uintptr_t)e->profile);
-    cpu_plan_free(&e->plan);
-    if (e->module) ir_module_free(e->module);
-    str_free(&e->text);
-    base_free(e->source);
-    base_free(e->alias);
-    base_free(e->name);
-    pthread_mutex_destroy(&e->text_lock);
-    base_free(e);
-}
-
-/* --- queries ---------------------------------------------------------------------------------------------------------------------------- */
-const char *cpu_exec_name(const cpu_exec *e) {
-    return e->name;
-}
-size_t cpu_exec_inputs(const cpu_exec *e) {
-    return e->main->body->n_args;
-}
-size_t cpu_exec_outputs(const cpu_exec *e) {
-    return e->main->n_results;
-}
-const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i) {
-    return e->main->body->args[i]->type;
-}
-const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i) {
-    return e->main->result_types[i];
-}
-static const char *attr_text(size_t n, const ir_attr *attrs, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (attrs[i].name && attrs[i].kind == IR_AK_STRING && strcmp(attrs[i].name, name) == 0) return attrs[i].v.s;
-    return NULL;
-}
-const char *cpu_exec_input_text(const cpu_exec *e, size_t i, const char *attr) {
-    const ir_func *f = e->main;
-    return f->arg_attrs && f->n_arg_attrs ? attr_text(f->n_arg_attrs[i], f->arg_attrs[i], attr) : NULL;
-}
-const char *cpu_exec_output_text(const cpu_exec *e, size_t i, const char *attr) {
-    const ir_func *f = e->main;
-    return f->result_attrs && f->n_result_attrs ? attr_text(f->n_result_attrs[i], f->result_attrs[i], attr) : NULL;
-}
-/* Only where the pass that gives memory's type was on. */
-static const int64_t *order_of(const ir_attr *a, const ir_type *t) {
-    return pass_is_on("lower_layout") ? entry_order(a, t) : NULL;
-}
-const int64_t *cpu_exec_input_order(const cpu_exec *e, size_t i) {
-    return order_of(entry_arg_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_input_type(e, i));
-}
-const int64_t *cpu_exec_output_order(const cpu_exec *e, size_t i) {
-    return order_of(entry_result_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_output_type(e, i));
-}
-int cpu_exec_alias(const cpu_exec *e, size_t input) {
-    return e->alias[input];
-}
-const cpu_stats *cpu_exec_stats(const cpu_exec *e) {
-    return &e->stats;
-}
-
-const char *cpu_exec_text(const cpu_exec *e, size_t *n) {
-    cpu_exec *w = (cpu_exec *)(uintptr_t)e; /* the text is made when first asked for */
-    pthread_mutex_lock(&w->text_lock);
-    if (!w->text.data) xt_status_free(ir_print(w->module, 0, &w->text));
-    pthread_mutex_unlock(&w->text_lock);
-    *n = e->text.len;
-    return str_cstr(&e->text);
 }

@@ -10,6 +10,7 @@
 #ifndef XT_SRC_CPU_INT_H
 #define XT_SRC_CPU_INT_H
 
+#include "cpu/align.h"
 #include "cpu/cpu.h"
 #include "cpu/simd.h"
 #include "cpu/team.h"
@@ -17,7 +18,6 @@
 #include <pthread.h>
 
 #define CPU_NONE UINT32_MAX
-#define CPU_ALIGN 64
 
 typedef enum cpu_slot_kind { CPU_SLOT_ARG, CPU_SLOT_OUT, CPU_SLOT_TEMP, CPU_SLOT_CONST } cpu_slot_kind;
 typedef struct cpu_slot {
@@ -56,6 +56,9 @@ typedef struct cpu_kernel {
     bool onednn; /* its oneDNN calls start regions: in the pool where these come to us (openmp.h) */
     bool blas; /* its OpenBLAS calls do: only in libgomp's team */
     void (*report)(const void *state, str *out); /* what a profile says of its runs besides their time; NULL: nothing */
+    size_t (*programs)(const void *state, cpu_exec *const **out); /* those that run inside it; NULL: none */
+    bool is_copy; /* all it does is to bring a value to the place of a result */
+    bool is_fused; /* a loop over elements, without effects but its results */
 } cpu_kernel;
 
 struct cpu_thunk {
@@ -119,18 +122,9 @@ struct cpu_device {
     void *stream; /* dnnl_stream_t; kernels that use oneDNN make it (dnnl_util.c) */
     int replicas, partitions; /* of the program that runs now */
     const cpu_exec *running; /* whose collectives may be started and finished later; programs inside its thunks finish theirs at once */
-    struct cpu_pending *pending; /* of the program that runs now, in the order they were started (kernel_coll.c) */
+    struct cpu_pending *pending; /* of the program that runs now, in the order they were started (pending.c) */
     uint32_t n_pending, n_finished, cap_pending;
 };
-/* kernel_coll.c: collectives between their start and the first thunk that reads their results. */
-bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t);
-xt_status cpu_pending_room(cpu_device *d, const cpu_exec *e);
-xt_status cpu_pending_finish(cpu_device *d, uint32_t until); /* the first `until` of them are done */
-xt_status cpu_pending_poll(cpu_device *d); /* while there are some: as far as the other ranks have come */
-void cpu_pending_free(cpu_device *d);
-
-bool cpu_is_host_callback(const ir_op *op); /* kernel_callback.c */
-
 /* --- building (plan.c) ------------------------------------------------------------------------------------------------------ */
 typedef struct cpu_builder cpu_builder;
 int cpu_build_threads(const cpu_builder *b);
@@ -163,34 +157,47 @@ xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d);
 /* A kernel looks at an op and takes it (emits thunks) or leaves it: *out_done. */
 typedef xt_status (*cpu_lower_fn)(cpu_builder *b, const ir_op *op, bool *out_done);
 enum { CPU_LOWER_WAYS = 4 };
-extern const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS]; /* lower.c: asked in order */
+struct norm_fusion;
+typedef struct cpu_lowering { /* the kernels, as the planner knows them */
+    cpu_lower_fn ways[OP_COUNT][CPU_LOWER_WAYS]; /* asked in order */
+    cpu_lower_fn elementwise; /* whatever no fused loop takes */
+    cpu_lower_fn interpreter; /* takes everything */
+    const cpu_kernel *whole_program; /* runs a program that has no plan */
+    xt_status (*plan)(cpu_exec *e); /* plans a program that runs inside a thunk */
+    struct { /* images that lie blocked (layout.h) */
+        /* Which of a convolution's two operands and its result are images (of 2 spatial dims, without groups): 1 + the feature dim, 0: the kernel. */
+        bool (*conv_images)(const ir_op *op, int out_feature[3], double *out_winograd_flops);
+        bool (*takes_window)(const ir_op *op, int feature); /* of a reduce_window or select_and_scatter */
+        xt_status (*window)(cpu_builder *b, const ir_op *op);
+        xt_status (*norm)(cpu_builder *b, const struct norm_fusion *f);
+    } blocked;
+} cpu_lowering;
+extern const cpu_lowering cpu_kernels; /* lower.c */
 
 xt_status cpu_inline(ir_module *m, ir_func *f); /* inline.c: f without calls and dead ops */
 void cpu_drop_dead(ir_block *b); /* pure ops that nobody reads */
 /* inline.c: a region's block as main of a module of its own, whose arguments are the block's, then the captured values. Captured
  * whole numbers are written into the program too, so that it tells how often its loops run. Attributes stay in the memory of the region's module. */
 xt_status cpu_region_program(const ir_block *from, size_t n_captured, const ir_value *const *captured, ir_module **out);
-void cpu_phase_begin(cpu_exec *e); /* compile.c: the time from here on belongs to the phase that ends next */
+void cpu_phase_begin(cpu_exec *e); /* executable.c: the time from here on belongs to the phase that ends next */
 void cpu_phase_end(cpu_exec *e, cpu_phase p);
-xt_status cpu_plan_make(cpu_exec *e); /* plan.c */
+xt_status cpu_plan_make(cpu_exec *e, const cpu_lowering *with); /* plan.c */
 /* exec.c: a planned program inside a thunk of another. in: its arguments; out: its results (an argument's memory where the plan takes that over); temps:
  * of plan.arena_bytes; at: cpu_sub_places(e) pointers, the caller's scratch. */
 size_t cpu_sub_places(const cpu_exec *e);
 xt_status cpu_run_sub(const cpu_exec *e, cpu_device *d, void *const *in, void *const *out, void *temps, void **at);
-/* kernel_control.c: a region's or function's block, whose captured values become arguments behind its own, as a planned program. `carried` arguments may be given
+/* sub.c: a region's or function's block, whose captured values become arguments behind its own, as a planned program. `carried` arguments may be given
  * away to the results of their number. *out is the caller's to free, also on failure. */
-xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile, cpu_exec **out);
-/* kernel_control.c: the programs inside a thunk of a loop or branch; 0 for any other. */
-size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out);
+xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile,
+                       cpu_exec **out);
 /* After a stage of planning, with `assigned` once memory is assigned: what the invariants above say, checked. verify_plan.c */
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
 void cpu_plan_donations(cpu_exec *e); /* buffers.c: fills e->alias */
-bool cpu_is_result_copy(const cpu_kernel *k); /* plan.c: what brings a value to the place of a result */
-bool cpu_is_fused(const cpu_kernel *k); /* group_emit.c: a loop over elements, without effects but its results */
 xt_status cpu_plan_schedule(cpu_exec *e); /* schedule.c: thunks in an order that needs less memory */
 /* buffers.c: lifetimes, sharing, offsets; without `reuse` every slot has memory of its own */
 xt_status cpu_plan_assign(cpu_exec *e, bool reuse);
 void cpu_exec_settle(cpu_exec *e); /* exec.c: what running needs to know of a finished plan */
+void cpu_thunk_free(cpu_thunk *t); /* what it holds */
 void cpu_plan_free(cpu_plan *p);
 void cpu_plan_print(const cpu_exec *e, str *out); /* report.c: one line a thunk */
 void cpu_report_profile(const cpu_exec *e); /* report.c: where the time went, to the log */
@@ -246,5 +253,11 @@ CPU_LOWER(lapack);
 CPU_LOWER(linalg_call);
 CPU_LOWER(tile);
 CPU_LOWER(eig);
+/* kernel_conv.c, kernel_blocked.c: see cpu_lowering.blocked. */
+bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops);
+bool blocked_window_ok(const ir_op *op, int feature);
+xt_status blocked_window(cpu_builder *b, const ir_op *op);
+xt_status blocked_norm(cpu_builder *b, const struct norm_fusion *f);
+extern const cpu_kernel cpu_program_kernel; /* kernel_interp.c */
 
 #endif

@@ -1,9 +1,11 @@
 /* Running a plan: memory for the results and one arena, then the thunks in order. On any failure everything allocated here is given back
  * and the arguments are as the thunks left them (only donated ones may have changed). */
+#include "cpu/pending.h"
 #include "cpu/cpu_int.h"
 #include "cpu/openmp.h"
 #include "cpu/trace.h"
 #include "cpu/dnnl_util.h"
+#include "ir/host_function.h"
 
 #include <stdatomic.h>
 
@@ -35,7 +37,9 @@ static xt_status check_inputs(const cpu_exec *e, const array *in) {
     return NULL;
 }
 
-static double mib(int64_t bytes) { return (double)bytes / 1048576; }
+static double mib(int64_t bytes) {
+    return (double)bytes / 1048576;
+}
 
 /* Adds what was wanted, and what else is alive then, to an allocator's refusal. */
 static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const char *what) {
@@ -201,8 +205,8 @@ static void number_starts(cpu_exec *e) {
 
 /* Needs no team of libgomp's: neither does what a loop or branch runs. */
 static bool runs_in_pool(const cpu_thunk *t) {
-    cpu_exec *const *subs;
-    size_t n = cpu_thunk_programs(t, &subs);
+    cpu_exec *const *subs = NULL;
+    size_t n = t->kernel->programs ? t->kernel->programs(t->state, &subs) : 0;
     for (size_t i = 0; i < n; i++)
         if (!subs[i]->own_team) return false;
     return !t->kernel->blas && (!t->kernel->onednn || openmp_is_ours());
@@ -210,7 +214,7 @@ static bool runs_in_pool(const cpu_thunk *t) {
 
 static bool calls_host(const ir_block *b) {
     for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
-        if (cpu_is_host_callback(op)) return true;
+        if (host_function_is_callback(op)) return true;
         for (uint32_t r = 0; r < op->n_regions; r++)
             if (calls_host(op->regions[r].block)) return true;
     }
@@ -236,7 +240,9 @@ void cpu_exec_settle(cpu_exec *e) {
     }
 }
 
-bool cpu_exec_calls_host(const cpu_exec *e) { return e->calls_host; }
+bool cpu_exec_calls_host(const cpu_exec *e) {
+    return e->calls_host;
+}
 
 bool cpu_exec_tiny(const cpu_exec *e) {
     return e->tiny;

@@ -1,6 +1,11 @@
 /* A group becomes a thunk: its ops on a tape, what they read from outside as the thunk's inputs. */
 #include "cpu/group_int.h"
 
+uint32_t group_find(const cpu_builder *b, uint32_t g) {
+    while (b->groups[g].merged_into != CPU_NONE) g = b->groups[g].merged_into;
+    return g;
+}
+
 uint32_t emission_add_input(emission *e, const ir_value *v, cpu_ref ref) {
     if (!VEC_PUSH(e->in, e->n_in, e->cap_in, v)) e->status = status_oom(0, "a fused loop");
     size_t n = e->n_in - 1;
@@ -28,7 +33,7 @@ int emission_load(emission *e, const ir_value *v) {
     const ir_value *root = emission_strip_aliases(v);
     cpu_ref base;
     view w;
-    bool half = group_is_half(d);
+    bool half = tape_is_half(d);
     if (splat) {
         s.kind = TAPE_SPLAT;
         memcpy(s.splat, splat, elem);
@@ -91,9 +96,10 @@ static int operand(emission *e, const ir_value *v, uint32_t g) {
 
 int emission_op(emission *e, const ir_op *op, uint32_t g) {
     int x = operand(e, op->in[0], g);
+    if (build_is_alias(op)) return x; /* a reshape inside the group: the same elements in the same order */
     int y = op->n_in > 1 ? operand(e, op->in[1], g) : -1;
     int z = op->n_in > 2 ? operand(e, op->in[2], g) : -1;
-    return group_emit_op(e->tape, op, x, y, z);
+    return tape_emit_op(e->tape, op, x, y, z);
 }
 
 static xt_status tape_kernel_run(const cpu_call *c) {
@@ -102,11 +108,8 @@ static xt_status tape_kernel_run(const cpu_call *c) {
 static void tape_kernel_free(void *state) {
     tape_free(state);
 }
-static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, true};
-const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, true};
-bool cpu_is_fused(const cpu_kernel *k) {
-    return k->run == tape_kernel_run;
-}
+static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true};
+const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true};
 
 /* What is read of an input: a broadcast one is smaller than what it looks like. */
 size_t emission_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_ref *ref) {
@@ -124,7 +127,7 @@ void emission_set_inputs(cpu_builder *b, const ir_value *const *in, cpu_ref *ref
 }
 
 xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
-                           const ir_value *const *outs, const uint64_t *over) {
+                             const ir_value *const *outs, const uint64_t *over) {
     cpu_thunk_desc d = {.kernel = k,
                         .op = named,
                         .in = NULL,
@@ -181,7 +184,8 @@ xt_status group_emit(cpu_builder *b, uint32_t gi) {
         info = build_info(b, &g.ops[i]->out[0]);
         info->number = number;
         if (number < 0 && !e.status)
-            e.status = tape_lacks(e.tape) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name) : status_oom(0, "a fused loop");
+            e.status = tape_lacks(e.tape) ? status_new(XT_INTERNAL, NULL, "no vector instruction for stablehlo.%s", ir_op_infos[g.ops[i]->code].name)
+                                          : status_oom(0, "a fused loop");
     }
     if ((s = e.status)) goto done;
     /* A value read outside gets memory; a reshape of it is the same memory. */

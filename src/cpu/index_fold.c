@@ -1,5 +1,5 @@
 /* Folds of updates into arrays: one loop an op and element type. bf16 and f16 are widened, folded and rounded, update by update, as the program says. */
-#include "cpu/kernel_index.h"
+#include "cpu/index_fold.h"
 #include "cpu/tape.h"
 
 #include <math.h>
@@ -20,7 +20,7 @@
     }
 #define FOLD(name, T, expr)                                                                                                                          \
     DIRECT(name##_by_i32, int32_t, T, expr)                                                                                                          \
-    DIRECT(name##_by_i64, int64_t, T, expr)                                                                                                                          \
+    DIRECT(name##_by_i64, int64_t, T, expr)                                                                                                          \
     static void name(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, int64_t high) {                            \
         T *d = dst;                                                                                                                                  \
         const T *s = src;                                                                                                                            \
@@ -85,16 +85,22 @@ typedef struct fold_fns {
 typedef struct fold_row {
     fold_fns add, multiply, maximum, minimum, and_, or_, xor_;
 } fold_row;
-#define FNS(f) {f, f##_by_i32, f##_by_i64}
-#define NO_FNS {NULL, NULL, NULL}
-#define HALF_ROW(t) {{add_##t, NULL, NULL}, {mul_##t, NULL, NULL}, {max_##t, NULL, NULL}, {min_##t, NULL, NULL}, NO_FNS, NO_FNS, NO_FNS}
-#define FLOAT_ROW(t) {FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t), NO_FNS, NO_FNS, NO_FNS}
-#define INT_ROW(t) {FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t), FNS(and_##t), FNS(or_##t), FNS(xor_##t)}
+#define FNS(f)                                                                                                                                       \
+    { f, f##_by_i32, f##_by_i64 }
+#define NO_FNS                                                                                                                                       \
+    { NULL, NULL, NULL }
+#define HALF_ROW(t)                                                                                                                                  \
+    { {add_##t, NULL, NULL}, {mul_##t, NULL, NULL}, {max_##t, NULL, NULL}, {min_##t, NULL, NULL}, NO_FNS, NO_FNS, NO_FNS }
+#define FLOAT_ROW(t)                                                                                                                                 \
+    { FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t), NO_FNS, NO_FNS, NO_FNS }
+#define INT_ROW(t)                                                                                                                                   \
+    { FNS(add_##t), FNS(mul_##t), FNS(max_##t), FNS(min_##t), FNS(and_##t), FNS(or_##t), FNS(xor_##t) }
 static const fold_row *row_of(xt_dtype t) {
     static const fold_row f32 = FLOAT_ROW(f32), f64 = FLOAT_ROW(f64), bf16 = HALF_ROW(bf16), f16 = HALF_ROW(f16);
     static const fold_row i8 = INT_ROW(i8), i16 = INT_ROW(i16), i32 = INT_ROW(i32), i64 = INT_ROW(i64);
     static const fold_row u8 = INT_ROW(u8), u16 = INT_ROW(u16), u32 = INT_ROW(u32), u64 = INT_ROW(u64);
-    static const fold_row boolean = {FNS(or_u8), FNS(and_u8), FNS(or_u8), FNS(and_u8), FNS(and_u8), FNS(or_u8), FNS(xor_u8)}; /* sums and maxima of truth are or */
+    static const fold_row boolean = {FNS(or_u8),  FNS(and_u8), FNS(or_u8), FNS(and_u8),
+                                     FNS(and_u8), FNS(or_u8),  FNS(xor_u8)}; /* sums and maxima of truth are or */
     switch ((int)t) {
     case XT_F32: return &f32;
     case XT_F64: return &f64;
@@ -154,8 +160,8 @@ void index_fold_window(const index_fold *f, const cpu_move *w, void *dst, const 
         for (int64_t j = 0; j < d->dims[last] && !dense; j += ROW) {
             int64_t n = d->dims[last] - j < ROW ? d->dims[last] - j : ROW;
             for (int64_t k = 0; k < n; k++) places[k] = k * d->strides[last];
-            f->scatter((char *)dst + (x + j * d->strides[last]) * e, (const char *)src + (y + j * s->strides[last]) * e, s->strides[last], places, n, 0,
-                       INT64_MAX);
+            f->scatter((char *)dst + (x + j * d->strides[last]) * e, (const char *)src + (y + j * s->strides[last]) * e, s->strides[last], places, n,
+                       0, INT64_MAX);
         }
         int i = last - 1;
         for (; i >= 0; i--) {

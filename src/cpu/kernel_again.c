@@ -5,7 +5,7 @@
  * Which part of a row a thread folds depends on shapes only, and blocks are folded in order. */
 #include "cpu/build_int.h"
 #include "cpu/fold_axes.h"
-#include "cpu/kernel_reduce.h"
+#include "cpu/fold.h"
 
 enum { BLOCK = 4096, SHORTEST_ROW = 256, MOST_OPS = 8, MOST_SLOW = 1 };
 static const int64_t least_count = 2 << 20; /* elements; less stays in the caches */

@@ -3,7 +3,7 @@
  * A tensor [N, C/16, H, W, 16] is N * C/16 tiles. Sums are made per tile and joined over N in double, in order, so results do not depend on
  * the number of threads. Feature blocks are handled a few at a time, so that the second look at a tile finds it in cache. */
 #include "cpu/blk.h"
-#include "cpu/kernel_reduce.h"
+#include "cpu/fold.h"
 #include "cpu/layout.h"
 
 #include <math.h>
@@ -266,8 +266,10 @@ static bool read_window(const ir_op *op, int feature, window_state *s) {
     const ir_type *in = op->in[0]->type, *out = grad ? op->in[1]->type : op->out[0].type;
     fold_op fold = FOLD_MAX;
     int space = 0;
-    if (in->kind != IR_TENSOR || in->rank != 4 || in->count <= 0 || out->count <= 0 || in->dtype != XT_F32 || out->dtype != XT_F32 || op->n_out != 1) return false;
-    if (grad ? !cpu_selects_largest(op) : op->n_in != 2 || !cpu_fold_of(&op->regions[0], &fold) || (fold != FOLD_MAX && fold != FOLD_SUM)) return false;
+    if (in->kind != IR_TENSOR || in->rank != 4 || in->count <= 0 || out->count <= 0 || in->dtype != XT_F32 || out->dtype != XT_F32 || op->n_out != 1)
+        return false;
+    if (grad ? !cpu_selects_largest(op) : op->n_in != 2 || !cpu_fold_of(&op->regions[0], &fold) || (fold != FOLD_MAX && fold != FOLD_SUM))
+        return false;
     for (int i = 0; i < 4; i++) {
         int64_t size = int_at(op, IR_A_window_dimensions, (size_t)i, 1), stride = int_at(op, IR_A_window_strides, (size_t)i, 1);
         int64_t low = int_at(op, IR_A_padding, 2 * (size_t)i, 0);

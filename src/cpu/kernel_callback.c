@@ -14,21 +14,17 @@ typedef struct xt_host_array { /* what the function sees of an operand or result
 } xt_host_array;
 typedef int (*xt_host_function)(int64_t id, int n_in, const xt_host_array *in, int n_out, const xt_host_array *out, char *error, size_t error_size);
 
-bool cpu_is_host_callback(const ir_op *op) {
-    const char *target = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
-    return target && strcmp(target, "xtrain_host_callback") == 0;
-}
-
 static int describe(const array *from, uint32_t n, xt_host_array *to) {
     int k = 0;
     for (uint32_t i = 0; i < n; i++)
-        if (from[i].type->kind == IR_TENSOR) to[k++] = (xt_host_array){from[i].data, from[i].type->dims, (int32_t)from[i].type->rank, (int32_t)from[i].type->dtype};
+        if (from[i].type->kind == IR_TENSOR)
+            to[k++] = (xt_host_array){from[i].data, from[i].type->dims, (int32_t)from[i].type->rank, (int32_t)from[i].type->dtype};
     return k; /* tokens order calls; the function does not see them */
 }
 
 xt_status cpu_custom_call_hook(void *device, const ir_op *op, const array *in, array *out) {
     const cpu_device *d = device;
-    if (!cpu_is_host_callback(op)) return interp_unknown_call(op);
+    if (!host_function_is_callback(op)) return interp_unknown_call(op);
     void *function;
     XT_TRY(host_function_of(op, &function));
     if (ir_config_int(op, "once", 0) && d && d->group && coll_rank(d->group) != 0) return NULL;

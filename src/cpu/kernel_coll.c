@@ -1,6 +1,7 @@
 /* Collectives: each is one call of the engine, among the ranks of its group alone (coll_among), which folds in the order of the group, so all its ranks get
  * the same bits. */
 #include "cpu/kernel_coll.h"
+#include "cpu/pending.h"
 #include "ir/interp_collective.h"
 
 static int rank_of(const cpu_device *d) {
@@ -20,7 +21,8 @@ static xt_status group_of_processes(const cpu_device *d, const ir_op *op, int *m
     process_grid g = {d->replicas, d->partitions};
     int size = size_of(d), self = rank_of(d);
     if (d->replicas * d->partitions != size)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas and %d partitions runs on a run of %d devices", d->replicas, d->partitions, size);
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a program of %d replicas and %d partitions runs on a run of %d devices", d->replicas,
+                          d->partitions, size);
     int64_t *ids = base_malloc((size_t)size * sizeof *ids);
     size_t n = 0;
     xt_status s = ids ? collective_members(op, &g, process_of(d, self), ids, &n) : status_oom((size_t)size * sizeof *ids, "a collective");
@@ -66,23 +68,6 @@ static xt_status group_of(const ir_op *op, int rank, int size, int *members, int
     *out_n = 0;
     *out_me = -1;
     return NULL;
-}
-
-static bool combine_of(const ir_op *op, coll_op *out) {
-    if (op->n_regions < 1 || !op->regions[0].block) return false;
-    const ir_block *b = op->regions[0].block;
-    const ir_op *o = b->first;
-    if (!o || o->n_in != 2 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0] || b->n_args != 2) return false;
-    if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0]))) return false;
-    switch ((int)o->code) {
-    case OP_add: *out = COLL_SUM; return true;
-    case OP_multiply: *out = COLL_PROD; return true;
-    case OP_minimum: *out = COLL_MIN; return true;
-    case OP_maximum: *out = COLL_MAX; return true;
-    case OP_and: *out = COLL_AND; return true;
-    case OP_or: *out = COLL_OR; return true;
-    default: return false;
-    }
 }
 
 static xt_status unsupported(const ir_op *op, const char *what) {
@@ -140,19 +125,18 @@ static bool leads(const ir_type *t, int64_t dim) {
 
 static xt_status all_reduce(const company *c, const ir_op *op, xt_dtype t, int64_t count, const void *in, void *out) {
     coll_op how;
-    if (!combine_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    if (!cpu_coll_fold_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
     if (out != in && count) memcpy(out, in, (size_t)count * xt_dtype_size(t));
     return c->group ? coll_all_reduce(c->group, how, t, out, (size_t)count) : NULL;
 }
-
-enum { PACKED_BYTES = 8 << 20 };
 
 /* Operands of one type, if they are not large, travel together: ranks meet once, not once an operand. *out_n: how many were reduced, 0 when packing does
  * not pay. */
 static xt_status all_reduce_packed(const company *c, const ir_op *op, size_t first, const array *in, array *out, size_t *out_n) {
     xt_dtype t = in[first].type->dtype;
     size_t k = 0, bytes = 0, at = 0;
-    while (first + k < op->n_out && in[first + k].type->dtype == t && bytes + ir_type_bytes(in[first + k].type) <= PACKED_BYTES) bytes += ir_type_bytes(in[first + k++].type);
+    while (first + k < op->n_out && in[first + k].type->dtype == t && bytes + ir_type_bytes(in[first + k].type) <= CPU_COLL_PACKED_BYTES)
+        bytes += ir_type_bytes(in[first + k++].type);
     *out_n = k > 1 ? k : 0;
     if (k < 2 || bytes == 0) return NULL;
     char *tmp = base_aligned(CPU_ALIGN, bytes);
@@ -187,7 +171,7 @@ static xt_status reduce_scatter(const company *c, const ir_op *op, const array *
     int64_t dim = ir_get_int(op, IR_A_scatter_dimension, 0);
     coll_op how;
     char *tmp = NULL;
-    if (!combine_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
+    if (!cpu_coll_fold_of(op, &how)) return unsupported(op, "with a computation that is not one of add, multiply, minimum, maximum, and, or");
     bool direct = leads(in->type, dim);
     if (!direct) {
         XT_TRY(room(ir_type_bytes(in->type), &tmp));
@@ -240,7 +224,8 @@ static xt_status check_sizes(const company *c, const ir_op *op, const array *in,
     if (op->code == OP_all_to_all) dim = ir_get_int(op, IR_A_split_dimension, 0);
     if (op->code == OP_all_to_all && in->type->dims[dim] % n) fits = false;
     if (fits) return NULL;
-    return status_new(XT_INVALID_ARGUMENT, NULL, "stablehlo.%s of %lld elements to %lld does not fit a group of %lld ranks: was the program recorded for another number?",
+    return status_new(XT_INVALID_ARGUMENT, NULL,
+                      "stablehlo.%s of %lld elements to %lld does not fit a group of %lld ranks: was the program recorded for another number?",
                       ir_op_infos[op->code].name, (long long)give, (long long)take, (long long)n);
 }
 
@@ -266,7 +251,9 @@ static xt_status one_operand(const company *c, const ir_op *op, const array *in,
         memcpy(out->data, in->data, bytes);
         return NULL;
     }
-    return op->code == OP_all_gather ? all_gather(c, op, in, out) : op->code == OP_reduce_scatter ? reduce_scatter(c, op, in, out) : all_to_all(c, op, in, out);
+    return op->code == OP_all_gather       ? all_gather(c, op, in, out)
+           : op->code == OP_reduce_scatter ? reduce_scatter(c, op, in, out)
+                                           : all_to_all(c, op, in, out);
 }
 
 xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out) {
@@ -284,137 +271,29 @@ xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out
     if (!members) return status_oom(0, "a collective");
     company c = {0};
     xt_status s = permutes ? NULL : d->partitions > 1 ? group_of_processes(d, op, members, &n, &me) : group_of(op, rank, size, members, &n, &me);
-    if (!s && !permutes) s = n > 0 ? company_of(d, op, members, n, me, &c) : unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
+    if (!s && !permutes)
+        s = n > 0 ? company_of(d, op, members, n, me, &c) : unsupported(op, "on a rank that is in none of its replica_groups has no meaning");
     base_free(members);
     for (uint32_t i = 0; i < op->n_out && !s; i++) {
         size_t packed = 0;
         if (op->code == OP_all_reduce && c.group) s = all_reduce_packed(&c, op, i, in, out, &packed);
         if (s) break;
-        if (packed) i += (uint32_t)packed - 1;
-        else s = permutes ? permute(d, op, &in[i], &out[i]) : one_operand(&c, op, &in[i], &out[i]);
+        if (packed)
+            i += (uint32_t)packed - 1;
+        else
+            s = permutes ? permute(d, op, &in[i], &out[i]) : one_operand(&c, op, &in[i], &out[i]);
     }
     return s;
 }
 
-/* --- started now, finished before the first reader ---------------------------------------------------------------------------------------------- */
-typedef struct cpu_pending {
-    coll_job job;
-    const cpu_thunk *thunk;
-    void **out; /* where the parts of `packed` go; NULL: the job works in its result */
-    size_t cap_out;
-    char *packed;
-    size_t cap_packed;
-} cpu_pending;
-
-static size_t in_bytes(const ir_op *op) {
-    size_t all = 0;
-    for (uint32_t i = 0; i < op->n_in; i++) all += ir_type_bytes(op->in[i]->type);
-    return all;
-}
-
-bool cpu_can_start(const cpu_exec *e, const cpu_thunk *t) {
-    const ir_op *op = t->op;
-    coll_op c;
-    if (op->code != OP_all_reduce || t->n_ops != 1 || t->n_in != op->n_in || e->opts.num_partitions > 1 || !combine_of(op, &c)) return false;
-    const ir_attr *groups = ir_attr_find(op, IR_A_replica_groups);
-    if (groups && groups->n && groups->n != groups->rank2) return false; /* all replicas in one group, or sub-groups: those meet at once */
-    for (uint32_t i = 1; i < op->n_in; i++)
-        if (op->in[i]->type->dtype != op->in[0]->type->dtype) return false;
-    return op->n_in == 1 || in_bytes(op) <= PACKED_BYTES;
-}
-
-xt_status cpu_pending_room(cpu_device *d, const cpu_exec *e) {
-    d->n_pending = d->n_finished = 0;
-    d->running = e;
-    if (e->n_starts <= d->cap_pending) return NULL;
-    cpu_pending *p = base_calloc(e->n_starts, sizeof *p);
-    if (!p) return status_oom(e->n_starts * sizeof *p, "the collectives of a program");
-    if (d->cap_pending) memcpy(p, d->pending, d->cap_pending * sizeof *p); /* none is under way */
-    base_free(d->pending);
-    d->pending = p;
-    d->cap_pending = e->n_starts;
-    return NULL;
-}
-
-void cpu_pending_free(cpu_device *d) {
-    for (uint32_t i = 0; i < d->cap_pending; i++) {
-        base_free(d->pending[i].out);
-        base_free(d->pending[i].packed);
-    }
-    base_free(d->pending);
-}
-
-static xt_status room_to_pack(cpu_pending *p, size_t bytes, size_t n) {
-    if (bytes > p->cap_packed) {
-        base_free(p->packed);
-        p->packed = base_aligned(CPU_ALIGN, bytes);
-        p->cap_packed = p->packed ? bytes : 0;
-    }
-    if (n > p->cap_out) {
-        base_free(p->out);
-        p->out = base_malloc(n * sizeof *p->out);
-        p->cap_out = p->out ? n : 0;
-    }
-    return p->packed && p->out ? NULL : status_oom(bytes, "a collective");
-}
-
-static void note_collective(const cpu_device *d, const cpu_thunk *t) {
-    char name[96];
-    cpu_thunk_name(t, name, sizeof name);
-    coll_note(d->group, name);
-}
-
-static xt_status start(const cpu_call *c, cpu_device *d) {
-    const ir_op *op = c->thunk->op;
-    cpu_pending *p = &d->pending[d->n_pending];
-    xt_dtype t = op->in[0]->type->dtype;
-    size_t bytes = in_bytes(op), at = 0;
-    coll_op how = COLL_SUM;
-    char *data = c->out[0];
-    combine_of(op, &how);
-    p->thunk = c->thunk;
-    if (op->n_in > 1) {
-        XT_TRY(room_to_pack(p, bytes ? bytes : 1, op->n_in));
-        data = p->packed;
-        memcpy(p->out, c->out, op->n_in * sizeof *p->out);
-    }
-    for (uint32_t i = 0; i < op->n_in; at += ir_type_bytes(op->in[i++]->type))
-        if (data + at != c->in[i] && ir_type_bytes(op->in[i]->type)) memcpy(data + at, c->in[i], ir_type_bytes(op->in[i]->type));
-    d->n_pending++;
-    note_collective(d, c->thunk);
-    return coll_start(d->group, how, t, data, bytes / xt_dtype_size(t), &p->job);
-}
-
-/* The collective that was waited for, or made progress, when s happened. */
-static xt_status name_first_pending(const cpu_device *d, xt_status s) {
-    char name[96];
-    if (!s) return NULL;
-    cpu_thunk_name(d->pending[d->n_finished].thunk, name, sizeof name);
-    return status_context(s, "op %s", name);
-}
-
-xt_status cpu_pending_poll(cpu_device *d) { return name_first_pending(d, coll_poll(d->group)); }
-
-xt_status cpu_pending_finish(cpu_device *d, uint32_t until) {
-    for (; d->n_finished < until && d->n_finished < d->n_pending; d->n_finished++) {
-        cpu_pending *p = &d->pending[d->n_finished];
-        const ir_op *op = p->thunk->op;
-        if (!p->job.done) note_collective(d, p->thunk);
-        XT_TRY(name_first_pending(d, coll_finish(d->group, &p->job)));
-        size_t at = 0;
-        for (uint32_t i = 0; op->n_in > 1 && i < op->n_in; at += ir_type_bytes(op->in[i++]->type)) memcpy(p->out[i], p->packed + at, ir_type_bytes(op->in[i]->type));
-    }
-    return NULL;
-}
-
 static xt_status collective_run(const cpu_call *c) {
     const ir_op *op = c->thunk->op;
-    if (c->thunk->start && c->device->running == c->exec && c->device->group && coll_size(c->device->group) > 1) return start(c, c->device);
+    if (c->thunk->start && c->device->running == c->exec && c->device->group && coll_size(c->device->group) > 1) return cpu_pending_start(c);
     array *a = base_calloc(op->n_in + op->n_out + 1, sizeof *a);
     if (!a) return status_oom(0, "a collective");
     for (uint32_t i = 0; i < op->n_in; i++) a[i] = (array){op->in[i]->type, c->in[i]};
     for (uint32_t i = 0; i < op->n_out; i++) a[op->n_in + i] = (array){op->out[i].type, c->out[i]};
-    if (c->device->group) note_collective(c->device, c->thunk);
+    if (c->device->group) cpu_coll_note(c->device, c->thunk);
     xt_status s = cpu_coll_hook(c->device, op, a, a + op->n_in);
     base_free(a);
     return s;

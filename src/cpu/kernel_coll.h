@@ -8,6 +8,5 @@
 xt_status cpu_coll_hook(void *user, const ir_op *op, const array *in, array *out);
 /* interp_hooks.custom_call (kernel_callback.c). */
 xt_status cpu_custom_call_hook(void *device, const ir_op *op, const array *in, array *out);
-extern const cpu_kernel cpu_program_kernel; /* kernel_interp.c */
 
 #endif

@@ -3,9 +3,9 @@
  * A loop's state lies in the thunk's results and, for values that the body cannot write over, in a second place in the scratch memory: an iteration reads
  * one and writes the other. Where the body's plan takes the argument's memory over (it updates a slice, or passes the value on) nothing is copied.
  * Operands that die here are the first state as they are. Regions that call functions or handle tuples run on the interpreter's code. */
-#include "cpu/kernel_copy.h"
-#include "cpu/kernel_interp.h"
-#include "pass/pass.h"
+#include "cpu/cpu_int.h"
+#include "cpu/move.h"
+#include "cpu/captured.h"
 
 #include <math.h>
 
@@ -63,7 +63,13 @@ static xt_status while_run(const cpu_call *c) {
     base_free(mem);
     return st;
 }
-static const cpu_kernel while_kernel = {"while", while_run, control_free, false};
+
+static size_t control_programs(const void *state, cpu_exec *const **out) {
+    const control_state *s = state;
+    *out = s->subs;
+    return s->n_subs;
+}
+static const cpu_kernel while_kernel = {"while", while_run, control_free, .programs = control_programs};
 
 static xt_status branch_run(const cpu_call *c) {
     const control_state *s = c->thunk->state;
@@ -80,13 +86,7 @@ static xt_status branch_run(const cpu_call *c) {
     base_free(at);
     return st;
 }
-static const cpu_kernel branch_kernel = {"branch", branch_run, control_free, false};
-
-size_t cpu_thunk_programs(const cpu_thunk *t, cpu_exec *const **out) {
-    const control_state *s = t->kernel == &while_kernel || t->kernel == &branch_kernel ? t->state : NULL;
-    *out = s ? s->subs : NULL;
-    return s ? s->n_subs : 0;
-}
+static const cpu_kernel branch_kernel = {"branch", branch_run, control_free, .programs = control_programs};
 
 /* --- lowering ------------------------------------------------------------------------------------------------------------------------------ */
 static bool plain_type(const ir_type *t) {
@@ -107,27 +107,6 @@ static bool compilable(const ir_block *b) {
             if (!compilable(op->regions[k].block)) return false;
     }
     return true;
-}
-
-xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured, const ir_value *const *read, uint32_t carried, bool is_tile, cpu_exec **out) {
-    const cpu_exec *outer = cpu_build_exec(b);
-    cpu_exec *e = *out = base_calloc(1, sizeof *e);
-    if (!e) return status_oom(sizeof *e, "a region's program");
-    pthread_mutex_init(&e->text_lock, NULL);
-    e->opts = outer->opts;
-    e->threads = is_tile ? 1 : outer->threads;
-    e->is_tile = is_tile || outer->is_tile;
-    e->passes = outer->passes;
-    XT_TRY(cpu_region_program(block, n_captured, read, &e->module));
-    e->main = ir_func_find(e->module, "main");
-    for (uint32_t i = 0; i < carried; i++)
-        if (!ir_func_set_arg_attr(e->main, i, ir_attr_named_int("tf.aliasing_output", XT_I32, i))) return status_oom(0, "a region's program");
-    e->name = base_strdup(outer->name);
-    e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
-    if (!e->name || !e->alias) return status_oom(0, "a region's program");
-    for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
-    if (e->passes && e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "a region's program"));
-    return cpu_plan_make(e);
 }
 
 static size_t take_scratch(size_t *all, size_t bytes) {

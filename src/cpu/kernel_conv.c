@@ -7,7 +7,7 @@
 #include "cpu/conv_finite.h"
 #include "cpu/conv_form.h"
 #include "cpu/conv_plain.h"
-#include "cpu/kernel_copy.h"
+#include "cpu/move.h"
 #include "cpu/layout.h"
 
 typedef struct conv_state {
@@ -74,14 +74,14 @@ static dnnl_status_t form_desc(const conv_desc *d, conv_form form, dnnl_alg_kind
                                dnnl_convolution_desc_t *out) {
     switch (form) {
     case CONV_FORWARD:
-        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, algorithm, &md[SRC], &md[WEI], NULL, &md[DST],
-                                                          d->strides, d->dilates, d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_forward_desc_init(out, dnnl_forward_training, algorithm, &md[SRC], &md[WEI], NULL, &md[DST], d->strides,
+                                                          d->dilates, d->pad_l, d->pad_r);
     case CONV_DATA:
-        return dnnl_dilated_convolution_backward_data_desc_init(out, algorithm, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates,
-                                                                d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_backward_data_desc_init(out, algorithm, &md[SRC], &md[WEI], &md[DST], d->strides, d->dilates, d->pad_l,
+                                                                d->pad_r);
     default:
-        return dnnl_dilated_convolution_backward_weights_desc_init(out, algorithm, &md[SRC], &md[WEI], NULL, &md[DST], d->strides,
-                                                                   d->dilates, d->pad_l, d->pad_r);
+        return dnnl_dilated_convolution_backward_weights_desc_init(out, algorithm, &md[SRC], &md[WEI], NULL, &md[DST], d->strides, d->dilates,
+                                                                   d->pad_l, d->pad_r);
     }
 }
 
@@ -108,8 +108,8 @@ typedef enum conv_layout { LAYOUT_GIVEN, LAYOUT_ANY, LAYOUT_CHANNELS_LAST, LAYOU
 static void lay_out(dnnl_memory_desc_t *md, int tensor, conv_layout layout) {
     static const dnnl_format_tag_t last[6] = {[3] = dnnl_nwc, [4] = dnnl_nhwc, [5] = dnnl_ndhwc};
     dnnl_format_tag_t tag = tensor == WEI || layout == LAYOUT_ANY || layout == LAYOUT_WINOGRAD ? dnnl_format_tag_any
-                            : layout == LAYOUT_CHANNELS_LAST      ? last[md->ndims]
-                                                                  : dnnl_format_tag_undef;
+                            : layout == LAYOUT_CHANNELS_LAST                                   ? last[md->ndims]
+                                                                                               : dnnl_format_tag_undef;
     if (tag == dnnl_format_tag_undef) return;
     dnnl_memory_desc_t given = *md;
     dnnl_memory_desc_init_by_tag(md, given.ndims, given.dims, given.data_type, tag);
@@ -302,7 +302,8 @@ static bool find_form(conv *c, const ir_value **kernel, conv_state *s, size_t *s
 
 /* An image's dims by role: batch first, then features, and space in order. */
 static bool is_image(const conv *c, const ir_type *t, int64_t batch, int64_t feature, const int64_t *space) {
-    return c->n == 2 && t->rank == 4 && batch == 0 && (feature == 1 || feature == 3) && space[0] == (feature == 1 ? 2 : 1) && space[1] == space[0] + 1;
+    return c->n == 2 && t->rank == 4 && batch == 0 && (feature == 1 || feature == 3) && space[0] == (feature == 1 ? 2 : 1) &&
+           space[1] == space[0] + 1;
 }
 
 bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops) {
@@ -333,8 +334,8 @@ static bool lie_blocked(dnnl_memory_desc_t *md, int tensor, int feature) {
 }
 
 CPU_LOWER(convolution) {
-    static const cpu_kernel *const kernels[] = {&conv_forward_kernel,  &conv_data_kernel,     &conv_weights_kernel,
-                                               &wino_forward_kernel, &wino_data_kernel, &wino_weights_kernel};
+    static const cpu_kernel *const kernels[] = {&conv_forward_kernel, &conv_data_kernel, &conv_weights_kernel,
+                                                &wino_forward_kernel, &wino_data_kernel, &wino_weights_kernel};
     conv c = {0};
     conv_desc d = {0};
     candidate best;
@@ -380,8 +381,14 @@ CPU_LOWER(convolution) {
         return st;
     }
     *out_done = true;
-    cpu_thunk_desc t = {
-        .kernel = kernels[s->winograd ? 3 + d.form : d.form], .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = flops};
+    cpu_thunk_desc t = {.kernel = kernels[s->winograd ? 3 + d.form : d.form],
+                        .op = op,
+                        .n_in = 2,
+                        .in = in,
+                        .n_out = 1,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = flops};
     t.in_blocked = in_blocked;
     t.out_blocked = out_blocked;
     return cpu_build_thunk(b, &t);

@@ -6,7 +6,7 @@
  * the kernel (OpenBLAS, else a typed loop). Threads take such blocks. Padding and the holes of the left side's dilation are zeros. */
 #include "cpu/blas.h"
 #include "cpu/cpu_int.h"
-#include "cpu/kernel_copy.h"
+#include "cpu/move.h"
 #include "ir/interp_gemm.h"
 
 enum { BLOCK_ROWS = 256, BLOCK_COLS = 512 };
@@ -56,7 +56,8 @@ static void line(const conv_state *s, const char *x, int64_t o, int64_t n, int64
     static const uint64_t zero_uint64_t = 0;
     static const pair zero_pair = {{0}};
     int d = s->rank - 1;
-    int64_t step = s->stride[d], dil = s->in_dilation[d], first = o * step + (s->reversed[d] ? s->kernel[d] - 1 - k : k) * s->kernel_dilation[d] - s->low[d];
+    int64_t step = s->stride[d], dil = s->in_dilation[d],
+            first = o * step + (s->reversed[d] ? s->kernel[d] - 1 - k : k) * s->kernel_dilation[d] - s->low[d];
     if (step == 1 && dil == 1 && first >= 0 && first + n <= s->in[d]) {
         memcpy(dst, x + (size_t)first * s->elem, (size_t)n * s->elem);
         return;
@@ -96,7 +97,8 @@ static void row_of(const conv_state *s, const char *x, const int64_t *place, int
 }
 
 /* sums[outs, cols] += kernel[outs, rows] x block[rows, cols]. */
-static void multiply(const conv_state *s, int64_t outs, int64_t cols, int64_t rows, const char *kernel, int64_t depth, const char *block, char *sums) {
+static void multiply(const conv_state *s, int64_t outs, int64_t cols, int64_t rows, const char *kernel, int64_t depth, const char *block,
+                     char *sums) {
     if (!s->blas) {
         gemm(s->compute, outs, cols, rows, kernel, depth, block, cols, sums, s->n_out);
         return;
@@ -113,7 +115,8 @@ static void conv_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     int64_t groups = s->feature_groups * s->batch_groups, images = s->batch / s->batch_groups, outs = s->out_channels / groups;
     int64_t depth = s->group_channels * s->n_kernel, tiles = (s->n_out + s->columns - 1) / s->columns;
     for (int64_t t = begin; t < end; t++) {
-        int64_t b = t / (tiles * groups), g = t / tiles % groups, col = t % tiles * s->columns, cols = s->n_out - col < s->columns ? s->n_out - col : s->columns;
+        int64_t b = t / (tiles * groups), g = t / tiles % groups, col = t % tiles * s->columns,
+                cols = s->n_out - col < s->columns ? s->n_out - col : s->columns;
         int64_t image = s->batch_groups > 1 ? g * images + b : b, channel = s->feature_groups > 1 ? g * s->group_channels : 0, place[VIEW_MAX] = {0};
         const char *x = r->lhs + (size_t)((image * s->in_channels + channel) * s->n_in) * s->elem;
         const char *kernel = r->rhs + (size_t)(g * outs * depth) * s->elem;
@@ -162,7 +165,8 @@ static const cpu_kernel conv_kernel = {"convolution-any", conv_run_op, NULL, fal
 
 /* --- lowering ------------------------------------------------------------------------------------------------------------------------------ */
 /* dims in the order first, second, spatial; false when they lie so already. */
-static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_key second, ir_attr_key spatial, bool back, cpu_move *out, int64_t *dims) {
+static bool order(const ir_op *op, const ir_type *t, ir_attr_key first, ir_attr_key second, ir_attr_key spatial, bool back, cpu_move *out,
+                  int64_t *dims) {
     size_t n;
     const int64_t *s = ir_get_ints(op, spatial, &n);
     view given, moved = {0}, dense = {0};
@@ -191,10 +195,12 @@ static int64_t int_or(const ir_op *op, ir_attr_key k, int i, int64_t fallback) {
 
 static void read_shapes(const ir_op *op, conv_state *s) {
     int64_t lhs[VIEW_MAX], rhs[VIEW_MAX], out[VIEW_MAX];
-    s->move[0] = order(op, op->in[0]->type, IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, false, &s->moves[0], lhs);
-    s->move[1] = order(op, op->in[1]->type, IR_A_kernel_output_feature_dimension, IR_A_kernel_input_feature_dimension, IR_A_kernel_spatial_dimensions, false,
-                       &s->moves[1], rhs);
-    s->move[2] = order(op, op->out[0].type, IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, true, &s->moves[2], out);
+    s->move[0] =
+        order(op, op->in[0]->type, IR_A_input_batch_dimension, IR_A_input_feature_dimension, IR_A_input_spatial_dimensions, false, &s->moves[0], lhs);
+    s->move[1] = order(op, op->in[1]->type, IR_A_kernel_output_feature_dimension, IR_A_kernel_input_feature_dimension, IR_A_kernel_spatial_dimensions,
+                       false, &s->moves[1], rhs);
+    s->move[2] = order(op, op->out[0].type, IR_A_output_batch_dimension, IR_A_output_feature_dimension, IR_A_output_spatial_dimensions, true,
+                       &s->moves[2], out);
     s->rank = (int)op->in[0]->type->rank - 2;
     s->n_in = s->n_kernel = s->n_out = 1;
     for (int d = 0; d < s->rank; d++) {
@@ -252,7 +258,6 @@ CPU_LOWER(conv_any) {
     s->block_bytes = (s->block_bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
     s->block_at = take(&scratch, s->block_bytes * (size_t)cpu_build_threads(b));
     *out_done = true;
-    cpu_thunk_desc d = {
-        .kernel = &conv_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &conv_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

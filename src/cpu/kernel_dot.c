@@ -3,7 +3,7 @@
  * oneDNN's own blocked layout where that pays (pays_to_block). Large f32 products run on panels of our own instead (packed.h): 5 to 15 percent faster
  * than oneDNN 2.6 row-major at the shapes of GPT-2 on Zen 5, and their operands need not be brought anywhere first. */
 #include "cpu/dnnl_util.h"
-#include "cpu/kernel_copy.h"
+#include "cpu/move.h"
 #include "cpu/packed.h"
 
 typedef struct side { /* one operand as [batch, free, contracting] */
@@ -77,8 +77,10 @@ static xt_status dot_run(const cpu_call *c) {
     XT_TRY(dnnl_device_open(c->device));
     team_for(&c->device->team, s->pieces, 1, run_pieces, &r);
     for (int p = 1; p < s->pieces; p++) {
-        if (!r.status[0]) r.status[0] = r.status[p];
-        else xt_status_free(r.status[p]);
+        if (!r.status[0])
+            r.status[0] = r.status[p];
+        else
+            xt_status_free(r.status[p]);
     }
     return r.status[0];
 }
@@ -197,8 +199,8 @@ static xt_status block_side(side *s, const dnnl_memory_desc_t *lies, const dnnl_
 }
 
 /* The product with the sides that pay in layouts of oneDNN's choice; *out_ok false: nothing is made, the plain one will do. */
-static xt_status make_blocked(dot_state *s, const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w, const dnnl_memory_desc_t *d, bool block_a, bool block_w, int threads,
-                              bool *out_ok) {
+static xt_status make_blocked(dot_state *s, const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w, const dnnl_memory_desc_t *d, bool block_a,
+                              bool block_w, int threads, bool *out_ok) {
     dnnl_memory_desc_t any_a = *a, any_w = *w;
     dnnl_matmul_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
@@ -224,7 +226,8 @@ static xt_status make_blocked(dot_state *s, const dnnl_memory_desc_t *a, const d
     return st;
 }
 
-static xt_status make_plain(dot_state *s, const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w, const dnnl_memory_desc_t *d, int threads, bool *out_ok) {
+static xt_status make_plain(dot_state *s, const dnnl_memory_desc_t *a, const dnnl_memory_desc_t *w, const dnnl_memory_desc_t *d, int threads,
+                            bool *out_ok) {
     dnnl_matmul_desc_t desc;
     *out_ok = dnnl_matmul_desc_init(&desc, a, w, NULL, d) == dnnl_success;
     if (*out_ok) XT_TRY(dnnl_prim_make(&desc, NULL, threads, &s->prim, NULL, out_ok));
@@ -236,7 +239,8 @@ static xt_status make_plain(dot_state *s, const dnnl_memory_desc_t *a, const dnn
 }
 
 static bool make_packed(dot_state *s, int64_t m, int64_t n, int64_t k, int threads) {
-    packed_product p = {.m = m, .n = n, .k = k, .a_row = s->lhs.stride[1], .a_col = s->lhs.stride[2], .b_row = s->rhs.stride[2], .b_col = s->rhs.stride[1]};
+    packed_product p = {
+        .m = m, .n = n, .k = k, .a_row = s->lhs.stride[1], .a_col = s->lhs.stride[2], .b_row = s->rhs.stride[2], .b_col = s->rhs.stride[1]};
     if (!packed_plan(&p, threads)) return false;
     s->packed = p;
     return true;
@@ -312,8 +316,16 @@ CPU_LOWER(dot_general) {
         s->piece_scratch = packed ? packed_scratch(&s->packed, threads) : align_up(s->prim.scratch_bytes);
         scratch += s->piece_scratch * (size_t)s->pieces;
     }
-    cpu_thunk_desc d = {
-        .kernel = s->packed.m ? &packed_dot_kernel : small ? &small_dot_kernel : &dot_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = s->packed.m ? &packed_dot_kernel
+                                  : small     ? &small_dot_kernel
+                                              : &dot_kernel,
+                        .op = op,
+                        .n_in = 2,
+                        .in = in,
+                        .n_out = 1,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = cpu_op_flops(op)};
     *out_done = true;
     return cpu_build_thunk(b, &d);
 }

@@ -7,7 +7,7 @@
 #pragma GCC optimize("O3", "no-trapping-math")
 #endif
 #include "cpu/blas.h"
-#include "cpu/kernel_copy.h"
+#include "cpu/move.h"
 #include "cpu/cpu_int.h"
 #include "ir/interp_int.h"
 
@@ -32,7 +32,8 @@ typedef struct gemm_state {
 
 /* --- loops --------------------------------------------------------------------------------------------------------------------------- */
 #define LOOP(name, T)                                                                                                                                \
-    static void name(int64_t m, int64_t n, int64_t k, const void *pa, int64_t ars, int64_t acs, const void *pb, int64_t brs, int64_t bcs, void *pc) { \
+    static void name(int64_t m, int64_t n, int64_t k, const void *pa, int64_t ars, int64_t acs, const void *pb, int64_t brs, int64_t bcs,            \
+                     void *pc) {                                                                                                                     \
         const T *a = pa, *b = pb;                                                                                                                    \
         for (int64_t i = 0; i < m; i++) {                                                                                                            \
             T *c = (T *)pc + i * n;                                                                                                                  \
@@ -84,7 +85,8 @@ static void one_product(const gemm_state *s, const char *a, const char *b, char 
     if (lda < (a_rows ? s->k : s->m)) lda = a_rows ? s->k : s->m;
     if (ldb < (b_rows ? s->n : s->k)) ldb = b_rows ? s->n : s->k;
     blas_int m = (blas_int)s->m, n = (blas_int)s->n, k = (blas_int)s->k, la = (blas_int)lda, lb = (blas_int)ldb;
-    s->blas->gemm[s->kind](b_rows ? "N" : "T", a_rows ? "N" : "T", &n, &m, &k, blas_number(s->kind, true), b, &lb, a, &la, blas_number(s->kind, false), c, &n);
+    s->blas->gemm[s->kind](b_rows ? "N" : "T", a_rows ? "N" : "T", &n, &m, &k, blas_number(s->kind, true), b, &lb, a, &la,
+                           blas_number(s->kind, false), c, &n);
 }
 
 static void gemm_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
@@ -99,7 +101,8 @@ static void gemm_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
         if (s->blas)
             one_product(s, a, b, c);
         else
-            s->loop(m, s->n, s->k, a + i * s->lhs.stride[1] * e, s->lhs.stride[1], s->lhs.stride[2], b, s->rhs.stride[1], s->rhs.stride[2], c + i * s->n * e);
+            s->loop(m, s->n, s->k, a + i * s->lhs.stride[1] * e, s->lhs.stride[1], s->lhs.stride[2], b, s->rhs.stride[1], s->rhs.stride[2],
+                    c + i * s->n * e);
     }
 }
 
@@ -239,6 +242,7 @@ CPU_LOWER(gemm) {
     }
     if (s->out != compute) s->result_at = take_scratch(&scratch, (size_t)ot->count * s->elem);
     *out_done = true;
-    cpu_thunk_desc d = {.kernel = &gemm_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {
+        .kernel = &gemm_kernel, .op = op, .n_in = 2, .in = in, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

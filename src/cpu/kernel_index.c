@@ -8,7 +8,7 @@
  * in order, whatever the number of threads. Only a histogram (single elements summed along one run of indices into far fewer places) is divided by its updates:
  * into pieces that depend on the shapes alone, summed apart and joined in order. */
 #include "cpu/kernel_index.h"
-#include "cpu/kernel_reduce.h"
+#include "cpu/fold.h"
 
 /* off[j] += start[j] * stride, starts moved inside (clamp), or -1 where they are outside. */
 #define ADD_STARTS(T, start)                                                                                                                         \
@@ -102,7 +102,7 @@ static void gather_slices(void *ctx, const run_of_slices *r) {
     const cpu_move *w = &g->s->window;
     int64_t e = (int64_t)g->s->elem;
 #define ONE(T)                                                                                                                                       \
-    for (int64_t j = 0; j < r->n; j++) ((T *)(void *)g->dst)[r->array + j * r->step] = ((const T *)(const void *)g->src)[r->operand[j]];              \
+    for (int64_t j = 0; j < r->n; j++) ((T *)(void *)g->dst)[r->array + j * r->step] = ((const T *)(const void *)g->src)[r->operand[j]];             \
     return
     if (w->dst.n == 0 && w->src.offset == 0 && w->dst.offset == 0) {
         switch (e) {
@@ -329,7 +329,8 @@ static void line_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     const slices *s = j->s;
     size_t index_size = xt_dtype_size(s->index_type);
     for (int64_t k = begin; k < end; k++) {
-        int64_t from = s->count * k / s->chunks, step = s->n_batch ? s->index_strides[s->n_batch - 1] : 0, array_step = s->n_batch ? s->array_strides[s->n_batch - 1] : 0;
+        int64_t from = s->count * k / s->chunks, step = s->n_batch ? s->index_strides[s->n_batch - 1] : 0,
+                array_step = s->n_batch ? s->array_strides[s->n_batch - 1] : 0;
         index_line l = {.index = (const char *)j->call->in[1] + (size_t)(from * step) * index_size,
                         .index_step = step,
                         .stride = s->start_strides[0],
@@ -338,7 +339,8 @@ static void line_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
                         .limit = (uint64_t)s->limit[0]};
         void *dst = j->call->out[0];
         if (k > 0) dst = memset((char *)j->call->scratch + (size_t)(k - 1) * j->bytes, 0, j->bytes);
-        (s->index_type == XT_I32 ? s->fold.from_i32 : s->fold.from_i64)(dst, (const char *)j->call->in[2] + (size_t)(from * array_step) * s->elem, &l);
+        (s->index_type == XT_I32 ? s->fold.from_i32 : s->fold.from_i64)(dst, (const char *)j->call->in[2] + (size_t)(from * array_step) * s->elem,
+                                                                        &l);
     }
 }
 
@@ -353,7 +355,9 @@ static bool is_line(const slices *s) {
     if ((s->index_type != XT_I32 || !s->fold.from_i32) && (s->index_type != XT_I64 || !s->fold.from_i64)) return false;
     for (int i = 0; i < s->n_batch; i++) {
         if (s->batch_operand[i]) return false;
-        if (i + 1 < s->n_batch && (s->index_strides[i] != s->index_strides[i + 1] * s->batch_dims[i + 1] || s->array_strides[i] != s->array_strides[i + 1] * s->batch_dims[i + 1])) return false;
+        if (i + 1 < s->n_batch && (s->index_strides[i] != s->index_strides[i + 1] * s->batch_dims[i + 1] ||
+                                   s->array_strides[i] != s->array_strides[i + 1] * s->batch_dims[i + 1]))
+            return false;
     }
     return true;
 }
@@ -363,7 +367,8 @@ static bool has_lines(const slices *s) {
     enum { SHORT = 16 };
     const view *d = &s->window.dst;
     if (s->replace || s->n_start != 1 || !s->has_window || s->n_batch == 0 || s->batch_dims[s->n_batch - 1] < SHORT) return false;
-    return (s->index_type == XT_I32 ? s->fold.from_i32 != NULL : s->index_type == XT_I64 && s->fold.from_i64) && (d->n == 0 || d->strides[d->n - 1] != 1);
+    return (s->index_type == XT_I32 ? s->fold.from_i32 != NULL : s->index_type == XT_I64 && s->fold.from_i64) &&
+           (d->n == 0 || d->strides[d->n - 1] != 1);
 }
 
 static xt_status scatter_run(const cpu_call *c) {
@@ -414,8 +419,8 @@ bool slices_of_scatter(const ir_op *op, slices *s) {
     int64_t sizes[VIEW_MAX];
     if (operand->rank > VIEW_MAX || update->count <= 0) return false;
     for (uint32_t d = 0; d < operand->rank; d++) sizes[d] = contains(inserted, n_ins, d) || contains(ib, n_ib, d) ? 1 : update->dims[win[used++]];
-    return read_slices(operand, op->in[n]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib, n_ib, sb,
-                       sizes, true, s);
+    return read_slices(operand, op->in[n]->type, update, ir_get_int(op, IR_A_index_vector_dim, 0), start_map, n_map, win, n_win, inserted, n_ins, ib,
+                       n_ib, sb, sizes, true, s);
 }
 
 CPU_LOWER(scatter) {
@@ -435,6 +440,13 @@ CPU_LOWER(scatter) {
     s->chunks = s->line && s->fold.sums ? s->count / LINE_CHUNK : 1;
     if (s->chunks > LINE_CHUNKS) s->chunks = LINE_CHUNKS;
     if (s->chunks < 1 || places > s->count / 16) s->chunks = 1;
-    cpu_thunk_desc d = {.kernel = &scatter_kernel, .op = op, .n_in = 3, .n_out = 1, .over = &over, .state = s, .scratch_bytes = (size_t)(s->chunks - 1) * ir_type_bytes(op->in[0]->type), .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &scatter_kernel,
+                        .op = op,
+                        .n_in = 3,
+                        .n_out = 1,
+                        .over = &over,
+                        .state = s,
+                        .scratch_bytes = (size_t)(s->chunks - 1) * ir_type_bytes(op->in[0]->type),
+                        .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

@@ -1,33 +1,10 @@
-/* Folding updates into an array at computed places, for every element type: shared by scatter's ways of walking. */
+/* Slices at computed places: shared by gather and scatter's ways of walking. */
 #ifndef XT_SRC_CPU_KERNEL_INDEX_H
 #define XT_SRC_CPU_KERNEL_INDEX_H
 
 #include "cpu/cpu_int.h"
-#include "cpu/kernel_copy.h"
+#include "cpu/index_fold.h"
 
-/* dst[at[j]] = fold(dst[at[j]], src[j * step]) for the places with low <= at[j] < high, in order. */
-typedef void (*index_scatter_fn)(void *dst, const void *src, int64_t step, const int64_t *at, int64_t n, int64_t low, int64_t high);
-/* The same at the places index[j * index_step] * stride + j * along, indices above limit (negative ones too) left out. */
-typedef struct index_line {
-    const void *index;
-    int64_t index_step, stride, along, step, n; /* step: of src */
-    uint64_t limit;
-} index_line;
-typedef void (*index_direct_fn)(void *dst, const void *src, const index_line *l);
-typedef struct index_fold {
-    index_scatter_fn scatter;
-    index_direct_fn from_i32, from_i64; /* by the index's type; NULL */
-    bool sums; /* of numbers: parts may be summed apart */
-    tape_fn row; /* the same for neighbours, as a vector loop: d[i] = fold(a[i], b[i]); NULL where elements are narrower than what folds them */
-    size_t elem;
-} index_fold;
-
-/* The fold of a region that is one known op on its two arguments; false for other regions and types. */
-bool index_fold_of(const ir_region *r, xt_dtype t, index_fold *out);
-/* Every element of the window; w is collapsed. */
-void index_fold_window(const index_fold *f, const cpu_move *w, void *dst, const void *src);
-
-/* --- slices at computed places ------------------------------------------------------------------------------------------------------------- */
 typedef struct slices {
     int n_batch; /* dims of the index array but the vector's */
     int64_t batch_dims[VIEW_MAX], index_strides[VIEW_MAX], array_strides[VIEW_MAX]; /* of the index array; of the gathered or update array */
@@ -40,8 +17,9 @@ typedef struct slices {
     bool has_window;
     cpu_move window; /* gather: operand to result; scatter: update to operand */
     bool replace, unique;
-    bool lines;     /* a scatter whose windows are no rows: runs of indices along the last batch dim by the same functions, for each of the window's places */
-    bool line;      /* a scatter of single elements along one run of indices: index_fold's from_i32, from_i64 */
+    bool
+        lines; /* a scatter whose windows are no rows: runs of indices along the last batch dim by the same functions, for each of the window's places */
+    bool line; /* a scatter of single elements along one run of indices: index_fold's from_i32, from_i64 */
     int64_t chunks; /* of such a run that are summed apart */
     index_fold fold;
 } slices;

@@ -1,34 +1,8 @@
 /* Ops without a fast kernel run on the reference interpreter's code, and a program the planner cannot lay out (tuples, sizes known only when
  * running) runs on it as a whole: correct first, and the plan's print says so. */
 #include "cpu/kernel_coll.h"
-#include "cpu/kernel_interp.h"
-
-static bool defined_inside(const ir_value *v, const ir_op *op) {
-    for (const ir_block *b = v->block; b; b = b->owner ? b->owner->block : NULL)
-        if (b->owner == op) return true;
-    return false;
-}
-/* Each value used inside `r` that is defined outside of `op`. */
-static bool capture_region(const ir_region *r, const ir_op *op, captured *c) {
-    if (!r->block) return true;
-    for (const ir_op *o = r->block->first; o; o = o->next) {
-        for (uint32_t i = 0; i < o->n_in; i++) {
-            const ir_value *v = o->in[i];
-            bool known = defined_inside(v, op);
-            for (size_t k = 0; k < c->n && !known; k++) known = c->values[k] == v;
-            if (!known && !VEC_PUSH(c->values, c->n, c->cap, v)) return false;
-        }
-        for (uint32_t k = 0; k < o->n_regions; k++)
-            if (!capture_region(&o->regions[k], op, c)) return false;
-    }
-    return true;
-}
-
-bool captured_collect(const ir_op *op, captured *c) {
-    for (uint32_t k = 0; k < op->n_regions; k++)
-        if (!capture_region(&op->regions[k], op, c)) return false;
-    return true;
-}
+#include "cpu/captured.h"
+#include "ir/host_function.h"
 
 typedef struct lookup_env {
     const cpu_call *call;
@@ -65,7 +39,7 @@ static xt_status interp_run_op(const cpu_call *call) {
 static const cpu_kernel interp_kernel = {"interpreter", interp_run_op, captured_free};
 
 CPU_LOWER(interp) {
-    if (op->code == OP_custom_call && !cpu_is_host_callback(op) && !interp_knows_call(op)) return interp_unknown_call(op);
+    if (op->code == OP_custom_call && !host_function_is_callback(op) && !interp_knows_call(op)) return interp_unknown_call(op);
     captured *c = base_calloc(1, sizeof *c);
     const ir_value **in = NULL;
     if (!c) return status_oom(sizeof *c, "a plan");

@@ -253,19 +253,6 @@ static xt_status select_and_scatter_run(const cpu_call *c) {
 static const cpu_kernel select_and_scatter_kernel = {"select-and-scatter", select_and_scatter_run, NULL, true};
 
 /* compare GE of the two arguments, in this order. */
-static bool selects_by_ge(const ir_region *r) {
-    const ir_block *b = r->block;
-    const ir_op *o = b ? b->first : NULL;
-    return o && o->code == OP_compare && b->n_args == 2 && o->in[0] == b->args[0] && o->in[1] == b->args[1] && o->next && o->next->n_in == 1 &&
-           o->next->in[0] == &o->out[0] && ir_get_int(o, IR_A_comparison_direction, IR_EQ) == IR_GE &&
-           ir_get_int(o, IR_A_compare_type, IR_CMP_FLOAT) != IR_CMP_TOTALORDER;
-}
-
-bool cpu_selects_largest(const ir_op *op) {
-    fold_op f;
-    return selects_by_ge(&op->regions[0]) && cpu_fold_of(&op->regions[1], &f) && f == FOLD_SUM;
-}
-
 CPU_LOWER(select_and_scatter) {
     window w = {0};
     if (!window_read(op, op->in[0]->type, op->in[1]->type, &w) || !cpu_selects_largest(op)) return NULL;

@@ -4,7 +4,8 @@
  * reduced, each output is a fold of contiguous runs; if they are kept, runs are folded into rows of outputs. When there are few outputs the
  * reduced index space is cut into `parts` pieces by a rule that looks at shapes only, and the pieces' results are folded in order: the answer
  * does not depend on the number of threads. Sums of bf16 are kept in f32. */
-#include "cpu/kernel_reduce.h"
+#include "cpu/cpu_int.h"
+#include "cpu/fold.h"
 #include "cpu/fold_axes.h"
 
 #define ROW_TILE 1024
@@ -16,33 +17,6 @@ typedef struct reduce_state {
     int64_t parts, tiles; /* tiles of a kept run */
     bool split_run; /* parts are pieces of the run, else of the outer reduced space */
 } reduce_state;
-
-bool cpu_fold_of(const ir_region *r, fold_op *out) {
-    const ir_block *b = r->block;
-    const ir_op *o = b ? b->first : NULL;
-    if (!o || b->n_args != 2 || o->n_in != 2 || o->n_out != 1 || !o->next || o->next->n_in != 1 || o->next->in[0] != &o->out[0]) return false;
-    if (!((o->in[0] == b->args[0] && o->in[1] == b->args[1]) || (o->in[0] == b->args[1] && o->in[1] == b->args[0]))) return false;
-    switch ((int)o->code) {
-    case OP_add: *out = FOLD_SUM; return true;
-    case OP_multiply: *out = FOLD_PROD; return true;
-    case OP_maximum: *out = FOLD_MAX; return true;
-    case OP_minimum: *out = FOLD_MIN; return true;
-    default: return false;
-    }
-}
-
-float cpu_fold_two(fold_op f, float a, float b) {
-    if (f == FOLD_SUM) return a + b;
-    if (f == FOLD_PROD) return a * b;
-    if (a != a) return a;
-    if (b != b) return b;
-    if (a == b) return (f == FOLD_MAX) == !__builtin_signbit(a) ? a : b; /* -0 lies below +0 */
-    return f == FOLD_MAX ? (a > b ? a : b) : (a < b ? a : b);
-}
-float cpu_fold_neutral(fold_op f) {
-    static const float neutral[FOLD_COUNT] = {[FOLD_SUM] = 0.0f, [FOLD_PROD] = 1.0f, [FOLD_MAX] = -__builtin_inff(), [FOLD_MIN] = __builtin_inff()};
-    return neutral[f];
-}
 
 typedef struct reduce_run {
     const reduce_state *s;
@@ -79,7 +53,8 @@ static void scalars(void *ctx, int64_t begin, int64_t end, int thread) {
         int64_t run0 = s->split_run ? s->axes.run * p / s->parts : 0, run1 = s->split_run ? s->axes.run * (p + 1) / s->parts : s->axes.run;
         float acc = cpu_fold_neutral(s->fold);
         for (int64_t i = red0; i < red1 && run1 > run0; i++)
-            acc = cpu_fold_two(s->fold, acc, fold_run(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + run0, run1 - run0));
+            acc = cpu_fold_two(s->fold, acc,
+                               fold_run(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + run0, run1 - run0));
         r->partial[t] = acc;
     }
 }

@@ -6,7 +6,7 @@
  * Tasks own their sums, so results do not depend on the number of threads. */
 #include "cpu/kernel_taps.h"
 
-#include "cpu/kernel_copy.h"
+#include "cpu/move.h"
 #include "cpu/wino.h"
 
 enum { ROWS = 64 /* features in of a task */, PIXELS_A_TASK = 32, SKEW = 160 /* elements: taps do not lie powers of two apart */ };
@@ -43,7 +43,8 @@ static void lay_out(void *ctx, int64_t begin, int64_t end, int thread) {
     const wino_tiles positions = {p->n, p->out[1], p->out[2]};
     for (int64_t t = begin; t < end; t++) {
         int64_t tap = t % (s->taps + 1), at = t / (s->taps + 1) * PIXELS_A_TASK, to = at + PIXELS_A_TASK < s->run ? at + PIXELS_A_TASK : s->run;
-        wino_image i = {p->in[0], p->in[1], p->in[2], tap / p->size[1] - p->low[0], tap % p->size[1] - p->low[1]}, o = {p->out[0], p->out[1], p->out[2], 0, 0};
+        wino_image i = {p->in[0], p->in[1], p->in[2], tap / p->size[1] - p->low[0], tap % p->size[1] - p->low[1]},
+                   o = {p->out[0], p->out[1], p->out[2], 0, 0};
         if (tap == s->taps)
             c->ops->pixels(&positions, &o, dense, c->from_above, c->begin + at, c->begin + to, c->above + at * p->out[0]);
         else
@@ -59,7 +60,8 @@ static void products(void *ctx, int64_t begin, int64_t end, int thread) {
     for (int64_t t = begin; t < end; t++) {
         int64_t i = t % blocks * ROWS, o = t / blocks % columns, tap = t / blocks / columns;
         c->ops->product(c->read + tap * tap_step(s) + 2 * i, 2, 2 * features, c->above + o * 2 * WINO_COLUMNS, 2 * s->p.out[0],
-                        c->sums + ((tap * columns + o) * features + i) * WINO_COLUMNS, WINO_COLUMNS, i + ROWS < features ? ROWS : features - i, s->run / 2, c->begin > 0);
+                        c->sums + ((tap * columns + o) * features + i) * WINO_COLUMNS, WINO_COLUMNS, i + ROWS < features ? ROWS : features - i,
+                        s->run / 2, c->begin > 0);
     }
 }
 
@@ -74,8 +76,8 @@ static void finish(void *ctx, int64_t begin, int64_t end, int thread) {
         for (int64_t t = begin; t < end; t++)
             for (int64_t tap = 0; tap < s->taps; tap++)
                 c->ops->spread(c->sums + (tap * columns * p->in[0] + t) * WINO_COLUMNS + f, p->w_step[0],
-                               c->out + (t / p->in[0] * WINO_COLUMNS + f) * p->w_step[0] + t % p->in[0] * p->w_step[1] + tap / p->size[1] * p->w_step[2] +
-                                   tap % p->size[1] * p->w_step[3]);
+                               c->out + (t / p->in[0] * WINO_COLUMNS + f) * p->w_step[0] + t % p->in[0] * p->w_step[1] +
+                                   tap / p->size[1] * p->w_step[2] + tap % p->size[1] * p->w_step[3]);
 }
 
 static xt_status taps_run(const cpu_call *call) {
@@ -124,7 +126,14 @@ xt_status cpu_build_taps(cpu_builder *b, const taps_problem *p, const ir_op *op,
     s->at[0] = part(&scratch, s->taps * tap_step(s), 2);
     s->at[1] = part(&scratch, s->run * p->out[0], 2);
     s->at[2] = part(&scratch, s->taps * p->in[0] * p->out[0], 4);
-    cpu_thunk_desc d = {
-        .kernel = &taps_kernel, .op = op, .in = in, .n_in = 2, .n_out = 1, .in_blocked = 3, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    cpu_thunk_desc d = {.kernel = &taps_kernel,
+                        .op = op,
+                        .in = in,
+                        .n_in = 2,
+                        .n_out = 1,
+                        .in_blocked = 3,
+                        .scratch_bytes = scratch,
+                        .state = s,
+                        .flops = cpu_op_flops(op)};
     return cpu_build_thunk(b, &d);
 }

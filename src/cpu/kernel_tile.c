@@ -5,7 +5,7 @@
  *
  * A tile that needs its first columns only is run so; when its function says that the others would have mattered, it is run whole. */
 #include "cpu/dnnl_util.h"
-#include "cpu/kernel_copy.h"
+#include "cpu/move.h"
 #include "cpu/tile.h"
 
 #include <stdatomic.h>
@@ -19,7 +19,8 @@ typedef struct part { /* one operand or result */
     size_t elem, tile_elem; /* bytes; of a sum it is another type */
     int64_t row_step; /* elements from one row to the next; 0: no rows */
     int64_t strides[TILE_RANK];
-    bool by_form; /* rows, or columns that are not the outermost dim: its tile lies otherwise in each form. Else the first columns are the first elements */
+    bool
+        by_form; /* rows, or columns that are not the outermost dim: its tile lies otherwise in each form. Else the first columns are the first elements */
     bool dense[FORMS];
     cpu_move move[FORMS];
     int64_t outer, inner; /* of a sum: elements before and behind the columns, */
@@ -152,7 +153,8 @@ static int form_by_mask(const tile_run *r, const tile_at *t) {
     for (uint32_t k = call->n_cuts; k-- > 0; end = call->cuts[k].cols) {
         bool hidden = true;
         for (int64_t i = 0; i < (row ? call->rows : 1) && hidden; i++)
-            hidden = all_hide(p->whole->dtype, &call->mask.hides, at + (size_t)(i * row + call->cuts[k].cols * col) * p->elem, end - call->cuts[k].cols, col);
+            hidden = all_hide(p->whole->dtype, &call->mask.hides, at + (size_t)(i * row + call->cuts[k].cols * col) * p->elem,
+                              end - call->cuts[k].cols, col);
         if (!hidden) break;
         form = CUT + (int)k;
     }
@@ -179,7 +181,8 @@ static void bring(const tile_run *r, worker *w, const tile_at *t, uint32_t i, in
     const part *p = &s->in[i];
     char *src = (char *)r->call->in[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem;
     w->in[i] = p->dense[form] ? src : w->mem + p->at;
-    if (!p->dense[form] && (t->first || p->row_step || (again && p->by_form))) cpu_move_run(&alone, &p->move[p->by_form ? form : WHOLE], w->in[i], src);
+    if (!p->dense[form] && (t->first || p->row_step || (again && p->by_form)))
+        cpu_move_run(&alone, &p->move[p->by_form ? form : WHOLE], w->in[i], src);
 }
 
 /* What functions of fewer columns want to know of whole operands: once a unit where there are no rows. */
@@ -225,7 +228,8 @@ static void settle_form(const tile_run *r, worker *w, const tile_at *t, int form
     for (uint32_t i = 0; i < s->n_out; i++) {
         const part *p = &s->out[i];
         if (!p->place->summed) {
-            if (!p->dense[form]) cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem, w->out[i]);
+            if (!p->dense[form])
+                cpu_move_run(&alone, &p->move[form], (char *)r->call->out[i] + (size_t)place_of(s, p, t->batch, t->row) * p->elem, w->out[i]);
         } else if (form >= CUT) {
             if (t->first) memset(w->sums + p->sum_at, 0, p->sum_count * p->tile_elem);
             add_columns(p, w->sums + p->sum_at, w->out[i], p->cols > 1 ? s->call->cuts[form - CUT].cols : 1);
@@ -325,7 +329,8 @@ static xt_status tile_kernel_run(const cpu_call *c) {
 
 static void tile_report(const void *state, str *out) {
     const tile_state *s = state;
-    str_printf(out, "%lld of %lld tiles without their last columns, %lld of them computed again", (long long)s->shortened, (long long)s->ran, (long long)s->redone);
+    str_printf(out, "%lld of %lld tiles without their last columns, %lld of them computed again", (long long)s->shortened, (long long)s->ran,
+               (long long)s->redone);
 }
 static const cpu_kernel tile_kernel = {"tiles", tile_kernel_run, tile_free, true, .report = tile_report};
 
@@ -437,7 +442,11 @@ CPU_LOWER(tile) {
     if (!t) return NULL;
     tile_state *s = base_calloc(1, sizeof *s);
     if (!s) return status_oom(sizeof *s, "a plan");
-    *s = (tile_state){.call = t, .n_in = op->n_in, .n_out = op->n_out, .in = base_calloc(op->n_in + 1, sizeof *s->in), .out = base_calloc(op->n_out + 1, sizeof *s->out)};
+    *s = (tile_state){.call = t,
+                      .n_in = op->n_in,
+                      .n_out = op->n_out,
+                      .in = base_calloc(op->n_in + 1, sizeof *s->in),
+                      .out = base_calloc(op->n_out + 1, sizeof *s->out)};
     xt_status st = s->in && s->out ? make_subs(b, s) : status_oom(0, "a plan");
     if (st) {
         tile_free(s);
@@ -459,10 +468,12 @@ CPU_LOWER(tile) {
             if (t->out[i].tags.at[d] > 0) places *= op->out[i].type->dims[d];
         s->out[i].shared = places != t->batch;
     }
-    cpu_thunk_desc d = {.kernel = &tile_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = lay_out(s, cpu_build_threads(b)), .state = s};
+    cpu_thunk_desc d = {
+        .kernel = &tile_kernel, .op = op, .n_in = op->n_in, .n_out = op->n_out, .scratch_bytes = lay_out(s, cpu_build_threads(b)), .state = s};
     for (int64_t k = 0; k < s->tiles; k++) {
         int form = form_of(s, k);
-        double of_function = 0, part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1; /* the rest's are counted by the whole one */
+        double of_function = 0,
+               part_of = form == REST ? (double)(t->total_rows % t->rows) / (double)t->rows : 1; /* the rest's are counted by the whole one */
         const ir_func *f = form >= CUT ? t->cuts[form - CUT].body : t->body;
         d.flops += (double)t->batch * part_of * sum_flops(f->body, &of_function);
         d.transcendentals += (double)t->batch * part_of * of_function;

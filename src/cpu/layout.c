@@ -4,7 +4,6 @@
  * region is laid out blocked when what its ops save is more than the copies at its edges cost; the estimate looks at shapes only, so a program
  * always gets the same layouts. */
 #include "cpu/blk.h"
-#include "cpu/kernel_copy.h"
 #include "cpu/layout.h"
 
 #define NOTHING UINT32_MAX
@@ -71,11 +70,11 @@ static void add(touch *t, const ir_value *v) {
     if (t->n < MOST_IMAGES) t->v[t->n++] = v;
 }
 
-static void touch_convolution(const ir_op *op, touch *t) {
+static void touch_convolution(const cpu_lowering *k, const ir_op *op, touch *t) {
     int feature[3];
     double winograd;
     const ir_value *v[3] = {op->in[0], op->in[1], &op->out[0]};
-    if (!conv_images(op, feature, &winograd)) return;
+    if (!k->blocked.conv_images(op, feature, &winograd)) return;
     bool mixed = false;
     t->features = 0;
     for (int i = 0; i < 3; i++) {
@@ -104,11 +103,11 @@ static void touch_elementwise(const ir_op *op, touch *t) {
 }
 
 /* No images: the op works on dense arrays only. */
-static touch touched(const ir_op *op) {
+static touch touched(const cpu_lowering *k, const ir_op *op) {
     touch t = {.features = FEATURE_DIMS};
     double bytes = op->n_in ? (double)ir_type_bytes(op->in[0]->type) : 0;
     switch ((int)op->code) {
-    case OP_convolution: touch_convolution(op, &t); break;
+    case OP_convolution: touch_convolution(k, op, &t); break;
     case OP_batch_norm_grad: add(&t, op->in[4]); /* fall through */
     case OP_batch_norm_training:
         add(&t, op->in[0]);
@@ -119,14 +118,14 @@ static touch touched(const ir_op *op) {
         break;
     case OP_reduce_window:
     case OP_select_and_scatter:
-        t.features = (blocked_window_ok(op, 1) ? 1u << 1 : 0) | (blocked_window_ok(op, 3) ? 1u << 3 : 0);
+        t.features = (k->blocked.takes_window(op, 1) ? 1u << 1 : 0) | (k->blocked.takes_window(op, 3) ? 1u << 3 : 0);
         add(&t, op->in[0]);
         if (op->code == OP_select_and_scatter) add(&t, op->in[1]);
         add(&t, &op->out[0]);
         t.gain = bytes / BYTES_PER_SECOND;
         break;
     default:
-        if (group_can_take(op)) touch_elementwise(op, &t);
+        if (tape_takes(op)) touch_elementwise(op, &t);
     }
     for (size_t i = 0; i < t.n; i++)
         if (!(t.features &= features_of(t.v[i]->type))) t.n = 0;
@@ -160,7 +159,7 @@ static xt_status list_uses(layout *l, const ir_block *body) {
 
 static void connect(layout *l, const ir_block *body) {
     for (const ir_op *op = body->first; op; op = op->next) {
-        touch t = touched(op);
+        touch t = touched(l->b->lowering, op);
         for (size_t i = 0; i < t.n; i++) {
             uint32_t a = root(l, number_of(t.v[0])), c = root(l, number_of(t.v[i]));
             l->images[number_of(t.v[i])].member = true;
@@ -183,7 +182,7 @@ static void count_edges(layout *l, const ir_block *body) {
         if (l->images[n].member) l->images[root(l, n)].gain -= (double)ir_type_bytes(body->args[i]->type) / BYTES_PER_SECOND;
     }
     for (const ir_op *op = body->first; op; op = op->next) {
-        touch t = touched(op);
+        touch t = touched(l->b->lowering, op);
         for (uint32_t i = 0; i < op->n_in + op->n_out; i++) {
             const ir_value *v = i < op->n_in ? op->in[i] : &op->out[i - op->n_in];
             bool inside = false;
@@ -246,7 +245,8 @@ static const ir_value *look_through(layout *l, const ir_value *v) {
 static void take_narrow(layout *l, norm_fusion *f, const ir_value *v) {
     for (uint32_t u = l->images[number_of(v)].first_use; u != NOTHING; u = l->uses[u].next) {
         const ir_op *op = l->uses[u].op;
-        if (op->code != OP_convert || op->out[0].type->dtype != XT_BF16 || !op->out[0].uses || !blocked_like(l, &op->out[0], v) || !is_free(l, op)) continue;
+        if (op->code != OP_convert || op->out[0].type->dtype != XT_BF16 || !op->out[0].uses || !blocked_like(l, &op->out[0], v) || !is_free(l, op))
+            continue;
         f->narrow = &op->out[0];
         skip(l, f, f->narrow);
         unread(v);
@@ -296,8 +296,8 @@ static void fuse_grad(layout *l, const ir_op *op, norm_fusion *f) {
     }
     f->g[0] = g;
     const ir_op *sum = g->def;
-    if (f->relu && sum && sum->code == OP_add && g->uses == 1 && is_free(l, sum) && blocked_like(l, sum->in[0], g) && blocked_like(l, sum->in[1], g) &&
-        sum->in[0] != sum->in[1]) {
+    if (f->relu && sum && sum->code == OP_add && g->uses == 1 && is_free(l, sum) && blocked_like(l, sum->in[0], g) &&
+        blocked_like(l, sum->in[1], g) && sum->in[0] != sum->in[1]) {
         skip(l, f, g);
         f->g[0] = sum->in[0];
         f->g[1] = sum->in[1];
@@ -390,18 +390,10 @@ xt_status layout_decide(cpu_builder *b) {
     return s;
 }
 
-/* --- the two places of a value ----------------------------------------------------------------------------------------------------- */
-view layout_blocked_view(const view *v, int feature) {
-    int s[2] = {feature == 1 ? 2 : 1, feature == 1 ? 3 : 2};
-    return (view){.n = 5,
-                  .offset = v->offset,
-                  .dims = {v->dims[0], v->dims[feature] / BLOCK_FEATURES, v->dims[s[0]], v->dims[s[1]], BLOCK_FEATURES},
-                  .strides = {v->strides[0], v->strides[feature] * BLOCK_FEATURES, v->strides[s[0]], v->strides[s[1]], v->strides[feature]}};
-}
-
+/* --- what the others ask --------------------------------------------------------------------------------------------------------------- */
 bool layout_is_window(cpu_builder *b, const ir_op *op) {
     return (op->code == OP_reduce_window || op->code == OP_select_and_scatter) && layout_feature(b, op->in[0]) >= 0 &&
-           layout_feature(b, &op->out[0]) >= 0 && touched(op).n;
+           layout_feature(b, &op->out[0]) >= 0 && touched(b->lowering, op).n;
 }
 
 bool layout_is_image(const ir_value *v, const ir_type *like) {
@@ -410,54 +402,5 @@ bool layout_is_image(const ir_value *v, const ir_type *like) {
 
 uint8_t layout_of_loop(cpu_builder *b, const ir_op *op) {
     int feature = layout_feature(b, &op->out[0]);
-    return feature >= 0 && touched(op).n ? (uint8_t)(feature + 1) : 0;
-}
-
-static xt_status reorder_run(const cpu_call *c) {
-    cpu_move_run(&c->device->team, c->thunk->state, c->out[0], c->in[0]);
-    return NULL;
-}
-static const cpu_kernel reorder_kernel = {"reorder", reorder_run, NULL, true};
-
-static void rows_of(view *v) {
-    v->strides[v->n - 1] = 1;
-    for (int i = v->n - 2; i >= 0; i--) v->strides[i] = v->strides[i + 1] * v->dims[i + 1];
-    v->offset = 0;
-}
-
-static xt_status add_reorder(cpu_builder *b, const ir_value *v, bool to_blocked) {
-    static const uint64_t one = 1;
-    view plain;
-    cpu_move *m = base_malloc(sizeof *m);
-    if (!m) return status_oom(sizeof *m, "a plan");
-    view_dense(v->type, &plain);
-    int feature = layout_feature(b, v);
-    view seen = layout_blocked_view(&plain, feature), rows = seen;
-    rows_of(&rows);
-    if (!to_blocked && feature == 1) { /* the dense side is written in order: features before space */
-        view *two[2] = {&seen, &rows};
-        for (int k = 0; k < 2; k++) {
-            view w = *two[k];
-            two[k]->dims[2] = w.dims[4], two[k]->strides[2] = w.strides[4];
-            for (int i = 0; i < 2; i++) two[k]->dims[3 + i] = w.dims[2 + i], two[k]->strides[3 + i] = w.strides[2 + i];
-        }
-    }
-    cpu_move_make(to_blocked ? &rows : &seen, to_blocked ? &seen : &rows, v->type->dtype, m);
-    const ir_op *named = v->def ? v->def : b->exec->main->body->last;
-    cpu_thunk_desc d = {.kernel = &reorder_kernel, .op = named, .n_in = 1, .in = &v, .n_out = 1, .out = &v, .state = m};
-    *(to_blocked ? &d.out_blocked : &d.in_blocked) = one;
-    return cpu_build_thunk(b, &d);
-}
-
-xt_status layout_make_dense(cpu_builder *b, const ir_value *v) {
-    return add_reorder(b, v, false);
-}
-
-xt_status layout_blocked(cpu_builder *b, const ir_value *v, cpu_ref *out) {
-    value_info *i = build_info(b, v);
-    if (!i) return status_oom(sizeof *i, "a plan");
-    if (!i->has_blk && i->state == VALUE_MEMBER) XT_TRY(group_emit(b, i->group));
-    if (!build_info(b, v)->has_blk) XT_TRY(add_reorder(b, v, true));
-    *out = build_info(b, v)->blk;
-    return NULL;
+    return feature >= 0 && touched(b->lowering, op).n ? (uint8_t)(feature + 1) : 0;
 }

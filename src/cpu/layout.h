@@ -51,12 +51,6 @@ bool layout_is_zero(const ir_value *v);
 const ir_value *layout_relu_of(const ir_op *op); /* x of max(x, 0), or NULL */
 const ir_value *layout_mask_of(const ir_op *op); /* x of x > 0, or NULL */
 
-/* kernel_conv.c: which of two operands and the result are images (of 2 spatial dims, without groups): 1 + the feature dim, 0: the kernel. */
-bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops);
-/* kernel_blocked.c */
-xt_status blocked_norm(cpu_builder *b, const norm_fusion *f);
-bool blocked_window_ok(const ir_op *op, int feature); /* a reduce_window or select_and_scatter that has a blocked kernel */
-bool layout_is_window(cpu_builder *b, const ir_op *op); /* and its images lie blocked */
-xt_status blocked_window(cpu_builder *b, const ir_op *op);
+bool layout_is_window(cpu_builder *b, const ir_op *op); /* a reduce_window or select_and_scatter whose images lie blocked */
 
 #endif

@@ -1,86 +1,9 @@
 /* From a function to thunks: walks the ops in order, keeps values lazy where a reader can take them as they are (plan_values.c), groups elementwise ops
  * (group.c), asks the lowering table for the rest and lets the interpreter's code run what nobody takes. */
 #include "cpu/build_int.h"
-#include "cpu/kernel_coll.h"
 #include "cpu/layout.h"
 #include "cpu/tile.h"
 #include "pass/pass.h"
-
-int cpu_build_threads(const cpu_builder *b) {
-    return b->exec->threads;
-}
-const cpu_exec *cpu_build_exec(const cpu_builder *b) {
-    return b->exec;
-}
-const ir_module *cpu_build_module(const cpu_builder *b) {
-    return b->exec->module;
-}
-
-/* --- thunks ------------------------------------------------------------------------------------------------------------------- */
-static void free_state(const cpu_kernel *k, void *state) {
-    if (k->free_state)
-        k->free_state(state);
-    else
-        base_free(state);
-}
-
-static void thunk_free(cpu_thunk *t) {
-    if (t->state) free_state(t->kernel, t->state);
-    base_free(t->ops);
-    base_free(t->in);
-    base_free(t->out);
-    base_free(t->over);
-}
-
-static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
-    for (size_t i = 0; i < d->n_in; i++) {
-        const ir_value *v = d->in ? d->in[i] : d->op->in[i];
-        XT_TRY(i < 64 && d->in_blocked >> i & 1 ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
-        t->bytes += (double)ir_type_bytes(v->type);
-    }
-    for (size_t i = 0; i < d->n_out; i++) {
-        const ir_value *v = d->out ? d->out[i] : &d->op->out[i];
-        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type};
-        XT_TRY(build_slot(b, s, &t->out[i].slot));
-        t->out[i].offset = 0;
-        t->bytes += (double)s.bytes;
-        value_info *info = build_info(b, v);
-        if (!info) return status_oom(sizeof *info, "a buffer plan");
-        info->state = info->state == VALUE_LAZY ? VALUE_LAZY : VALUE_DENSE;
-        bool blocked = i < 64 && d->out_blocked >> i & 1;
-        *(blocked ? &info->has_blk : &info->has_ref) = true;
-        *(blocked ? &info->blk : &info->ref) = t->out[i];
-    }
-    if (d->scratch_bytes) XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
-    return NULL;
-}
-
-xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
-    cpu_thunk t = {
-        .kernel = d->kernel, .op = d->op, .state = d->state, .scratch = CPU_NONE, .flops = d->flops, .transcendentals = d->transcendentals};
-    xt_status s = NULL;
-    t.n_ops = d->ops ? (uint32_t)d->n_ops : 1;
-    t.n_in = (uint32_t)d->n_in;
-    t.n_out = (uint32_t)d->n_out;
-    t.ordinal = d->op->user ? b->ordinals[d->op->user - 1] : CPU_NONE;
-    t.ops = base_malloc((t.n_ops + 1) * sizeof *t.ops);
-    t.in = base_calloc(t.n_in + 1, sizeof *t.in);
-    t.out = base_calloc(t.n_out + 1, sizeof *t.out);
-    t.over = base_calloc(t.n_out + 1, sizeof *t.over);
-    if (!t.ops || !t.in || !t.out || !t.over) {
-        s = status_oom(0, "a buffer plan");
-        goto fail;
-    }
-    for (uint32_t i = 0; i < t.n_ops; i++) t.ops[i] = d->ops ? d->ops[i] : d->op;
-    if (d->over) memcpy(t.over, d->over, t.n_out * sizeof *t.over);
-    if ((s = thunk_values(b, d, &t))) goto fail;
-    if (d->bytes > 0) t.bytes = d->bytes;
-    if (b->plan->n_thunks < CPU_NONE && VEC_PUSH(b->plan->thunks, b->plan->n_thunks, b->plan->cap_thunks, t)) return NULL;
-    s = status_oom(sizeof t, "a buffer plan");
-fail:
-    thunk_free(&t);
-    return s;
-}
 
 /* --- the walk ------------------------------------------------------------------------------------------------------------------- */
 static bool is_dead(const ir_op *op) {
@@ -92,7 +15,7 @@ static bool is_dead(const ir_op *op) {
 
 static xt_status lower_op(cpu_builder *b, const ir_op *op) {
     const norm_fusion *fusion;
-    if (layout_fusion_at(b, op, &fusion)) return fusion ? blocked_norm(b, fusion) : NULL;
+    if (layout_fusion_at(b, op, &fusion)) return fusion ? b->lowering->blocked.norm(b, fusion) : NULL;
     if (build_is_lazy(op)) {
         value_info *in = op->n_in == 1 ? build_info(b, op->in[0]) : NULL;
         bool half = op->n_in == 1 && (op->in[0]->type->dtype == XT_BF16 || op->in[0]->type->dtype == XT_F16 || op->out[0].type->dtype == XT_BF16 ||
@@ -109,12 +32,12 @@ static xt_status lower_op(cpu_builder *b, const ir_op *op) {
         }
         return NULL;
     }
-    if (group_can_take(op)) return group_join(b, op);
-    if (layout_is_window(b, op)) return blocked_window(b, op);
+    if (tape_takes(op)) return group_join(b, op);
+    if (layout_is_window(b, op)) return b->lowering->blocked.window(b, op);
     bool done = false;
-    for (int i = 0; i < CPU_LOWER_WAYS && cpu_lower[op->code][i] && b->kernels_on && !done; i++) XT_TRY(cpu_lower[op->code][i](b, op, &done));
-    if (!done && b->kernels_on) XT_TRY(cpu_lower_rows(b, op, &done)); /* elementwise ops of other types */
-    return done ? NULL : cpu_lower_interp(b, op, &done);
+    if (b->kernels_on) XT_TRY(build_by_table(b, op, &done));
+    if (!done && b->kernels_on) XT_TRY(b->lowering->elementwise(b, op, &done));
+    return done ? NULL : b->lowering->interpreter(b, op, &done);
 }
 
 static xt_status add_arguments(cpu_builder *b, const ir_block *body) {
@@ -136,10 +59,7 @@ static xt_status copy_run(const cpu_call *c) {
     if (c->out[0] != c->in[0]) memcpy(c->out[0], c->in[0], n);
     return NULL;
 }
-static const cpu_kernel result_copy = {"result-copy", copy_run, NULL, true};
-bool cpu_is_result_copy(const cpu_kernel *k) {
-    return k == &result_copy;
-}
+static const cpu_kernel result_copy = {"result-copy", copy_run, .anywhere = true, .is_copy = true};
 
 /* Each result gets memory of its own: the slot that holds it becomes the output's, or it is copied there. */
 static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
@@ -200,7 +120,7 @@ static xt_status whole_program(cpu_builder *b) {
     const ir_block *body = b->exec->main->body;
     const ir_op *ret = body->last;
     XT_TRY(add_arguments(b, body));
-    cpu_thunk_desc d = {.kernel = &cpu_program_kernel, .op = ret, .n_in = body->n_args, .in = (const ir_value *const *)body->args};
+    cpu_thunk_desc d = {.kernel = b->lowering->whole_program, .op = ret, .n_in = body->n_args, .in = (const ir_value *const *)body->args};
     XT_TRY(cpu_build_thunk(b, &d));
     cpu_thunk *t = &b->plan->thunks[b->plan->n_thunks - 1];
     base_free(t->out);
@@ -262,8 +182,8 @@ static xt_status tile_stage(cpu_exec *e) {
     return NULL;
 }
 
-xt_status cpu_plan_make(cpu_exec *e) {
-    cpu_builder b = {.exec = e, .plan = &e->plan, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
+xt_status cpu_plan_make(cpu_exec *e, const cpu_lowering *with) {
+    cpu_builder b = {.exec = e, .plan = &e->plan, .lowering = with, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
     bool whole = needs_interpreter(e->main->body), layout = !whole && b.kernels_on && pass_is_on("layout");
     cpu_phase_begin(e);
     xt_status s = whole || !b.kernels_on || e->is_tile ? NULL : tile_stage(e);
@@ -289,13 +209,4 @@ xt_status cpu_plan_make(cpu_exec *e) {
     base_free(b.values);
     base_free(b.ordinals);
     return s;
-}
-
-void cpu_plan_free(cpu_plan *p) {
-    for (size_t i = 0; i < p->n_thunks; i++) thunk_free(&p->thunks[i]);
-    for (size_t i = 0; i < p->n_slots; i++) base_free(p->slots[i].owned);
-    base_free(p->thunks);
-    base_free(p->slots);
-    base_free(p->out_slots);
-    memset(p, 0, sizeof *p);
 }

@@ -2,58 +2,9 @@
  * wants it so. */
 #include "cpu/build_int.h"
 #include "cpu/layout.h"
+#include "cpu/move.h"
 
 #define SPLAT_KEPT_BYTES 4096 /* larger constants of one value are filled in by a thunk */
-
-value_info *build_info(cpu_builder *b, const ir_value *v) {
-    ir_value *w = (ir_value *)(uintptr_t)v; /* `user` belongs to us, the module's owner */
-    if (!w->user) {
-        value_info i = {.value = v, .number = -1};
-        if (!VEC_PUSH(b->values, b->n_values, b->cap_values, i)) return NULL;
-        w->user = b->n_values;
-    }
-    return &b->values[w->user - 1];
-}
-
-xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out) {
-    s.takes = s.same_as = CPU_NONE;
-    if (b->plan->n_slots >= CPU_NONE || !VEC_PUSH(b->plan->slots, b->plan->n_slots, b->plan->cap_slots, s))
-        return status_oom(sizeof s, "a buffer plan");
-    *out = (uint32_t)b->plan->n_slots - 1;
-    return NULL;
-}
-
-/* --- names and windows ------------------------------------------------------------------------------------------------------ */
-static bool all_zero(const ir_op *op, ir_attr_key k) {
-    size_t n;
-    const int64_t *v = ir_get_ints(op, k, &n);
-    for (size_t i = 0; i < n; i++)
-        if (v[i] != 0) return false;
-    return true;
-}
-
-bool build_is_alias(const ir_op *op) {
-    switch ((int)op->code) {
-    case OP_reshape:
-    case OP_sdy_sharding_constraint:
-    case OP_sdy_reshard:
-    case OP_sdy_propagation_barrier: return op->out[0].type->count >= 0;
-    case OP_optimization_barrier: return true;
-    case OP_bitcast_convert: /* the bytes of elements lie side by side whatever they are read as; i4 and the like take a byte each */
-        return op->out[0].type->count >= 0 && ir_type_bytes(op->in[0]->type) == ir_type_bytes(op->out[0].type) &&
-               ir_dtype_bits(op->in[0]->type->dtype) >= 8 && ir_dtype_bits(op->out[0].type->dtype) >= 8;
-    case OP_pad: return all_zero(op, IR_A_edge_padding_low) && all_zero(op, IR_A_edge_padding_high) && all_zero(op, IR_A_interior_padding);
-    case OP_get_tuple_element: return op->in[0]->def && op->in[0]->def->code == OP_tuple;
-    default: return false;
-    }
-}
-
-const ir_value *build_alias_of(const ir_value *v) {
-    const ir_op *op = v->def;
-    if (op->code == OP_optimization_barrier) return op->in[v->index];
-    if (op->code == OP_get_tuple_element) return op->in[0]->def->in[ir_get_int(op, IR_A_index, 0)];
-    return op->in[0];
-}
 
 static bool is_window(const ir_op *op) {
     return op->code == OP_broadcast_in_dim || op->code == OP_broadcast || op->code == OP_slice || op->code == OP_reverse;
@@ -137,8 +88,8 @@ static xt_status dense_transpose(cpu_builder *b, const ir_value *v, cpu_ref *out
     view w;
     bool done = false;
     if (cpu_build_permuted(v, &base, &w) && view_is_dense(&w)) return cpu_build_dense(b, base, out);
-    XT_TRY(cpu_lower_transpose(b, v->def, &done));
-    if (!done) XT_TRY(cpu_lower_interp(b, v->def, &done));
+    XT_TRY(build_by_table(b, v->def, &done));
+    if (!done) XT_TRY(b->lowering->interpreter(b, v->def, &done));
     *out = build_info(b, v)->ref;
     return NULL;
 }
@@ -206,5 +157,63 @@ xt_status cpu_build_dense(cpu_builder *b, const ir_value *v, cpu_ref *out) {
         return status_new(XT_INTERNAL, NULL, "value %u of stablehlo.%s is read before it is made", v->index,
                           v->def ? ir_op_infos[v->def->code].name : "argument");
     *out = i->ref;
+    return NULL;
+}
+
+/* --- the blocked place ---------------------------------------------------------------------------------------------------------------- */
+view layout_blocked_view(const view *v, int feature) {
+    int s[2] = {feature == 1 ? 2 : 1, feature == 1 ? 3 : 2};
+    return (view){.n = 5,
+                  .offset = v->offset,
+                  .dims = {v->dims[0], v->dims[feature] / BLOCK_FEATURES, v->dims[s[0]], v->dims[s[1]], BLOCK_FEATURES},
+                  .strides = {v->strides[0], v->strides[feature] * BLOCK_FEATURES, v->strides[s[0]], v->strides[s[1]], v->strides[feature]}};
+}
+
+static xt_status reorder_run(const cpu_call *c) {
+    cpu_move_run(&c->device->team, c->thunk->state, c->out[0], c->in[0]);
+    return NULL;
+}
+static const cpu_kernel reorder_kernel = {"reorder", reorder_run, NULL, true};
+
+static void rows_of(view *v) {
+    v->strides[v->n - 1] = 1;
+    for (int i = v->n - 2; i >= 0; i--) v->strides[i] = v->strides[i + 1] * v->dims[i + 1];
+    v->offset = 0;
+}
+
+static xt_status add_reorder(cpu_builder *b, const ir_value *v, bool to_blocked) {
+    static const uint64_t one = 1;
+    view plain;
+    cpu_move *m = base_malloc(sizeof *m);
+    if (!m) return status_oom(sizeof *m, "a plan");
+    view_dense(v->type, &plain);
+    int feature = layout_feature(b, v);
+    view seen = layout_blocked_view(&plain, feature), rows = seen;
+    rows_of(&rows);
+    if (!to_blocked && feature == 1) { /* the dense side is written in order: features before space */
+        view *two[2] = {&seen, &rows};
+        for (int k = 0; k < 2; k++) {
+            view w = *two[k];
+            two[k]->dims[2] = w.dims[4], two[k]->strides[2] = w.strides[4];
+            for (int i = 0; i < 2; i++) two[k]->dims[3 + i] = w.dims[2 + i], two[k]->strides[3 + i] = w.strides[2 + i];
+        }
+    }
+    cpu_move_make(to_blocked ? &rows : &seen, to_blocked ? &seen : &rows, v->type->dtype, m);
+    const ir_op *named = v->def ? v->def : b->exec->main->body->last;
+    cpu_thunk_desc d = {.kernel = &reorder_kernel, .op = named, .n_in = 1, .in = &v, .n_out = 1, .out = &v, .state = m};
+    *(to_blocked ? &d.out_blocked : &d.in_blocked) = one;
+    return cpu_build_thunk(b, &d);
+}
+
+xt_status layout_make_dense(cpu_builder *b, const ir_value *v) {
+    return add_reorder(b, v, false);
+}
+
+xt_status layout_blocked(cpu_builder *b, const ir_value *v, cpu_ref *out) {
+    value_info *i = build_info(b, v);
+    if (!i) return status_oom(sizeof *i, "a plan");
+    if (!i->has_blk && i->state == VALUE_MEMBER) XT_TRY(group_emit(b, i->group));
+    if (!build_info(b, v)->has_blk) XT_TRY(add_reorder(b, v, true));
+    *out = build_info(b, v)->blk;
     return NULL;
 }

@@ -5,7 +5,8 @@
 #ifndef XT_SRC_CPU_REGION_ROWS_H
 #define XT_SRC_CPU_REGION_ROWS_H
 
-#include "cpu/kernel_interp.h"
+#include "cpu/cpu_int.h"
+#include "cpu/captured.h"
 #include "cpu/region_tape.h"
 #include "ir/interp_int.h"
 
@@ -22,7 +23,8 @@ typedef struct region_rows {
     size_t n_args, n_results;
 } region_rows;
 /* *out_ok is false when the region is not made of elementwise ops on scalars; deinit it all the same. `outside` is copied. */
-xt_status region_rows_make(const ir_module *m, const ir_block *block, const captured *outside, uint32_t first_outside, region_rows *out, bool *out_ok);
+xt_status region_rows_make(const ir_module *m, const ir_block *block, const captured *outside, uint32_t first_outside, region_rows *out,
+                           bool *out_ok);
 /* The same of one op x,x -> x. */
 xt_status region_rows_binary(ir_opcode code, xt_dtype t, region_rows *out);
 void region_rows_deinit(region_rows *r);

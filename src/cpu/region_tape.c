@@ -1,6 +1,5 @@
 /* Regions of scalars to tapes. */
 #include "cpu/region_tape.h"
-#include "cpu/build_int.h"
 
 enum { MOST_VALUES = 128, MOST_RESULTS = 16 };
 typedef struct number_of {
@@ -51,7 +50,7 @@ static bool add_op(maker *m, const ir_op *op) {
     for (uint32_t i = 0; i < op->n_in; i++)
         if (!is_scalar(op->in[i]->type) || (in[i] = number_for(m, op->in[i])) < 0) return false;
     if (op->code == OP_reshape && op->n_in == 1) return know(m, &op->out[0], in[0]);
-    return group_can_take(op) && know(m, &op->out[0], group_emit_op(m->tape, op, in[0], in[1], in[2]));
+    return tape_takes(op) && know(m, &op->out[0], tape_emit_op(m->tape, op, in[0], in[1], in[2]));
 }
 
 static bool fill(maker *m, const ir_block *b, size_t *n_out) {
@@ -92,7 +91,11 @@ xt_status region_tape_binary(ir_opcode code, xt_dtype t, tape **out) {
     *out = NULL;
     if (!m.tape) return status_oom(sizeof m, "a region");
     int x = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 0}), y = load(&m, t, (tape_source){.kind = TAPE_DIRECT, .in = 1});
-    tape_op op = code == OP_add ? TAPE_ADD : code == OP_multiply ? TAPE_MUL : code == OP_maximum ? TAPE_MAX : code == OP_minimum ? TAPE_MIN : TAPE_NONE;
+    tape_op op = code == OP_add        ? TAPE_ADD
+                 : code == OP_multiply ? TAPE_MUL
+                 : code == OP_maximum  ? TAPE_MAX
+                 : code == OP_minimum  ? TAPE_MIN
+                                       : TAPE_NONE;
     if (!tape_type_of(t, &reg) || op == TAPE_NONE || x < 0 || y < 0) {
         tape_abandon(m.tape);
         return NULL;

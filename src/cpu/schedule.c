@@ -5,6 +5,7 @@
  * corrections) goes to the front, so that no such loop has to wait for it. Before all that, gradients that only the optimizer reads are moved up to where
  * their operands are complete: what they read is in cache then, and needs no memory until the end. And a large value that waits
  * long for its only reader (the gradient of an embedding that is the output layer, too) is made right before it, where its operands are smaller. */
+#include "cpu/pending.h"
 #include "cpu/build_int.h"
 
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static int by_place(const void *a, const void *b) {
 static bool only_makes_results(const cpu_plan *p, const cpu_thunk *t) {
     for (uint32_t i = 0; i < t->n_out; i++)
         if (p->slots[t->out[i].slot].kind != CPU_SLOT_OUT) return false;
-    return t->n_out > 0 && cpu_is_fused(t->kernel);
+    return t->n_out > 0 && t->kernel->is_fused;
 }
 
 typedef struct readers { /* the last two thunks that read a slot */
@@ -44,7 +45,7 @@ enum { SMALL_BYTES = 1024 };
 static bool comes_first(const cpu_plan *p, uint32_t t, const uint32_t *writer, const readers *read, const uint32_t *donor, const place *order) {
     const cpu_thunk *th = &p->thunks[t];
     size_t bytes = 0;
-    if (!cpu_is_fused(th->kernel)) return false;
+    if (!th->kernel->is_fused) return false;
     for (uint32_t i = 0; i < th->n_out; i++) {
         const cpu_slot *s = &p->slots[th->out[i].slot];
         uint32_t d = s->kind == CPU_SLOT_OUT ? donor[s->index] : CPU_NONE; /* arguments are the first slots */
@@ -69,7 +70,7 @@ static bool is_product(const cpu_thunk *t) {
 }
 
 static bool may_rise(const cpu_plan *p, const cpu_thunk *t) {
-    bool known = is_product(t) || cpu_is_fused(t->kernel) || t->op->code == OP_reduce || t->op->code == OP_transpose;
+    bool known = is_product(t) || t->kernel->is_fused || t->op->code == OP_reduce || t->op->code == OP_transpose;
     for (uint32_t i = 0; i < t->n_out; i++) known = known && p->slots[t->out[i].slot].kind == CPU_SLOT_TEMP;
     return known && t->n_out > 0;
 }

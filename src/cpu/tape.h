@@ -50,4 +50,9 @@ bool tape_type_of(xt_dtype d, tape_type *out); /* bf16 and f16 give TAPE_F32; fa
 bool tape_type_of_size(size_t bytes, tape_type *out); /* for moving elements whatever they mean */
 size_t tape_type_size(tape_type t);
 
+/* --- from StableHLO (tape_ops.c) ------------------------------------------------------------------------------------------------ */
+bool tape_is_half(xt_dtype d); /* kept as f32 in registers, and rounded after each op */
+bool tape_takes(const ir_op *op); /* an elementwise op on types that have registers */
+int tape_emit_op(tape_builder *tape, const ir_op *op, int x, int y, int z); /* such an op on values that are on the tape */
+
 #endif

@@ -1,8 +1,8 @@
 /* Finds the chains of tile.h: from a product that makes far more than it reads, the values of its size that hang together are followed in both directions; then
  * the numbers of rows between them, the places where the chain is left, and in which order that happens. */
 #include "cpu/tile.h"
-#include "cpu/kernel_interp.h"
-#include "cpu/kernel_reduce.h"
+#include "cpu/captured.h"
+#include "cpu/fold.h"
 #include "pass/pass.h"
 
 /* Smaller matrices stay whole: they lie in the second-level cache anyway, and one thunk over all heads is cheaper than many small ones. */
@@ -15,8 +15,9 @@ static bool push(tile_chain *c, const tile_value *v) {
 }
 
 static bool fold_of(const ir_op *op, fold_op *out) {
-    return op->code == OP_reduce && op->n_in == 2 && op->n_out == 1 && cpu_fold_of(&op->regions[0], out) && ir_dtype_is_float(op->in[0]->type->dtype) &&
-           op->in[1]->def && op->in[1]->def->code == OP_constant && op->in[1]->type->dtype == op->in[0]->type->dtype;
+    return op->code == OP_reduce && op->n_in == 2 && op->n_out == 1 && cpu_fold_of(&op->regions[0], out) &&
+           ir_dtype_is_float(op->in[0]->type->dtype) && op->in[1]->def && op->in[1]->def->code == OP_constant &&
+           op->in[1]->type->dtype == op->in[0]->type->dtype;
 }
 
 /* The initial value changes nothing, as that of the reduction which a tile's function gets. */
@@ -77,7 +78,9 @@ static int64_t product_of_dims(const ir_type *t, const int64_t *which, size_t n)
 }
 
 /* A product with so many numbers a row costs little beside the large matrix, in memory and (when it is computed again) in time. */
-static bool is_narrow(const tile_chain *c, int64_t n) { return n * NARROW <= c->rows && n * NARROW <= c->cols; }
+static bool is_narrow(const tile_chain *c, int64_t n) {
+    return n * NARROW <= c->rows && n * NARROW <= c->cols;
+}
 
 static bool makes_of_narrow(const tile_chain *c, const ir_op *dot) {
     size_t n;
@@ -174,10 +177,12 @@ static bool goes_on_in_rows(const tile_chain *c, const ir_op *op, tile_tags *out
     tile_tags g;
     bool fold = fold_of(op, &f) && folds_neutral(op, f) && op->in[0]->type->count == op->out[0].type->count, found = false;
     if ((!fold && !is_simple(op)) || tile_kind_of(c, &op->out[0]) != TILE_OTHER || op->out[0].type->rank > TILE_RANK) return false;
-    for (uint32_t i = 0; i < op->n_in && !found; i++) found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_on(op, i, &tile_info(c, op->in[i])->tags, out);
+    for (uint32_t i = 0; i < op->n_in && !found; i++)
+        found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_on(op, i, &tile_info(c, op->in[i])->tags, out);
     for (uint32_t i = 0; i < op->n_in && found && !fold; i++) {
         found = tile_tags_back(op, i, out, &g);
-        if (found && tile_kind_of(c, op->in[i]) != TILE_OTHER) found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_equal(op->in[i]->type, &g, &tile_info(c, op->in[i])->tags);
+        if (found && tile_kind_of(c, op->in[i]) != TILE_OTHER)
+            found = tile_kind_of(c, op->in[i]) == TILE_ROWS && tile_tags_equal(op->in[i]->type, &g, &tile_info(c, op->in[i])->tags);
     }
     return found;
 }
@@ -239,7 +244,8 @@ static void leave_outside(tile_chain *c) {
         for (uint32_t i = 0; i < op->n_in; i++) {
             tile_kind k = tile_kind_of(c, op->in[i]);
             if (k == TILE_GIVEN) given += ir_type_bytes(op->in[i]->type);
-            other |= k == TILE_FULL && !is_splat(op->in[i]->def) && !(op->in[i]->def->code == OP_broadcast_in_dim && op->in[i]->def->in[0]->type->count == 1);
+            other |= k == TILE_FULL && !is_splat(op->in[i]->def) &&
+                     !(op->in[i]->def->code == OP_broadcast_in_dim && op->in[i]->def->in[0]->type->count == 1);
         }
         if (given && !other && ir_type_bytes(v->value->type) <= given) v->kind = TILE_GIVEN;
     }
@@ -293,7 +299,8 @@ static bool is_seed(const ir_op *op, bool swapped, tile_chain *c, tile_tags *out
         int s = d < n_batch + left ? 0 : 1;
         if (t->dims[d] > side[s]) side[s] = t->dims[d], at[s] = d;
     }
-    for (uint32_t d = t->rank; d-- > n_batch;) { /* the largest free dim of a side is T or S; others, of query heads that share keys, count as batch */
+    for (uint32_t d = t->rank;
+         d-- > n_batch;) { /* the largest free dim of a side is T or S; others, of query heads that share keys, count as batch */
         int s = d < n_batch + left ? 0 : 1;
         if (d == at[s]) {
             out->at[d] = (s == 1) == swapped ? TILE_ROW : TILE_COL;

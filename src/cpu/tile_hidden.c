@@ -5,7 +5,7 @@
  * operands with one per cent to spare for rounding, and an exponential is taken of a little more than its bound. */
 #include <math.h>
 
-#include "cpu/kernel_reduce.h"
+#include "cpu/fold.h"
 #include "cpu/tile.h"
 
 typedef struct span { /* NULL: nothing is known; of booleans, from false to true */

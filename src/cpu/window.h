@@ -2,7 +2,8 @@
 #ifndef XT_SRC_CPU_WINDOW_H
 #define XT_SRC_CPU_WINDOW_H
 
-#include "cpu/kernel_reduce.h"
+#include "cpu/cpu_int.h"
+#include "cpu/fold.h"
 
 typedef struct window {
     int n;

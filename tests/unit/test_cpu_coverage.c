@@ -18,8 +18,8 @@ static size_t programs, regions, thunks, interpreted;
 static void look(const cpu_exec *e, const char *name) {
     for (size_t t = 0; t < e->plan.n_thunks; t++) {
         const cpu_thunk *th = &e->plan.thunks[t];
-        cpu_exec *const *inside;
-        size_t n = cpu_thunk_programs(th, &inside);
+        cpu_exec *const *inside = NULL;
+        size_t n = th->kernel->programs ? th->kernel->programs(th->state, &inside) : 0;
         for (size_t i = 0; i < n; i++) look(inside[i], name);
         regions += n;
         thunks++;

@@ -1,9 +1,8 @@
-/* Folding two numbers: shared by reductions, windows and scatters. */
-#ifndef XT_SRC_CPU_KERNEL_REDUCE_H
-#define XT_SRC_CPU_KERNEL_REDUCE_H
+/* What a region folds by, and folding two numbers: shared by reductions, windows and scatters. */
+#ifndef XT_SRC_CPU_FOLD_H
+#define XT_SRC_CPU_FOLD_H
 
-#include "cpu/cpu_int.h"
-#include "cpu/view.h"
+#include "cpu/simd.h"
 
 bool cpu_fold_of(const ir_region *r, fold_op *out); /* the region is one binary op on its two arguments */
 bool cpu_selects_largest(const ir_op *select_and_scatter); /* by GE, and adds: the gradient of max pooling */

@@ -1,8 +1,8 @@
-/* What the regions of an op read from outside: shared by the interpreter's thunks and compiled control flow. */
-#ifndef XT_SRC_CPU_KERNEL_INTERP_H
-#define XT_SRC_CPU_KERNEL_INTERP_H
+/* What the regions of an op read from outside. */
+#ifndef XT_SRC_CPU_CAPTURED_H
+#define XT_SRC_CPU_CAPTURED_H
 
-#include "cpu/cpu_int.h"
+#include "ir/ir.h"
 
 typedef struct captured { /* values of the enclosing block that an op's regions read: inputs after the op's operands */
     const ir_value **values;
