@@ -1,7 +1,8 @@
 /* Text to executable. */
-#include "cpu/cpu_int.h"
-#include "cpu/dnnl_util.h"
-#include "cpu/lanes.h"
+#include "cpu/kernel/kernel.h"
+#include "cpu/plan/stages.h"
+#include "cpu/vector/dnnl_util.h"
+#include "cpu/vector/lanes.h"
 #include "format/bytecode.h"
 #include "pass/entry_layout.h"
 

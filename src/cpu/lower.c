@@ -1,6 +1,7 @@
 /* Which ops have a fast kernel. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand (broadcasts, slices) are read in
  * place or copied by a loop; the rest runs on the interpreter's code. */
-#include "cpu/cpu_int.h"
+#include "cpu/kernel/kernel.h"
+#include "cpu/plan/stages.h"
 
 static xt_status plan(cpu_exec *e) {
     return cpu_plan_make(e, &cpu_kernels);

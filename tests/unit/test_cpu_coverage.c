@@ -2,10 +2,10 @@
  * (op, element type) is held against the one below. Run by hand with LIST=1 it prints what it found. */
 #include <dirent.h>
 
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 #include "cpu_differential.h"
 
-#include "cpu/blas.h"
+#include "cpu/vector/blas.h"
 
 /* Allowed, each with its reason. (Not met in these programs, and on that code too: regions that are not made of elementwise ops on scalars, or whose types
  * are wider than the operands'; ops of tuples, tokens and calls inside control flow; LAPACK's calls where OpenBLAS is not installed.) */
