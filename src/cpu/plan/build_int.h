@@ -56,6 +56,7 @@ struct cpu_builder {
 };
 
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */
+size_t build_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_ref *ref); /* of an input at that place: a broadcast one is smaller than what it looks like */
 xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
 xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* asks the kernels of op's kind */
 
@@ -73,7 +74,7 @@ typedef struct group_copy {
     double flops, transcendentals;
 } group_copy;
 xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_copy *out);
-xt_status group_copy_thunk(cpu_builder *b, group_copy *c, const cpu_thunk_desc *d); /* d without inputs: they are the copy's */
+xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d); /* d without inputs: they are the copy's */
 void group_copy_free(group_copy *c);
 /* A thunk that fills a slot with v, a window on something dense (or an iota). */
 xt_status group_emit_window(cpu_builder *b, const ir_value *v);

@@ -51,7 +51,7 @@ xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, siz
         if (number < 0) break;
     }
     if ((s = e.status) || number < 0) goto done;
-    for (size_t i = 0; i < e.n_in; i++) bytes += emission_bytes_read(b, e.in[i], &e.refs[i]);
+    for (size_t i = 0; i < e.n_in; i++) bytes += build_bytes_read(b, e.in[i], &e.refs[i]);
     if (v->uses > 1 && bytes > ir_type_bytes(v->type) + ir_type_bytes(v->type) / 4) goto done;
     tape_store(e.tape, build_info(b, v)->number, 0, XT_F32);
     s = tape_finish(e.tape, 1, &out->tape, &over);
@@ -70,16 +70,13 @@ done:
     return s;
 }
 
-xt_status group_copy_thunk(cpu_builder *b, group_copy *c, const cpu_thunk_desc *d) {
-    static const ir_value *const none[1];
+xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d) {
     const ir_op *ops[2] = {d->op, c->named};
     cpu_thunk_desc with = *d;
-    with.in = none;
-    with.n_in = 0;
+    with.in = c->in;
+    with.places = c->refs;
+    with.n_in = c->n_in;
     with.ops = ops;
     with.n_ops = 2;
-    XT_TRY(cpu_build_thunk(b, &with));
-    emission_set_inputs(b, c->in, c->refs, c->n_in);
-    c->refs = NULL;
-    return NULL;
+    return cpu_build_thunk(b, &with);
 }

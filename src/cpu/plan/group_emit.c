@@ -111,27 +111,13 @@ static void tape_kernel_free(void *state) {
 static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true};
 const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true};
 
-/* What is read of an input: a broadcast one is smaller than what it looks like. */
-size_t emission_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_ref *ref) {
-    size_t whole = b->plan->slots[ref->slot].bytes, used = ir_type_bytes(v->type);
-    return used < whole ? used : whole;
-}
-
-/* The last thunk's inputs are places, so they go around cpu_build_dense. */
-void emission_set_inputs(cpu_builder *b, const ir_value *const *in, cpu_ref *refs, size_t n) {
-    cpu_thunk *th = &b->plan->thunks[b->plan->n_thunks - 1];
-    base_free(th->in);
-    th->n_in = (uint32_t)n;
-    th->in = refs;
-    for (size_t i = 0; i < n; i++) th->bytes += (double)emission_bytes_read(b, in[i], &th->in[i]);
-}
-
 xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
                              const ir_value *const *outs, const uint64_t *over) {
     cpu_thunk_desc d = {.kernel = k,
                         .op = named,
-                        .in = NULL,
-                        .n_in = 0,
+                        .in = e->in,
+                        .places = e->refs,
+                        .n_in = e->n_in,
                         .n_out = n_out,
                         .out = outs,
                         .over = over,
@@ -140,16 +126,11 @@ xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir
                         .ops = ops,
                         .scratch_bytes = tape_scratch_bytes(t, cpu_build_threads(e->b)),
                         .state = t};
-    static const ir_value *const none[1];
-    d.in = none;
     for (size_t i = 0; i < n_ops; i++) {
         d.flops += cpu_op_flops(ops[i]);
         d.transcendentals += cpu_op_transcendentals(ops[i]);
     }
-    XT_TRY(cpu_build_thunk(e->b, &d));
-    emission_set_inputs(e->b, e->in, e->refs, e->n_in);
-    e->refs = NULL;
-    return NULL;
+    return cpu_build_thunk(e->b, &d);
 }
 
 void emission_free(emission *e) {

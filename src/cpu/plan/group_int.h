@@ -28,10 +28,6 @@ int emission_op(emission *e, const ir_op *op, uint32_t g); /* an op of group g o
 /* The thunk of the finished tape t, which is taken over, and of the inputs. */
 xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
                              const ir_value *const *outs, const uint64_t *over);
-void emission_set_inputs(cpu_builder *b, const ir_value *const *in, cpu_ref *refs,
-                         size_t n); /* of the last thunk: places, so they go around cpu_build_dense */
-size_t emission_bytes_read(const cpu_builder *b, const ir_value *v,
-                           const cpu_ref *ref); /* of an input: a broadcast one is smaller than what it looks like */
 const ir_value *emission_strip_aliases(const ir_value *v); /* follows names of the same elements in the same order */
 extern const cpu_kernel emission_copy;
 

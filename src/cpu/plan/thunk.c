@@ -2,24 +2,49 @@
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/layout.h"
 
-static xt_status thunk_values(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
+/* What is read of an input at a given place: a broadcast one is smaller than what it looks like. */
+size_t build_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_ref *ref) {
+    size_t whole = b->plan->slots[ref->slot].bytes, used = ir_type_bytes(v->type);
+    return used < whole ? used : whole;
+}
+
+static xt_status read_inputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_in; i++) {
         const ir_value *v = d->in ? d->in[i] : d->op->in[i];
-        XT_TRY(i < 64 && d->in_blocked >> i & 1 ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
-        t->bytes += (double)ir_type_bytes(v->type);
+        if (d->places)
+            t->in[i] = d->places[i];
+        else
+            XT_TRY(i < 64 && d->in_blocked >> i & 1 ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
+        t->bytes += (double)(d->places ? build_bytes_read(b, v, &t->in[i]) : ir_type_bytes(v->type));
     }
+    return NULL;
+}
+
+/* The value lies here from now on. */
+static xt_status note_place(cpu_builder *b, const ir_value *v, bool blocked, cpu_ref place) {
+    value_info *info = build_info(b, v);
+    if (!info) return status_oom(sizeof *info, "a buffer plan");
+    info->state = info->state == VALUE_LAZY ? VALUE_LAZY : VALUE_DENSE;
+    *(blocked ? &info->has_blk : &info->has_ref) = true;
+    *(blocked ? &info->blk : &info->ref) = place;
+    return NULL;
+}
+
+static xt_status make_outputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_out; i++) {
         const ir_value *v = d->out ? d->out[i] : &d->op->out[i];
         cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type};
+        if (d->to_results) {
+            s.kind = CPU_SLOT_OUT;
+            s.index = d->result + (uint32_t)i;
+            s.op = d->op;
+        }
         XT_TRY(build_slot(b, s, &t->out[i].slot));
-        t->out[i].offset = 0;
         t->bytes += (double)s.bytes;
-        value_info *info = build_info(b, v);
-        if (!info) return status_oom(sizeof *info, "a buffer plan");
-        info->state = info->state == VALUE_LAZY ? VALUE_LAZY : VALUE_DENSE;
-        bool blocked = i < 64 && d->out_blocked >> i & 1;
-        *(blocked ? &info->has_blk : &info->has_ref) = true;
-        *(blocked ? &info->blk : &info->ref) = t->out[i];
+        if (d->to_results)
+            b->plan->out_slots[s.index] = t->out[i].slot;
+        else
+            XT_TRY(note_place(b, v, i < 64 && d->out_blocked >> i & 1, t->out[i]));
     }
     if (d->scratch_bytes) XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
     return NULL;
@@ -43,7 +68,7 @@ xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
     }
     for (uint32_t i = 0; i < t.n_ops; i++) t.ops[i] = d->ops ? d->ops[i] : d->op;
     if (d->over) memcpy(t.over, d->over, t.n_out * sizeof *t.over);
-    if ((s = thunk_values(b, d, &t))) goto fail;
+    if ((s = read_inputs(b, d, &t)) || (s = make_outputs(b, d, &t))) goto fail;
     if (d->bytes > 0) t.bytes = d->bytes;
     if (b->plan->n_thunks < CPU_NONE && VEC_PUSH(b->plan->thunks, b->plan->n_thunks, b->plan->cap_thunks, t)) return NULL;
     s = status_oom(sizeof t, "a buffer plan");

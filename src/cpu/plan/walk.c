@@ -78,16 +78,10 @@ static xt_status add_result(cpu_builder *b, const ir_op *ret, uint32_t j) {
     if (!n) return status_oom(sizeof *n, "a buffer plan");
     *n = ir_type_bytes(v->type);
     const ir_op *named = v->def ? v->def : ret;
-    uint64_t over = 1;
-    cpu_thunk_desc d = {.kernel = &result_copy, .op = named, .n_in = 1, .in = &v, .n_out = 0, .state = n, .over = &over};
-    XT_TRY(cpu_build_thunk(b, &d));
-    cpu_thunk *t = &b->plan->thunks[b->plan->n_thunks - 1];
-    t->n_out = 1; /* not the value's own place: other results may be the same value */
-    t->over[0] = 1;
-    t->bytes *= 2;
-    XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_OUT, .index = j, .bytes = *n, .type = v->type, .op = named}, &t->out[0].slot));
-    b->plan->out_slots[j] = t->out[0].slot;
-    return NULL;
+    static const uint64_t over = 1;
+    cpu_thunk_desc d = {
+        .kernel = &result_copy, .op = named, .n_in = 1, .in = &v, .n_out = 1, .out = &v, .to_results = true, .result = j, .state = n, .over = &over};
+    return cpu_build_thunk(b, &d);
 }
 
 static xt_status walk(cpu_builder *b) {
@@ -121,22 +115,16 @@ static xt_status whole_program(cpu_builder *b) {
     const ir_block *body = b->exec->main->body;
     const ir_op *ret = body->last;
     XT_TRY(add_arguments(b, body));
-    cpu_thunk_desc d = {.kernel = b->lowering->whole_program, .op = ret, .n_in = body->n_args, .in = (const ir_value *const *)body->args};
-    XT_TRY(cpu_build_thunk(b, &d));
-    cpu_thunk *t = &b->plan->thunks[b->plan->n_thunks - 1];
-    base_free(t->out);
-    base_free(t->over);
-    t->out = base_calloc(ret->n_in + 1, sizeof *t->out);
-    t->over = base_calloc(ret->n_in + 1, sizeof *t->over);
     b->plan->out_slots = base_malloc((ret->n_in + 1) * sizeof *b->plan->out_slots);
-    if (!t->out || !t->over || !b->plan->out_slots) return status_oom(0, "a buffer plan");
-    for (uint32_t j = 0; j < ret->n_in; j++) {
-        cpu_slot s = {.kind = CPU_SLOT_OUT, .index = j, .bytes = ir_type_bytes(ret->in[j]->type), .type = ret->in[j]->type, .op = ret};
-        XT_TRY(build_slot(b, s, &t->out[j].slot));
-        b->plan->out_slots[j] = t->out[j].slot;
-        t->n_out = j + 1;
-    }
-    return NULL;
+    if (!b->plan->out_slots) return status_oom(0, "a buffer plan");
+    cpu_thunk_desc d = {.kernel = b->lowering->whole_program,
+                        .op = ret,
+                        .n_in = body->n_args,
+                        .in = (const ir_value *const *)body->args,
+                        .n_out = ret->n_in,
+                        .out = (const ir_value *const *)ret->in,
+                        .to_results = true};
+    return cpu_build_thunk(b, &d);
 }
 
 /* Clears `user` fields and numbers main's ops. */
