@@ -1,12 +1,12 @@
-/* Text to executable. */
+/* Text to executable: the stages of passes.def, in their order. */
 #include "cpu/kernel/kernel.h"
+#include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
-#include "cpu/vector/dnnl_util.h"
 #include "cpu/vector/lanes.h"
 #include "format/bytecode.h"
 #include "pass/entry_layout.h"
+#include "pass/pass.h"
 
-/* --- compiling ---------------------------------------------------------------------------------------------------------------------- */
 static xt_status find_main(cpu_exec *e) {
     e->main = entry_func(e->module);
     if (!e->main) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
@@ -59,41 +59,119 @@ static void report_partitioning(const pass_ctx *c) {
     str_free(&text);
 }
 
-static xt_status inline_stage(cpu_exec *e) {
-    e->passes->stage++;
-    if (!pass_is_on("inline")) return NULL;
-    XT_TRY(status_context(cpu_inline(e->module, e->main), "stage inline"));
-    if (e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "after stage inline"));
-    str text = STR_INIT;
-    if (pass_dump_wanted() && !ir_print(e->module, IR_PRINT_LOC_SOURCE, &text)) pass_dump(e->passes, e->module->name, "inline", "mlir", &text);
-    str_free(&text);
+/* --- the stages that are not planning's own --------------------------------------------------------------------------------------------- */
+xt_status cpu_stage_read(cpu_builder *b) {
+    return program_read(b->exec->source, b->exec->source_size, "program", &b->exec->module);
+}
+
+xt_status cpu_stage_verify(cpu_builder *b) {
+    XT_TRY(ir_verify(b->exec->module));
+    return find_main(b->exec);
+}
+
+xt_status cpu_stage_passes(cpu_builder *b) {
+    pass_ctx *c = b->exec->passes;
+    c->partitions = b->exec->opts.num_partitions;
+    c->keep_divided = b->exec->opts.keep_divided;
+    c->lanes = lanes_get()->lanes;
+    XT_TRY(pass_optimize(c, b->exec->module));
+    report_partitioning(c);
     return NULL;
 }
 
-static xt_status make(cpu_exec *e, const char *text, size_t n) {
-    cpu_phase_begin(e);
-    XT_TRY(program_read(text, n, "program", &e->module));
-    cpu_phase_end(e, CPU_PHASE_READ);
-    XT_TRY(ir_verify(e->module));
-    XT_TRY(find_main(e));
-    cpu_phase_end(e, CPU_PHASE_VERIFY);
-    pass_ctx passes = PASS_CTX_INIT;
-    passes.partitions = e->opts.num_partitions;
-    passes.keep_divided = e->opts.keep_divided;
-    passes.lanes = lanes_get()->lanes;
-    XT_TRY(pass_optimize(&passes, e->module));
-    report_partitioning(&passes);
-    cpu_phase_end(e, CPU_PHASE_PASSES);
-    e->passes = &passes;
-    XT_TRY(inline_stage(e));
-    cpu_phase_end(e, CPU_PHASE_INLINE);
+xt_status cpu_stage_describe(cpu_builder *b) {
+    cpu_exec *e = b->exec;
     e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
     uint64_t tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}, &e->collective_bytes).lo | 1;
     if (e->opts.num_partitions > 1 || e->opts.num_replicas > 1) e->coll_tag = tag;
-    xt_status s = cpu_plan_make(e, &cpu_kernels);
+    return NULL;
+}
+
+xt_status cpu_stage_settle(cpu_builder *b) {
+    cpu_exec_settle(b->exec);
+    return NULL;
+}
+
+/* --- all stages ---------------------------------------------------------------------------------------------------------------------------- */
+typedef enum stage_checks { NOTHING, PROGRAM, PLAN, PLACES } stage_checks; /* what is verified and dumped after a stage */
+typedef struct stage {
+    const char *name;
+    xt_status (*run)(cpu_builder *b);
+    bool (*wanted)(const cpu_builder *b);
+    cpu_phase phase;
+    stage_checks checks;
+    bool optional;
+} stage;
+
+#define STEP(name, phase, checks, condition, what)                                                                                                   \
+    static bool wants_##name(const cpu_builder *b) {                                                                                                 \
+        (void)b;                                                                                                                                     \
+        return condition;                                                                                                                            \
+    }
+#define STAGE(name, phase, checks, condition, needs, keeps) STEP(name, phase, checks, condition, needs)
+#include "pass/passes.def"
+
+static const stage stages[] = {
+#define STEP(name, phase, checks, condition, what) {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, false},
+#define STAGE(name, phase, checks, condition, needs, keeps) {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, true},
+#include "pass/passes.def"
+};
+enum {
+#define STEP(name, phase, checks, condition, what) AT_##name,
+#define STAGE(name, phase, checks, condition, needs, keeps) AT_##name,
+#include "pass/passes.def"
+};
+
+/* What a stage made is checked and written where dumps go; a program that it left alone is neither. */
+static xt_status stage_done(const cpu_exec *e, const stage *s) {
+    pass_ctx *c = e->passes;
+    bool program = s->checks == PROGRAM;
+    if (program && !c->changed) return NULL;
+    if (c->verify) XT_TRY(status_context(program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == PLACES), "after stage %s", s->name));
+    if (!pass_dump_wanted()) return NULL;
+    str text = STR_INIT;
+    if (program)
+        xt_status_free(ir_print(e->module, IR_PRINT_LOC_SOURCE, &text));
+    else
+        cpu_plan_print(e, &text);
+    pass_dump(c, e->module->name, s->name, program ? "mlir" : "plan", &text);
+    str_free(&text);
+    return NULL;
+}
+
+static xt_status run_stages(cpu_builder *b, size_t first) {
+    cpu_exec *e = b->exec;
+    cpu_phase_begin(e);
+    for (const stage *s = stages + first; s < stages + BASE_COUNT(stages); s++) {
+        if (!s->wanted(b)) continue;
+        if (s->checks != NOTHING) e->passes->stage++;
+        if (s->optional && !pass_is_on(s->name)) continue;
+        e->passes->changed = false;
+        xt_status failed = s->run(b);
+        if (failed) return s->checks == PROGRAM ? status_context(failed, "stage %s", s->name) : failed;
+        if (s->checks != NOTHING) XT_TRY(stage_done(e, s));
+        cpu_phase_end(e, s->phase);
+    }
+    return NULL;
+}
+
+/* A region's program, which is there already, is planned only. */
+static xt_status plan_inside(cpu_exec *e) {
+    cpu_builder b = {.exec = e, .lowering = &cpu_kernels, .plan_inside = plan_inside};
+    xt_status s = run_stages(&b, AT_begin);
+    cpu_builder_deinit(&b);
+    return s;
+}
+
+static xt_status make(cpu_exec *e) {
+    pass_ctx passes = PASS_CTX_INIT;
+    cpu_builder b = {.exec = e, .lowering = &cpu_kernels, .plan_inside = plan_inside};
+    e->passes = &passes;
+    xt_status s = run_stages(&b, AT_read);
+    cpu_builder_deinit(&b);
     e->passes = NULL;
     return s;
 }
@@ -125,7 +203,7 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
     e->source = base_malloc(n + 1); /* bytecode and HLO have zero bytes within */
     e->source_size = n;
     if (e->source) memcpy(e->source, text, n);
-    xt_status s = e->source ? make(e, text, n) : status_oom(n, "a program");
+    xt_status s = e->source ? make(e) : status_oom(n, "a program");
     if (s) {
         cpu_exec_free(e);
         return s;

@@ -1,17 +1,11 @@
 /* Which ops have a fast kernel. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand (broadcasts, slices) are read in
  * place or copied by a loop; the rest runs on the interpreter's code. */
 #include "cpu/kernel/kernel.h"
-#include "cpu/plan/stages.h"
-
-static xt_status plan(cpu_exec *e) {
-    return cpu_plan_make(e, &cpu_kernels);
-}
 
 const cpu_lowering cpu_kernels = {
     .elementwise = cpu_lower_rows,
     .interpreter = cpu_lower_interp,
     .whole_program = &cpu_program_kernel,
-    .plan = plan,
     .blocked = {conv_images, blocked_window_ok, blocked_window, blocked_norm},
     .ways =
         {

@@ -375,7 +375,6 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *user) {
 
 xt_status pass_opt_batch_last(pass_ctx *c, ir_module *m) {
     batch_last s = {.m = m, .lanes = c->lanes, .epoch = ir_new_epoch()};
-    if (c->lanes < 2) return NULL;
     xt_status st = choose(&s);
     rewriter r = REWRITER_INIT;
     if (!st) st = rewrite_module(&r, c, m, visit, &s);

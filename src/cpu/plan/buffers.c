@@ -1,7 +1,9 @@
 /* Where every slot lives: lifetimes, results written over dying operands, outputs that take over donated arguments, and offsets of
  * temporaries in one arena (largest first, each at the lowest place free during its whole life: the greedy order of Pisarchyk and Lee,
  * "Efficient Memory Management for Deep Neural Net Inference", 2020). */
+#include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
+#include "pass/pass.h"
 
 #include <stdlib.h>
 
@@ -72,8 +74,10 @@ static int donated_to(const cpu_exec *e, size_t i) {
     return -1;
 }
 
-void cpu_plan_donations(cpu_exec *e) {
+xt_status cpu_stage_donate(cpu_builder *b) {
+    cpu_exec *e = b->exec;
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = donated_to(e, i);
+    return NULL;
 }
 
 /* An output may live in a donated argument's memory if it is first written after the argument's last reader, or by that reader in place. */
@@ -235,10 +239,11 @@ static void fill_stats(cpu_exec *e) {
     e->stats = s;
 }
 
-xt_status cpu_plan_assign(cpu_exec *e, bool reuse) {
+xt_status cpu_stage_assign(cpu_builder *b) {
+    cpu_exec *e = b->exec;
     cpu_plan *p = &e->plan;
     lifetimes(p);
-    if (reuse) {
+    if (pass_is_on("buffers")) {
         take_over(e);
         share(p);
     } else {

@@ -47,7 +47,6 @@ typedef struct cpu_lowering { /* the kernels, as the planner knows them */
     cpu_lower_fn elementwise; /* whatever no fused loop takes */
     cpu_lower_fn interpreter; /* takes everything */
     const cpu_kernel *whole_program; /* runs a program that has no plan */
-    xt_status (*plan)(cpu_exec *e); /* plans a program that runs inside a thunk */
     struct { /* images that lie blocked (layout.h) */
         /* Which of a convolution's two operands and its result are images (of 2 spatial dims, without groups): 1 + the feature dim, 0: the kernel. */
         bool (*conv_images)(const ir_op *op, int out_feature[3], double *out_winograd_flops);

@@ -52,11 +52,14 @@ struct cpu_builder {
     struct norm_fusion *fusions; /* layout.c */
     size_t n_fusions, cap_fusions;
     uint32_t *fusion_of; /* [ir_op.user - 1] */
-    bool kernels_on, fuse_on; /* XT_PASSES */
+    bool whole; /* the program is one thunk */
+    bool kernels_on, fuse_on, layout_on; /* XT_PASSES */
+    xt_status (*plan_inside)(cpu_exec *e); /* plans a program that runs inside a thunk: compile.c */
 };
 
 value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */
-size_t build_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_ref *ref); /* of an input at that place: a broadcast one is smaller than what it looks like */
+size_t build_bytes_read(const cpu_builder *b, const ir_value *v,
+                        const cpu_ref *ref); /* of an input at that place: a broadcast one is smaller than what it looks like */
 xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
 xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* asks the kernels of op's kind */
 

@@ -1,5 +1,53 @@
 /* The tables of a plan in the making: values, slots, kernels, and which values are other names. */
 #include "cpu/plan/build_int.h"
+#include "cpu/plan/stages.h"
+#include "pass/pass.h"
+
+/* Tuples and sizes known only when running have no slots: such a program is one thunk. */
+static bool needs_interpreter(const ir_block *body) {
+    for (const ir_op *op = body->first; op; op = op->next)
+        for (uint32_t i = 0; i < op->n_out; i++) {
+            const ir_type *t = op->out[i].type;
+            bool alias = op->code == OP_tuple || (op->code == OP_get_tuple_element && build_is_alias(op));
+            if ((t->kind == IR_TUPLE && !alias) || (t->kind == IR_TENSOR && t->count < 0)) return true;
+        }
+    return false;
+}
+
+xt_status cpu_stage_begin(cpu_builder *b) {
+    b->plan = &b->exec->plan;
+    b->whole = needs_interpreter(b->exec->main->body);
+    b->kernels_on = pass_is_on("kernels");
+    b->fuse_on = pass_is_on("fuse");
+    b->layout_on = !b->whole && b->kernels_on && pass_is_on("layout");
+    return NULL;
+}
+
+/* Clears `user` fields and numbers main's ops. */
+xt_status cpu_stage_number(cpu_builder *b) {
+    const ir_block *body = b->exec->main->body;
+    size_t n = 0;
+    for (size_t i = 0; i < body->n_args; i++) body->args[i]->user = 0;
+    for (ir_op *op = body->first; op; op = op->next) n++;
+    b->ordinals = base_malloc((n + 1) * sizeof *b->ordinals);
+    if (!b->ordinals) return status_oom(n * sizeof *b->ordinals, "a buffer plan");
+    n = 0;
+    for (ir_op *op = body->first; op; op = op->next) {
+        b->ordinals[n] = (uint32_t)n;
+        op->user = ++n;
+        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user = 0;
+    }
+    return NULL;
+}
+
+void cpu_builder_deinit(cpu_builder *b) {
+    for (size_t i = 0; i < b->n_groups; i++) base_free(b->groups[i].ops);
+    base_free(b->groups);
+    base_free(b->fusions);
+    base_free(b->fusion_of);
+    base_free(b->values);
+    base_free(b->ordinals);
+}
 
 int cpu_build_threads(const cpu_builder *b) {
     return b->exec->threads;

@@ -1,6 +1,8 @@
 /* Makes main one flat list of ops: bodies of called functions and decompositions of composites take the place of the calls, ops whose results
  * nobody reads go. Calls inside regions stay; the interpreter, which runs those regions, follows them. */
+#include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
+#include "pass/pass.h"
 
 typedef struct inliner {
     ir_module *m;
@@ -130,7 +132,7 @@ void cpu_drop_dead(ir_block *b) {
     }
 }
 
-xt_status cpu_inline(ir_module *m, ir_func *f) {
+static xt_status inline_calls(ir_module *m, ir_func *f) {
     for (ir_op *op = f->body->first; op;) {
         const ir_func *g = callee_of(m, op);
         if (!g || g == f) {
@@ -143,4 +145,9 @@ xt_status cpu_inline(ir_module *m, ir_func *f) {
     }
     cpu_drop_dead(f->body);
     return NULL;
+}
+
+xt_status cpu_stage_inline(cpu_builder *b) {
+    b->exec->passes->changed = true;
+    return inline_calls(b->exec->module, b->exec->main);
 }

@@ -4,6 +4,7 @@
  * region is laid out blocked when what its ops save is more than the copies at its edges cost; the estimate looks at shapes only, so a program
  * always gets the same layouts. */
 #include "cpu/plan/layout.h"
+#include "cpu/plan/stages.h"
 #include "cpu/vector/blk.h"
 #include "cpu/vector/simd.h"
 
@@ -372,7 +373,7 @@ bool layout_fusion_at(const cpu_builder *b, const ir_op *op, const norm_fusion *
     return i != NOTHING;
 }
 
-xt_status layout_decide(cpu_builder *b) {
+xt_status cpu_stage_layout(cpu_builder *b) {
     const ir_block *body = b->exec->main->body;
     static const char *const wishes[] = {"auto", "plain", "blocked"};
     int wish = env_choice("XT_CPU_LAYOUT", BASE_COUNT(wishes), wishes);

@@ -27,8 +27,7 @@ typedef struct norm_fusion {
     size_t n_covers;
 } norm_fusion;
 
-/* Decides; nothing has been lowered yet. Afterwards value_info.feature tells blocked values. */
-xt_status layout_decide(cpu_builder *b);
+/* The stage layout decides; nothing has been lowered yet. Afterwards value_info.feature tells blocked values. */
 /* True when op is part of a fusion: *out is the one to emit now, or NULL when there is nothing to do at this op. */
 bool layout_fusion_at(const cpu_builder *b, const ir_op *op, const norm_fusion **out);
 
@@ -45,8 +44,7 @@ xt_status layout_blocked(cpu_builder *b, const ir_value *v, cpu_ref *out);
 /* Makes v's dense place from its blocked one. */
 xt_status layout_make_dense(cpu_builder *b, const ir_value *v);
 
-/* mask.c. Before anything else: masks of relu come from its result. */
-void layout_masks(const ir_func *f);
+/* mask.c */
 bool layout_is_zero(const ir_value *v);
 const ir_value *layout_relu_of(const ir_op *op); /* x of max(x, 0), or NULL */
 const ir_value *layout_mask_of(const ir_op *op); /* x of x > 0, or NULL */

@@ -1,6 +1,7 @@
 /* relu's gradient asks where its operand was positive; relu's result is positive in the same places (a NaN is positive in neither). So the mask
  * is taken from the result, which the next layer keeps alive anyway, and the operand need not outlive relu. */
 #include "cpu/plan/layout.h"
+#include "cpu/plan/stages.h"
 
 bool layout_is_zero(const ir_value *v) {
     while (v->def && (v->def->code == OP_broadcast_in_dim || v->def->code == OP_broadcast || v->def->code == OP_reshape)) v = v->def->in[0];
@@ -55,7 +56,7 @@ static void clear_marks(const ir_block *b) {
     }
 }
 
-void layout_masks(const ir_func *f) {
+static void take_masks_from_results(const ir_func *f) {
     clear_marks(f->body);
     note_reads(f->body, 0, true);
     uint64_t n = 0;
@@ -84,4 +85,9 @@ void layout_masks(const ir_func *f) {
         op->user = 0;
         for (uint32_t i = 0; i < op->n_in; i++) op->in[i]->user = 0;
     }
+}
+
+xt_status cpu_stage_masks(cpu_builder *b) {
+    take_masks_from_results(b->exec->main);
+    return NULL;
 }

@@ -186,7 +186,8 @@ static bool read_by_nobody(const cpu_thunk *t, const readers *read) {
     return true;
 }
 
-xt_status cpu_plan_schedule(cpu_exec *e) {
+xt_status cpu_stage_schedule(cpu_builder *b) {
+    cpu_exec *e = b->exec;
     cpu_plan *p = &e->plan;
     uint32_t *writer = base_malloc((p->n_slots + 1) * sizeof *writer), *donor = base_malloc((e->main->n_results + 1) * sizeof *donor);
     readers *read = base_malloc((p->n_slots + 1) * sizeof *read);

@@ -21,5 +21,5 @@ xt_status cpu_sub_make(cpu_builder *b, const ir_block *block, size_t n_captured,
     if (!e->name || !e->alias) return status_oom(0, "a region's program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
     if (e->passes && e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "a region's program"));
-    return b->lowering->plan(e);
+    return b->plan_inside(e);
 }

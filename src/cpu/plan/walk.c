@@ -1,10 +1,8 @@
 /* From a function to thunks: walks the ops in order, keeps values lazy where a reader can take them as they are (values.c), groups elementwise ops
  * (group.c), asks the lowering table for the rest and lets the interpreter's code run what nobody takes. */
-#include "cpu/plan/attention/tile.h"
 #include "cpu/plan/build_int.h"
 #include "cpu/plan/layout.h"
 #include "cpu/plan/stages.h"
-#include "pass/pass.h"
 
 /* --- the walk ------------------------------------------------------------------------------------------------------------------- */
 static bool is_dead(const ir_op *op) {
@@ -100,17 +98,6 @@ static xt_status walk(cpu_builder *b) {
     return NULL;
 }
 
-/* Tuples and sizes known only when running have no slots: such a program is one thunk. */
-static bool needs_interpreter(const ir_block *body) {
-    for (const ir_op *op = body->first; op; op = op->next)
-        for (uint32_t i = 0; i < op->n_out; i++) {
-            const ir_type *t = op->out[i].type;
-            bool alias = op->code == OP_tuple || (op->code == OP_get_tuple_element && build_is_alias(op));
-            if ((t->kind == IR_TUPLE && !alias) || (t->kind == IR_TENSOR && t->count < 0)) return true;
-        }
-    return false;
-}
-
 static xt_status whole_program(cpu_builder *b) {
     const ir_block *body = b->exec->main->body;
     const ir_op *ret = body->last;
@@ -127,75 +114,6 @@ static xt_status whole_program(cpu_builder *b) {
     return cpu_build_thunk(b, &d);
 }
 
-/* Clears `user` fields and numbers main's ops. */
-static xt_status number(cpu_builder *b) {
-    const ir_block *body = b->exec->main->body;
-    size_t n = 0;
-    for (size_t i = 0; i < body->n_args; i++) body->args[i]->user = 0;
-    for (ir_op *op = body->first; op; op = op->next) n++;
-    b->ordinals = base_malloc((n + 1) * sizeof *b->ordinals);
-    if (!b->ordinals) return status_oom(n * sizeof *b->ordinals, "a buffer plan");
-    n = 0;
-    for (ir_op *op = body->first; op; op = op->next) {
-        b->ordinals[n] = (uint32_t)n;
-        op->user = ++n;
-        for (uint32_t i = 0; i < op->n_out; i++) op->out[i].user = 0;
-    }
-    return NULL;
-}
-
-/* A stage of planning is done: checks the plan and writes it where dumps go. */
-static xt_status stage_done(cpu_exec *e, const char *name, bool assigned) {
-    pass_ctx *c = e->passes;
-    if (!c) return NULL;
-    c->stage++;
-    if (c->verify) XT_TRY(status_context(cpu_plan_verify(e, assigned), "after stage %s", name));
-    if (!pass_dump_wanted()) return NULL;
-    str text = STR_INIT;
-    cpu_plan_print(e, &text);
-    pass_dump(c, e->module->name, name, "plan", &text);
-    str_free(&text);
-    return NULL;
-}
-
-/* A stage that still works on the program, and writes it where dumps go when it changed something. */
-static xt_status tile_stage(cpu_exec *e) {
-    str text = STR_INIT;
-    if (e->passes) e->passes->stage++;
-    if (!pass_is_on("tile")) return NULL;
-    XT_TRY(status_context(cpu_tile(e), "stage tile"));
-    if (!e->tiles || !e->passes) return NULL;
-    if (e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "after stage tile"));
-    if (pass_dump_wanted() && !ir_print(e->module, IR_PRINT_LOC_SOURCE, &text)) pass_dump(e->passes, e->module->name, "tile", "mlir", &text);
-    str_free(&text);
-    return NULL;
-}
-
-xt_status cpu_plan_make(cpu_exec *e, const cpu_lowering *with) {
-    cpu_builder b = {.exec = e, .plan = &e->plan, .lowering = with, .kernels_on = pass_is_on("kernels"), .fuse_on = pass_is_on("fuse")};
-    bool whole = needs_interpreter(e->main->body), layout = !whole && b.kernels_on && pass_is_on("layout");
-    cpu_phase_begin(e);
-    xt_status s = whole || !b.kernels_on || e->is_tile ? NULL : tile_stage(e);
-    if (!s && layout) layout_masks(e->main);
-    if (!s) s = number(&b);
-    if (!s && layout) s = layout_decide(&b);
-    cpu_phase_end(e, CPU_PHASE_LAYOUT);
-    if (!s) s = whole ? whole_program(&b) : walk(&b);
-    if (!s) s = stage_done(e, "fuse", false);
-    cpu_phase_end(e, CPU_PHASE_KERNELS);
-    if (!s) cpu_plan_donations(e);
-    if (!s && pass_is_on("schedule")) s = cpu_plan_schedule(e);
-    if (!s) s = stage_done(e, "schedule", false);
-    cpu_phase_end(e, CPU_PHASE_SCHEDULE);
-    if (!s) s = cpu_plan_assign(e, pass_is_on("buffers"));
-    if (!s) s = stage_done(e, "buffers", true);
-    if (!s) cpu_exec_settle(e);
-    cpu_phase_end(e, CPU_PHASE_BUFFERS);
-    for (size_t i = 0; i < b.n_groups; i++) base_free(b.groups[i].ops);
-    base_free(b.groups);
-    base_free(b.fusions);
-    base_free(b.fusion_of);
-    base_free(b.values);
-    base_free(b.ordinals);
-    return s;
+xt_status cpu_stage_lower(cpu_builder *b) {
+    return b->whole ? whole_program(b) : walk(b);
 }

@@ -159,7 +159,4 @@ ir_value *tile_operand(tile_group *g, const ir_op *op, uint32_t i);
 struct tile_given *tile_given_of(const tile_group *g, const ir_op *op, uint32_t i);
 /* After op was made: what its hidden columns have to be for it to be right, to g->ok. */
 void tile_demand(tile_group *g, const ir_op *op);
-/* The stage. */
-xt_status cpu_tile(cpu_exec *e);
-
 #endif

@@ -1,6 +1,8 @@
 /* Finds the chains of tile.h: from a product that makes far more than it reads, the values of its size that hang together are followed in both directions; then
  * the numbers of rows between them, the places where the chain is left, and in which order that happens. */
 #include "cpu/plan/attention/tile.h"
+#include "cpu/plan/build_int.h"
+#include "cpu/plan/stages.h"
 #include "cpu/plan/captured.h"
 #include "cpu/vector/fold.h"
 #include "pass/pass.h"
@@ -380,7 +382,7 @@ static void drop_barriers(cpu_exec *e) {
     }
 }
 
-xt_status cpu_tile(cpu_exec *e) {
+static xt_status cut_out_chains(cpu_exec *e) {
     ir_block *body = e->main->body;
     drop_barriers(e);
     for (ir_op *op = body->first; op; op = op->next) op->user = 0;
@@ -391,5 +393,11 @@ xt_status cpu_tile(cpu_exec *e) {
         op->user = 1; /* tried; the planner numbers ops anew */
         op = done ? body->first : next;
     }
+    return NULL;
+}
+
+xt_status cpu_stage_tile(cpu_builder *b) {
+    XT_TRY(cut_out_chains(b->exec));
+    b->exec->passes->changed = b->exec->tiles != NULL;
     return NULL;
 }
