@@ -80,7 +80,7 @@ int cli_diag_apply(const char *command, const cli_diag *d); /* 0, or the exit co
 
 /* mesh.c. "data=2,tensor=2" -> axes (room for XT_MESH_AXES + 1), their names in `names`; false when it is none. */
 bool cli_mesh_parse(const char *spec, char *names, size_t room, xt_axis *axes);
-xt_mesh *cli_mesh_make(const char *command, const char *spec); /* before loaders; NULL after a message (command NULL: after none, xt_error() has it) */
+xt_mesh *cli_mesh_make(const char *command, const char *spec); /* before loaders; NULL after a message */
 /* What the axes are for: "data" divides batches (with fsdp, parameters too), "fsdp" both, "tensor" or "model" the blocks of GPT-2. */
 void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp);
 

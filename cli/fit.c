@@ -166,7 +166,6 @@ static int train(int rank, void *arg) {
     if (s) return not_begun(cli_fail_status("fit", s));
     if (!data.train) {
         xt_dataset_free(data.pictures);
-        if (xt_error()) cli_fail("fit", "%s", xt_status_message(xt_error()));
         return not_begun(1);
     }
     if (!model_settle(chosen, &o->of_model, why, sizeof why)) return not_begun(cli_fail("fit", "%s", why));

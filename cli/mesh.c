@@ -30,9 +30,7 @@ xt_mesh *cli_mesh_make(const char *command, const char *spec) {
         if (command) cli_fail(command, "--mesh %s: names and sizes are expected, as data=4,tensor=2 (a size of 0 takes what is left)", spec);
         return NULL;
     }
-    xt_mesh *mesh = xt_mesh_new_at(XT_HERE, axes);
-    if (!mesh && command) cli_fail(command, "%s", xt_error() ? xt_status_message(xt_error()) : "no mesh");
-    return mesh;
+    return xt_mesh_new_at(XT_HERE, axes); /* which says what is wrong */
 }
 
 void cli_mesh_apply(xt_mesh *mesh, xt_module *net, bool fsdp) {

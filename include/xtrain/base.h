@@ -4,7 +4,9 @@
  *  - Sizes are bytes, times are seconds (double) unless a name says otherwise (`_ms`, `_ns`), dims are int64_t.
  *  - Strings are UTF-8 and NUL-terminated; a `const char *` argument is copied unless the comment says it is kept.
  *  - `X_create`/`X_new` give a handle that is yours, a getter gives one that is borrowed, `release`/`free` accept NULL.
- *  - Nothing in the library exits, aborts or prints on a user's error; messages go through xt_set_sink's sink.
+ *  - Nothing in the library aborts on a user's error, and a status that a function returns is the caller's own business. An error that no function could
+ *    return (of a tensor, of a step) is printed once, when it arises, through xt_set_sink's sink; where nobody has looked at it when the step ends, the
+ *    process exits with code 1 (tensor.h). xt_on_error is for programs that embed the library and must go on.
  *  - Option structs start with `struct_size`; the macros fill it; in a struct you fill by hand (xt_dataset_desc) 0 means this header's. Zero in any
  *    other field means the documented default. */
 #ifndef XTRAIN_BASE_H

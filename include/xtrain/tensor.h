@@ -4,7 +4,12 @@
  * xt_keep makes it outlive the step. A dead handle is a named error with both lines, never undefined behaviour. {0} is "none".
  *
  * Errors travel: an op on wrong shapes gives an error tensor that remembers op, shapes and line; everything fed by it does nothing; the
- * first one surfaces at the boundary (xt_next returns false, xt_error() has it, xt_finish() prints it).
+ * first one is the pending error of the thread, and the step is dropped: states keep their values, reads give NaN.
+ *
+ * A pending error is printed once, with its line, when it arises. If the program looks at it (xt_error, or xt_status_message or xt_status_code of a status
+ * that says the same), it is the program's own business: xt_mark_step and xt_next give false until xt_clear_error. If nobody has looked when a step ends
+ * (xt_mark_step, xt_wait, xt_next, the end of an xt_call, xt_finish), the process exits with code 1, after what is in flight, logs and files have been
+ * brought to their end. What xt_mark_step returns cannot be seen to be looked at. A rank that died or left ends the others at once.
  *
  * No function here waits for the device except xt_item, xt_read and xt_wait. Reading in the middle of a step runs a program of its own
  * for that value: it never changes, cuts or recompiles the training program. Broadcasting follows NumPy; mixed dtypes promote as in PyTorch.
@@ -40,9 +45,16 @@ XT_API bool xt_is_error(xt_tensor t);                 /* an error tensor, or a d
 XT_API bool xt_mark_step_at(const xt_src *src);
 #define xt_wait() xt_wait_at(XT_HERE)                 /* ends the step as xt_mark_step does, then waits until all of it has finished (a sync) */
 XT_API bool xt_wait_at(const xt_src *src);
-XT_API xt_status xt_error(void);                      /* the pending error of this thread, borrowed; NULL if none */
+XT_API xt_status xt_error(void);                      /* the pending error of this thread, borrowed; NULL if none. The program has looked at it by this */
 XT_API void xt_clear_error(void);                     /* forget it: the process stays usable */
-/* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the pending error or the cost summary. 0 or 1. */
+/* For programs that embed the library: fn(error, user) is called once for each failure, on the thread that meets it, instead of the message and the exit;
+ * `error` is borrowed. Nothing is printed then and the process is never ended: returning means to go on, with the error pending until that thread calls
+ * xt_clear_error after the call that failed (in fn it does nothing). fn may be called by several threads at a time, records nothing and ends no step. One
+ * for the process; NULL restores the default. */
+typedef void (*xt_error_fn)(xt_status error, void *user);
+XT_API void xt_on_error(xt_error_fn fn, void *user);
+/* Ends the program: last boundary, waits, closes loaders' and loggers' threads, prints the cost summary. 0, or 1 with a pending error; one that nobody has looked
+ * at, and no handler was told of, exits with code 1 here. */
 #define xt_finish() xt_finish_at(XT_HERE)
 XT_API int xt_finish_at(const xt_src *src);
 

@@ -28,6 +28,12 @@ xt_status status_at(xt_status s, const xt_src *where);
 xt_status status_clone(xt_status s);
 const xt_src *status_where(xt_status s);       /* NULL when unknown; lives as long as `s` */
 const char *status_text(xt_status s);          /* the message without the "file:line: " in front; "" for NULL */
+xt_code status_code(xt_status s);              /* as xt_status_code and xt_status_message, */
+const char *status_message(xt_status s);       /* but the library's own look: it does not count as the program's */
+/* From here on this thread notes whether the program has looked at s or a copy of it, by the public functions. NULL: at nothing. */
+void status_watch(xt_status s);
+bool status_was_looked_at(void);
+uint64_t status_number(xt_status s);           /* which failure it is: its copies have the same; 0 = unknown */
 xt_status status_errno(const char *what, const char *path); /* "what path: strerror(errno)" with a fitting code */
 xt_status status_oom(size_t bytes, const char *what);
 

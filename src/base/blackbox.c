@@ -14,10 +14,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
+
 static blackbox *box;
 static pid_t owner;          /* process that made `box`; another one is a forked child */
 static char file_name[512];  /* of the status file */
-static char folder_name[600], text_name[640], box_name[640];
+static char text_name[32], box_name[32];
+static crash_place crash; /* where a crash folder of this process goes */
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static uint16_t place_of[1 << 16]; /* source id -> number of its text in the box, + 1 */
 
@@ -39,18 +42,14 @@ static uint64_t start_ticks(void) {
 }
 
 /* --- the crash folder -------------------------------------------------------------------------------------------------------------------------- */
-/* xt-crash-PID; the ranks of a run share that of their launcher. */
+/* xt-crash-PID; the ranks of a run share that of their launcher. The folder that it will lie in is opened when the program starts: a dying process makes it there
+ * and nowhere else, and never follows a name that somebody may have put something under since. */
 static void name_folder(void) {
     const world *w = world_get();
     int rank = w->size > 1 ? w->rank : -1;
-    snprintf(folder_name, sizeof folder_name, "%s/xt-crash-%d", box->folder, rank >= 0 ? (int)box->parent : (int)box->pid);
-    if (rank >= 0) {
-        snprintf(text_name, sizeof text_name, "%s/report-rank%d.txt", folder_name, rank);
-        snprintf(box_name, sizeof box_name, "%s/rank%d.xtbox", folder_name, rank);
-    } else {
-        snprintf(text_name, sizeof text_name, "%s/report.txt", folder_name);
-        snprintf(box_name, sizeof box_name, "%s/state.xtbox", folder_name);
-    }
+    snprintf(text_name, sizeof text_name, rank >= 0 ? "report-rank%d.txt" : "report.txt", rank);
+    snprintf(box_name, sizeof box_name, rank >= 0 ? "rank%d.xtbox" : "state.xtbox", rank);
+    crash_place_open(&crash, box->folder, rank >= 0 ? (int)box->parent : (int)box->pid);
 }
 
 static void put(char *out, size_t room, size_t *at, const char *text) {
@@ -69,32 +68,13 @@ static void put_number(char *out, size_t room, size_t *at, int64_t v) {
     out[*at] = '\0';
 }
 
-/* The file appears whole: what is killed here leaves the one before. */
-static bool write_file(const char *path, const void *data, size_t n) {
-    static char temporary[660];
-    size_t at = 0;
-    put(temporary, sizeof temporary, &at, path);
-    put(temporary, sizeof temporary, &at, ".new");
-    int fd = open(temporary, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return false;
-    const char *p = data;
-    while (n > 0) {
-        ssize_t wrote = write(fd, p, n);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0) break;
-        p += wrote;
-        n -= (size_t)wrote;
-    }
-    close(fd);
-    if (n == 0 && rename(temporary, path) == 0) return true;
-    unlink(temporary);
-    return false;
-}
-
-static bool dump(const char *why) {
+/* NULL, or why there is none: then nothing of it stays, and the status file does. */
+static const char *dump(const char *why) {
     static char text[BOX_REPORT + 2048];
     size_t at = 0;
-    if (mkdir(folder_name, 0700) != 0 && errno != EEXIST) return false;
+    const char *problem;
+    int folder = crash_folder_make(&crash, &problem);
+    if (folder < 0) return problem;
     put(text, sizeof text, &at, why);
     put(text, sizeof text, &at, "\nprogram ");
     put(text, sizeof text, &at, box->program);
@@ -116,14 +96,23 @@ static bool dump(const char *why) {
         put(text, sizeof text, &at, box->report);
         put(text, sizeof text, &at, "\n");
     }
-    bool ok = write_file(text_name, text, at);
-    crash_folder_note(folder_name);
-    return write_file(box_name, box, sizeof *box) && ok;
+    problem = private_file_write(folder, text_name, text, at);
+    if (!problem) problem = private_file_write(folder, box_name, box, sizeof *box);
+    if (problem) {
+        unlinkat(folder, text_name, 0);
+        crash_folder_unmake(&crash);
+    } else
+        crash_folder_note(crash.path);
+    close(folder);
+    return problem;
 }
 
 const char *blackbox_dump(const char *why) {
     blackbox *b = blackbox_get();
-    return b && dump(why) ? folder_name : NULL;
+    const char *problem = b ? dump(why) : NULL;
+    if (problem)
+        log_once("crash folder", XT_SEV_WARNING, "no report is written: %s: %s; XT_POSTMORTEM_DIR=DIR names another place", crash.path, problem);
+    return b && !problem ? crash.path : NULL;
 }
 
 /* --- signals --------------------------------------------------------------------------------------------------------------------------------------- */
@@ -172,7 +161,8 @@ static void last_words(int sig) {
     box->signal = sig;
     box->state = BOX_CRASHED;
     note_recording();
-    bool kept = wanted && dump(caught[k].name);
+    const char *problem = wanted ? dump(caught[k].name) : NULL;
+    bool kept = wanted && !problem;
     if (kept || !wanted) unlink(file_name);
     if (ended) return;
     put(line, sizeof line, &at, "xtrain: ");
@@ -183,10 +173,15 @@ static void last_words(int sig) {
     put(line, sizeof line, &at, box->place[0] ? box->place : "its start");
     if (kept) {
         put(line, sizeof line, &at, "; xtrain postmortem ");
-        put(line, sizeof line, &at, folder_name);
+        put(line, sizeof line, &at, crash.path);
         put(line, sizeof line, &at, " explains");
         if (box->recording[0]) put(line, sizeof line, &at, "; the last op was recorded at ");
         put(line, sizeof line, &at, box->recording);
+    } else if (problem) {
+        put(line, sizeof line, &at, "; no report: ");
+        put(line, sizeof line, &at, crash.path);
+        put(line, sizeof line, &at, ": ");
+        put(line, sizeof line, &at, problem);
     }
     const char *saved = atomic_load(&interrupt_words);
     if (sig == SIGINT && saved && saved[0]) {
@@ -250,23 +245,44 @@ static void describe_process(blackbox *b) {
     else if (getcwd(here, sizeof here)) snprintf(b->folder, sizeof b->folder, "%.*s%s%s", dir ? 300 : 500, here, dir ? "/" : "", dir ? dir : "");
 }
 
+/* Said once in a process: the run goes on. */
+static blackbox *without(const char *folder, const char *why) {
+    log_once("black box", XT_SEV_WARNING,
+             "%s: %s; the run goes on without a status file and crash folder (xtrain top and postmortem do not see it); XT_STATUS_DIR=DIR names "
+             "another folder, XT_POSTMORTEM=off says nothing",
+             folder, why);
+    return NULL;
+}
+
+/* The whole file has its place before it is mapped: a store into a hole would end the program by SIGBUS when its file system is full by then. */
+static blackbox *new_mapping(const char *temporary, const char **why) {
+    unlink(temporary); /* of a dead process with our number */
+    int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+    int error = fd < 0 ? errno : file_allocate(fd, sizeof(blackbox));
+    void *p = error ? MAP_FAILED : mmap(NULL, sizeof(blackbox), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+    if (p == MAP_FAILED) *why = strerror(error ? error : errno);
+    if (fd >= 0) close(fd);
+    return p == MAP_FAILED ? NULL : p;
+}
+
 static blackbox *make(void) {
-    const char *folder = blackbox_folder();
-    char temporary[560];
-    if (!folder) return NULL;
+    const char *folder = blackbox_folder(), *why = NULL;
+    char temporary[560], given[400];
+    if (!folder) {
+        why = blackbox_folder_problem(given, sizeof given);
+        return without(given, why);
+    }
     snprintf(file_name, sizeof file_name, "%s/%d.xtbox", folder, (int)getpid());
     snprintf(temporary, sizeof temporary, "%s.new", file_name);
-    int fd = open(temporary, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0) return NULL;
-    blackbox *b = ftruncate(fd, sizeof *b) == 0 ? mmap(NULL, sizeof *b, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0) : MAP_FAILED;
-    close(fd);
-    if (b != MAP_FAILED) {
+    blackbox *b = new_mapping(temporary, &why);
+    if (b) {
         describe_process(b);
         if (rename(temporary, file_name) == 0) return b;
+        why = strerror(errno);
         munmap(b, sizeof *b);
     }
     unlink(temporary);
-    return NULL;
+    return without(folder, why);
 }
 
 static void report_lost(void);

@@ -73,6 +73,19 @@ void blackbox_at_rest(bool rest);                                               
 const char *blackbox_dump(const char *why);
 
 /* --- crash_folders.c: those of this user beyond the newest XT_POSTMORTEM_KEEP are removed by the next start ------------------------------- */
+typedef struct crash_place {
+    int folder; /* the folder that crash folders are made in; -1 = there is none */
+    int64_t device, inode; /* its own: the descriptor may have been closed behind our back */
+    char name[40]; /* xt-crash-PID, or xt-crash-PID-RANDOM when something that is not ours alone has that name */
+    char random[12];
+    size_t parent; /* length of the folder's path in `path` */
+    char path[600]; /* the whole path, for messages and the list */
+} crash_place;
+void crash_place_open(crash_place *p, const char *folder, int pid);
+void crash_place_close(crash_place *p);
+/* Makes the crash folder, 0700, or opens it when it is there and this user's alone; its descriptor. -1: *out_why. Both are safe in signal handlers. */
+int crash_folder_make(crash_place *p, const char **out_why);
+void crash_folder_unmake(const crash_place *p); /* if it is empty */
 void crash_folders_ready(void);                  /* before a signal handler calls the next */
 void crash_folder_note(const char *folder);      /* it has been written */
 void crash_folders_prune(void);
@@ -84,6 +97,7 @@ typedef struct box_file {
     blackbox box;
 } box_file;
 const char *blackbox_folder(void); /* of the status files; NULL when there is no safe one */
+const char *blackbox_folder_problem(char *out_folder, size_t n); /* of the one that is not used, and why */
 /* Each status file of this user, or each box in a crash folder; `visit` gives false to stop. */
 void blackbox_each(const char *folder, bool (*visit)(void *user, const box_file *f), void *user);
 bool blackbox_load(const char *path, box_file *out);

@@ -10,28 +10,43 @@
 #include <unistd.h>
 
 #include "base/blackbox.h"
+#include "base/private_file.h"
+
+static pthread_mutex_t folder_lock = PTHREAD_MUTEX_INITIALIZER;
+static char folder_asked[400];
+static const char *folder_bad = "it is not looked at yet";
 
 /* Ours alone: the files name programs and paths, and are read without further questions. */
-static bool safe(const char *dir) {
-    struct stat st;
-    return lstat(dir, &st) == 0 && S_ISDIR(st.st_mode) && st.st_uid == geteuid() && !(st.st_mode & 077);
-}
-
 const char *blackbox_folder(void) {
-    static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char dir[400];
-    char now[400];
+    char now[sizeof folder_asked];
     const char *given = env_get("XT_STATUS_DIR"), *run = getenv("XDG_RUNTIME_DIR");
     if (given) snprintf(now, sizeof now, "%s", given);
     else if (run && *run && access(run, W_OK) == 0) snprintf(now, sizeof now, "%s/xtrain", run);
     else snprintf(now, sizeof now, "/tmp/xtrain-%d", (int)geteuid());
-    pthread_mutex_lock(&lock);
-    if (strcmp(now, dir) != 0) {
-        xt_status_free(file_make_dirs(now, 0700));
-        snprintf(dir, sizeof dir, "%s", safe(now) ? now : "");
+    pthread_mutex_lock(&folder_lock);
+    if (strcmp(now, folder_asked) != 0) {
+        struct stat st;
+        xt_status made = file_make_dirs(now, 0700);
+        snprintf(folder_asked, sizeof folder_asked, "%s", now);
+        if (lstat(now, &st) == 0 && S_ISLNK(st.st_mode))
+            folder_bad = "it is a symbolic link";
+        else if (made && lstat(now, &st) != 0)
+            folder_bad = "it cannot be made";
+        else
+            folder_bad = private_path_problem(now, 077);
+        xt_status_free(made);
     }
-    pthread_mutex_unlock(&lock);
-    return dir[0] ? dir : NULL;
+    const char *bad = folder_bad;
+    pthread_mutex_unlock(&folder_lock);
+    return bad ? NULL : folder_asked;
+}
+
+const char *blackbox_folder_problem(char *out_folder, size_t n) {
+    pthread_mutex_lock(&folder_lock);
+    snprintf(out_folder, n, "%s", folder_asked);
+    const char *why = folder_bad;
+    pthread_mutex_unlock(&folder_lock);
+    return why;
 }
 
 static uint64_t ticks_of(int pid) {
@@ -48,13 +63,18 @@ static uint64_t ticks_of(int pid) {
     return p ? strtoull(p + 1, NULL, 10) : 0;
 }
 
-static void terminate(char *text, size_t n) { text[n - 1] = '\0'; }
+/* A box in a crash folder may be anybody's: what is shown of it moves no cursor. */
+static void terminate(char *text, size_t n) {
+    text[n - 1] = '\0';
+    for (unsigned char *c = (unsigned char *)text; *c; c++)
+        if ((*c < 0x20 && *c != '\n' && *c != '\t') || *c == 0x7f) *c = '?';
+}
 #define TERMINATE(field) terminate(field, sizeof(field))
 
 bool blackbox_load(const char *path, box_file *out) {
     memset(out, 0, sizeof *out);
     snprintf(out->path, sizeof out->path, "%s", path);
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = file_open_regular(AT_FDCWD, path, NULL);
     if (fd < 0) return false;
     blackbox *b = &out->box;
     size_t at = 0;
@@ -62,7 +82,8 @@ bool blackbox_load(const char *path, box_file *out) {
         if (n < 0) break;
     close(fd);
     if (at != sizeof *b || memcmp(b->magic, "xtbox002", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
-    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->batch), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->note);
+    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->batch),
+        TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->recording), TERMINATE(b->note);
     TERMINATE(b->last_error), TERMINATE(b->report);
     for (int i = 0; i < BOX_PLACES; i++) TERMINATE(b->places[i]);
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
@@ -101,15 +122,28 @@ void blackbox_each(const char *folder, bool (*visit)(void *user, const box_file 
 /* The file stays until the folder is complete: whoever is killed while saving leaves it to the next one. Locked, so that one at a time saves it. */
 static int take(const char *path) {
     struct stat st;
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+    int fd = file_open_regular(AT_FDCWD, path, NULL);
     if (fd < 0) return -1;
     if (flock(fd, LOCK_EX | LOCK_NB) == 0 && fstat(fd, &st) == 0 && st.st_nlink > 0) return fd;
     close(fd); /* somebody else was faster */
     return -1;
 }
 
+/* Where the program would have left it; when that folder is gone or not to be written, here. */
+static int open_place(crash_place *p, const blackbox *b, const char **out_why) {
+    int pid = b->world > 1 ? (int)b->parent : (int)b->pid;
+    if (b->folder[0]) xt_status_free(file_make_dirs(b->folder, 0700));
+    crash_place_open(p, b->folder, pid);
+    int fd = crash_folder_make(p, out_why);
+    if (fd >= 0) return fd;
+    char here[500];
+    crash_place_open(p, getcwd(here, sizeof here) ? here : "", pid);
+    return crash_folder_make(p, out_why);
+}
+
 bool blackbox_salvage(const box_file *f, char *out, size_t n) {
-    char state[700], report[700];
+    char state[32], report[32];
+    const char *why = NULL;
     int lock = take(f->path);
     if (lock < 0) return false;
     box_file *copy = base_malloc(sizeof *copy);
@@ -121,31 +155,28 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
     blackbox *b = &copy->box;
     if (b->state == BOX_RUNNING) b->oom_kills_end = base_oom_kills_in(b->oom_file); /* later kills are not this program's */
     bool ranks = b->world > 1;
-    snprintf(out, n, "%s/xt-crash-%d", b->folder, ranks ? (int)b->parent : (int)b->pid);
-    xt_status s = file_make_dirs(out, 0700);
-    if (s) { /* its folder is gone: the working folder takes it */
-        xt_status_free(s);
-        snprintf(out, n, "xt-crash-%d", ranks ? (int)b->parent : (int)b->pid);
-        s = file_make_dirs(out, 0700);
-    }
-    if (ranks) {
-        snprintf(state, sizeof state, "%s/rank%d.xtbox", out, b->rank);
-        snprintf(report, sizeof report, "%s/report-rank%d.txt", out, b->rank);
-    } else {
-        snprintf(state, sizeof state, "%s/state.xtbox", out);
-        snprintf(report, sizeof report, "%s/report.txt", out);
-    }
+    crash_place place = {.folder = -1};
+    int folder = open_place(&place, b, &why);
+    snprintf(state, sizeof state, ranks ? "rank%d.xtbox" : "state.xtbox", b->rank);
+    snprintf(report, sizeof report, ranks ? "report-rank%d.txt" : "report.txt", b->rank);
     str text = STR_INIT;
     blackbox_explain(copy, &text);
-    if (!s) s = file_write_all(state, b, sizeof *b);
-    if (!s) s = file_write_all(report, str_cstr(&text), text.len);
-    crash_folders_ready();
-    if (!s) crash_folder_note(out);
+    if (folder >= 0) why = private_file_write(folder, state, b, sizeof *b);
+    if (!why) why = private_file_write(folder, report, str_cstr(&text), text.len);
+    if (folder >= 0) close(folder);
+    if (why) {
+        crash_folder_unmake(&place);
+        log_once("salvage", XT_SEV_WARNING, "no report of an earlier run is written: %s: %s; its state stays in %s", place.path, why, f->path);
+    } else {
+        crash_folders_ready();
+        crash_folder_note(place.path);
+        unlink(f->path);
+    }
+    snprintf(out, n, "%s", why ? "" : place.path);
+    crash_place_close(&place);
     str_free(&text);
     base_free(copy);
-    unlink(f->path);
     close(lock);
-    bool ok = !s;
-    xt_status_free(s);
+    bool ok = !why;
     return ok;
 }

@@ -1,4 +1,7 @@
-/* The life of crash folders. Each xt-crash-PID that a program of this user leaves is noted in a list beside the status files; a program that starts keeps the
+/* Making crash folders, and their life. They lie where programs run, which may be a folder that others write too: so nothing that is there already is used but what is
+ * this user's alone, and everything goes through descriptors.
+ *
+ * How long they stay: Each xt-crash-PID that a program of this user leaves is noted in a list beside the status files; a program that starts keeps the
  * newest XT_POSTMORTEM_KEEP (20; 0 = all) and removes the others, with a line that says so. So no folder is searched, whatever working folders runs had.
  *
  * Only what the library wrote is removed: the reports and boxes in a folder of that name which is this user's own; a folder in which something else lies stays. */
@@ -7,12 +10,70 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/blackbox.h"
+#include "base/private_file.h"
 
 enum { KEEP = 20 };
+
+/* --- making one --------------------------------------------------------------------------------------------------------------------------------- */
+void crash_place_open(crash_place *p, const char *folder, int pid) {
+    struct stat st;
+    uint32_t any = 0;
+    crash_place_close(p);
+    *p = (crash_place){.folder = folder[0] ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1};
+    if (p->folder >= 0 && fstat(p->folder, &st) == 0) {
+        p->device = (int64_t)st.st_dev;
+        p->inode = (int64_t)st.st_ino;
+    }
+    if (getrandom(&any, sizeof any, GRND_NONBLOCK) != (ssize_t)sizeof any) any = (uint32_t)clock_ns();
+    snprintf(p->random, sizeof p->random, "-%08x", any);
+    snprintf(p->name, sizeof p->name, "xt-crash-%d", pid);
+    snprintf(p->path, sizeof p->path, "%.500s/%s", folder, p->name);
+    p->parent = strnlen(folder, 500);
+}
+
+/* A program that closes all descriptors, as daemons do, may have given the number to another file. */
+static bool still_open(const crash_place *p) {
+    struct stat st;
+    return p->folder >= 0 && fstat(p->folder, &st) == 0 && (int64_t)st.st_dev == p->device && (int64_t)st.st_ino == p->inode;
+}
+
+void crash_place_close(crash_place *p) {
+    if (p->path[0] && still_open(p)) close(p->folder);
+    p->folder = -1;
+}
+
+/* No snprintf: it is not for signal handlers. */
+static void add_random(crash_place *p) {
+    size_t n = strlen(p->name), m = strlen(p->random);
+    if (n + m >= sizeof p->name || p->parent + 1 + n + m >= sizeof p->path) return;
+    memcpy(p->name + n, p->random, m + 1);
+    memcpy(p->path + p->parent + 1 + n, p->random, m + 1);
+    p->random[0] = 0;
+}
+
+int crash_folder_make(crash_place *p, const char **out_why) {
+    if (!still_open(p)) {
+        *out_why = "the folder that it would be in is not open";
+        return -1;
+    }
+    int fd = private_dir_make(p->folder, p->name, out_why);
+    if (fd < 0 && p->random[0] && faccessat(p->folder, p->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) { /* something else has the name: left alone */
+        add_random(p);
+        fd = private_dir_make(p->folder, p->name, out_why);
+    }
+    return fd;
+}
+
+void crash_folder_unmake(const crash_place *p) {
+    if (still_open(p)) unlinkat(p->folder, p->name, AT_REMOVEDIR);
+}
+
+/* --- the list ------------------------------------------------------------------------------------------------------------------------------------ */
 static char list_path[480];
 
 static const char *list_file(void) {
@@ -47,10 +108,9 @@ static bool written_by_us(const char *name) {
 }
 
 static bool remove_folder(const char *path) {
-    struct stat st;
-    const char *base = strrchr(path, '/');
-    if (path[0] != '/' || strncmp(base + 1, "xt-crash-", 9) != 0 || lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || st.st_uid != geteuid()) return false;
-    int dir = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+    const char *base = strrchr(path, '/'), *why;
+    if (path[0] != '/' || strncmp(base + 1, "xt-crash-", 9) != 0) return false;
+    int dir = private_dir_open(AT_FDCWD, path, 022, &why);
     DIR *d = dir >= 0 ? fdopendir(dir) : NULL;
     for (struct dirent *e; d && (e = readdir(d));)
         if (written_by_us(e->d_name)) unlinkat(dir, e->d_name, 0);

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
-#include <stdlib.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/base.h"
+#include "base/private_file.h"
 
 enum { BUFFER_SIZE = 1 << 16, READ_STEP = 1 << 16 };
 
@@ -107,37 +107,33 @@ static xt_status open_temporary(file_writer *w, mode_t mode) {
     return NULL;
 }
 
-static xt_status writer_open(const char *path, file_writer **out) {
+/* Through a symbolic link the file it names is replaced, not the link. */
+static xt_status open_target(file_writer *w, const char *path) {
     struct stat st;
-    xt_status s = NULL;
+    XT_TRY(file_output_target(path, &w->target));
+    bool exists = stat(w->target, &st) == 0;
+    if (exists && S_ISDIR(st.st_mode)) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: it is a folder", path);
+    if (exists && !S_ISREG(st.st_mode)) {
+        w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
+        return w->fd < 0 ? status_errno("cannot open", path) : NULL;
+    }
+    XT_TRY(open_temporary(w, 0666));
+    return exists && fchmod(w->fd, st.st_mode & 07777) != 0 ? status_errno("cannot set the mode of", w->temporary) : NULL;
+}
+
+static xt_status writer_open(const char *path, file_writer **out) {
     *out = NULL;
     file_writer *w = base_malloc(sizeof *w);
     if (!w) return status_oom(sizeof *w, "a file writer");
     w->fd = -1;
     w->buffered = 0;
-    w->temporary = NULL;
-    bool exists = stat(path, &st) == 0;
-    /* Through a symbolic link the file it names is replaced, not the link. */
-    char *real = exists ? realpath(path, NULL) : NULL;
-    w->target = base_strdup(real ? real : path);
-    free(real);
-    if (!w->target) {
-        s = status_oom(strlen(path), "a file name");
-    } else if (exists && S_ISDIR(st.st_mode)) {
-        s = status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: it is a folder", path);
-    } else if (exists && !S_ISREG(st.st_mode)) {
-        w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
-        if (w->fd < 0) s = status_errno("cannot open", path);
-    } else {
-        s = open_temporary(w, 0666);
-        if (!s && exists && fchmod(w->fd, st.st_mode & 07777) != 0) s = status_errno("cannot set the mode of", w->temporary);
-    }
-    if (s) {
+    w->target = w->temporary = NULL;
+    xt_status s = open_target(w, path);
+    if (s)
         writer_free(w);
-        return s;
-    }
-    *out = w;
-    return NULL;
+    else
+        *out = w;
+    return s;
 }
 
 xt_status file_writer_open(const char *path, file_writer **out) { return writer_open(rehearsal_skips() ? "/dev/null" : path, out); }

@@ -1,13 +1,17 @@
 /* Status values: a code, a message and the user's line. The whole text ("file:line: message") is kept beside its two parts, rebuilt
  * whenever one changes, so that readers only read. Without memory there is one constant status per code, which may be passed around,
- * given context (ignored) and freed (ignored) like any other: an error never turns into success for lack of memory. */
+ * given context (ignored) and freed (ignored) like any other: an error never turns into success for lack of memory.
+ * A failure has a number that its copies share, so that reading any of them counts as looking at it; inside the library status_code and status_message
+ * read without that. */
 #include <errno.h>
+#include <stdatomic.h>
 
 #include "base/base.h"
 
 struct xt_status_s {
     xt_code code;
     src_id where;
+    uint64_t failure; /* 0: of a static one */
     char *whole; /* owned */
     const char *text; /* the part of `whole` behind "file:line: " */
 };
@@ -35,7 +39,7 @@ static const char *const code_names[] = {
 enum { CODE_COUNT = XT_UNAUTHENTICATED + 1 };
 
 static char no_memory[] = "out of memory while describing an error";
-#define STATIC(code) [code] = {code, 0, no_memory, no_memory}
+#define STATIC(code) [code] = {code, 0, 0, no_memory, no_memory}
 static struct xt_status_s without_memory[CODE_COUNT] = {
     STATIC(XT_CANCELLED),       STATIC(XT_UNKNOWN),           STATIC(XT_INVALID_ARGUMENT),   STATIC(XT_DEADLINE_EXCEEDED),   STATIC(XT_NOT_FOUND),
     STATIC(XT_ALREADY_EXISTS),  STATIC(XT_PERMISSION_DENIED), STATIC(XT_RESOURCE_EXHAUSTED), STATIC(XT_FAILED_PRECONDITION), STATIC(XT_ABORTED),
@@ -75,10 +79,12 @@ static bool compose(xt_status s, src_id where, const char *text) {
     return true;
 }
 
-static xt_status make(xt_code code, src_id where, const char *text) {
+static xt_status make(xt_code code, src_id where, const char *text, uint64_t failure) {
+    static atomic_uint_fast64_t failures;
     xt_status s = base_calloc(1, sizeof *s);
     if (!s) return static_status(code);
     s->code = sound_code(code);
+    s->failure = failure ? failure : atomic_fetch_add(&failures, 1) + 1;
     if (!compose(s, where, text)) {
         base_free(s);
         return static_status(code);
@@ -90,7 +96,7 @@ static xt_status make(xt_code code, src_id where, const char *text) {
 xt_status status_newv(xt_code code, const xt_src *where, const char *fmt, va_list ap) {
     str text = STR_INIT;
     str_vprintf(&text, fmt, ap);
-    xt_status s = text.failed ? static_status(code) : make(code, src_intern(where), str_cstr(&text));
+    xt_status s = text.failed ? static_status(code) : make(code, src_intern(where), str_cstr(&text), 0);
     str_free(&text);
     return s;
 }
@@ -136,7 +142,7 @@ xt_status status_at(xt_status s, const xt_src *where) {
 }
 
 xt_status status_clone(xt_status s) {
-    return !s || is_static(s) ? s : make(s->code, s->where, s->text);
+    return !s || is_static(s) ? s : make(s->code, s->where, s->text, s->failure);
 }
 
 const xt_src *status_where(xt_status s) {
@@ -196,8 +202,39 @@ xt_status status_oom(size_t bytes, const char *what) {
     return status_new(XT_RESOURCE_EXHAUSTED, NULL, "out of host memory: %zu bytes for %s could not be allocated", bytes, what);
 }
 
-XT_API xt_code xt_status_code(xt_status s) {
+static _Thread_local struct {
+    uint64_t failure;
+    bool looked;
+} watched;
+
+void status_watch(xt_status s) {
+    watched.failure = s ? s->failure : 0;
+    watched.looked = false;
+}
+
+bool status_was_looked_at(void) {
+    return watched.looked;
+}
+
+uint64_t status_number(xt_status s) {
+    return s ? s->failure : 0;
+}
+
+static void look_at(xt_status s) {
+    if (s && s->failure && s->failure == watched.failure) watched.looked = true;
+}
+
+xt_code status_code(xt_status s) {
     return s ? s->code : XT_OK;
+}
+
+const char *status_message(xt_status s) {
+    return s ? s->whole : "";
+}
+
+XT_API xt_code xt_status_code(xt_status s) {
+    look_at(s);
+    return status_code(s);
 }
 
 XT_API const char *xt_code_name(xt_code c) {
@@ -205,7 +242,8 @@ XT_API const char *xt_code_name(xt_code c) {
 }
 
 XT_API const char *xt_status_message(xt_status s) {
-    return s ? s->whole : "";
+    look_at(s);
+    return status_message(s);
 }
 
 XT_API void xt_status_free(xt_status s) {

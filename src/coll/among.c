@@ -34,7 +34,7 @@ static xt_status hear_name(coll_group *g, const coll_group *sub, int64_t deadlin
         xt_status st = shm_get(g, key, n, 0, out_name, &size);
         if (!st && size) return NULL;
         if (!st) return status_new(XT_ABORTED, NULL, "rank %d could not make the memory of its group of %d ranks; its own message says why", sub->members[0], sub->size);
-        if (xt_status_code(st) != XT_DEADLINE_EXCEEDED) return st;
+        if (status_code(st) != XT_DEADLINE_EXCEEDED) return st;
         xt_status_free(st);
         st = segment_check_rank(s, sub->places[0], what);
         if (segment_believe(&st, &since)) return st;

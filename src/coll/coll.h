@@ -20,7 +20,7 @@ void coll_destroy(const char *name); /* removes the segment; safe when gone; ran
 /* The launcher's word about a rank it started or saw end: other ranks then need not wait for one that never joins. Only for names made by
  * coll_create in this process; others are ignored. */
 void coll_announce(const char *name, int rank, int pid);
-void coll_announce_end(const char *name, int rank);
+void coll_announce_end(const char *name, int rank, const char *how); /* how: "ended with exit code 0"; may be NULL */
 bool coll_last_note(const char *name, int rank, char *out, size_t n); /* what the rank last said it was doing; false when nothing */
 /* Joins as `rank` of `size` and waits until all have joined. Groups of one need no name. `name` is one of coll_create, or any word of
  * letters, digits, '.', '_' and '-' that all ranks agree on (then the first to come makes the segment, the last to come unlinks it), or
@@ -38,6 +38,12 @@ void coll_run_group_forget(void); /* in a forked child: the parent's group is no
 void coll_run_note(const char *doing); /* coll_note on the run's group if it is open; cheap enough for every step */
 /* What another rank of the run said last, where ranks share memory and the group is open; a race by design, for messages. */
 bool coll_run_last_note(int rank, char *out, size_t n);
+/* How this rank ends, for the others' messages ("has finished after 12 steps"), where ranks share memory: of its own accord or because another one has. */
+typedef enum coll_end { COLL_NO_END, COLL_OWN_END, COLL_FOLLOWS } coll_end;
+enum { COLL_END_SIZE = 200 };
+void coll_run_leaving(coll_end end, const char *how);
+void coll_run_fates(str *out); /* how the other ranks of the run have ended; nothing while all are there */
+void coll_run_give_up(const char *why); /* the run's group fails: whoever waits in it hears at once */
 double coll_default_timeout(void); /* XT_TIMEOUT, or 300 seconds */
 
 int coll_rank(const coll_group *g);

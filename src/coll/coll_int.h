@@ -37,6 +37,8 @@ typedef struct coll_transport {
     void (*note)(coll_group *g, const char *doing);
     void (*tell_notes)(coll_group *g); /* NULL: notes are seen at once; else: from here on soon, also from a rank that calls nothing more */
     bool (*peer_note)(coll_group *g, int rank, char *out, size_t n); /* NULL: cannot be seen */
+    void (*leaving)(coll_group *g, coll_end end, const char *how); /* NULL, and */
+    void (*fates)(coll_group *g, str *out); /* NULL: cannot be said */
     void (*fail)(coll_group *g, const char *why); /* tells the others, where the transport can */
     void (*close)(coll_group *g);
 } coll_transport;
@@ -60,6 +62,7 @@ struct coll_group {
 int64_t coll_now(void); /* nanoseconds */
 int64_t coll_deadline(double seconds); /* <= 0 or not finite: coll_default_timeout() */
 xt_status group_new(int rank, int size, coll_group **out);
+void group_give_up(coll_group *g, const char *why); /* fails it, if nothing has */
 const char *call_kind_name(unsigned kind);
 void call_text(const call_desc *c, str *out); /* "all_reduce(sum) of 4096 bytes of f32" */
 

@@ -54,6 +54,15 @@ static bool shm_peer_note(coll_group *g, int rank, char *out, size_t n) {
     return out[0] != 0;
 }
 
+static void shm_leaving(coll_group *g, coll_end end, const char *how) {
+    segment *s = g->state;
+    segment_say_end(&s->slots[s->rank], end, how);
+}
+
+static void shm_fates(coll_group *g, str *out) {
+    segment_fates(g->state, out);
+}
+
 static xt_status shm_own_among(coll_group *g, coll_group *sub, int64_t deadline) {
     size_t n = (size_t)sub->size * sizeof *sub->places;
     int *places = base_malloc(n);
@@ -86,6 +95,8 @@ static const coll_transport shm_transport = {
     .among = shm_own_among,
     .note = shm_note,
     .peer_note = shm_peer_note,
+    .leaving = shm_leaving,
+    .fates = shm_fates,
     .fail = shm_fail,
     .close = shm_close,
 };
@@ -265,6 +276,14 @@ static xt_status leave(coll_group *g, xt_status st) {
     }
     pthread_mutex_unlock(&w->lock);
     return st;
+}
+
+void group_give_up(coll_group *g, const char *why) {
+    bool idle = pthread_mutex_trylock(&g->lock) == 0; /* else a thread waits in it: the others are told all the same, and it ends as they do */
+    bool first = !idle || !g->failed;
+    if (idle && first) g->failed = status_new(XT_ABORTED, NULL, "%s", why);
+    if (first) g->transport->fail(g, why);
+    if (idle) pthread_mutex_unlock(&g->lock);
 }
 
 xt_status coll_barrier(coll_group *g, double timeout, const char *what) {

@@ -72,7 +72,7 @@ xt_status mpi_hosts_open(const mpi_lib *m, mpi_comm comm, const char *tag, int r
     XT_TRY(all_agree(m, comm, size, here == size, deadline, &use));
     if (use) return NULL;
     xt_status st = open_local(out, tag, place, here, deadline);
-    if (st) log_msg(XT_SEV_WARNING, "the ranks of this host cannot share memory, so all they say to each other goes by MPI: %s", xt_status_message(st));
+    if (st) log_msg(XT_SEV_WARNING, "the ranks of this host cannot share memory, so all they say to each other goes by MPI: %s", status_message(st));
     if (!st && here > 1) ((segment *)out->local->state)->names = out->ranks;
     xt_status agreed = all_agree(m, comm, size, !st, deadline, &use);
     xt_status_free(st);

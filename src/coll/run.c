@@ -101,7 +101,29 @@ bool coll_run_last_note(int rank, char *out, size_t n) {
     return seen;
 }
 
+void coll_run_leaving(coll_end end, const char *how) {
+    pthread_mutex_lock(&lock);
+    if (run && run->transport->leaving) run->transport->leaving(run, end, how);
+    pthread_mutex_unlock(&lock);
+}
+
+void coll_run_fates(str *out) {
+    pthread_mutex_lock(&lock);
+    if (run && run->transport->fates) run->transport->fates(run, out);
+    pthread_mutex_unlock(&lock);
+}
+
+void coll_run_give_up(const char *why) {
+    pthread_mutex_lock(&lock);
+    coll_group *g = run;
+    pthread_mutex_unlock(&lock);
+    if (g) group_give_up(g, why);
+}
+
 void coll_run_group_close(void) {
+    char how[COLL_END_SIZE];
+    snprintf(how, sizeof how, "has ended, without xt_finish(), after %lld steps", (long long)counter_get(COUNTER_steps));
+    coll_run_leaving(COLL_OWN_END, how); /* unless it has said more */
     pthread_mutex_lock(&lock);
     coll_close(run);
     run = NULL;

@@ -30,7 +30,15 @@ void segment_ring(segment *s) {
 }
 
 void segment_note(segment *s, const char *text) {
-    snprintf(s->slots[s->rank].note, COLL_NOTE_SIZE, "%s", text);
+    seg_slot *slot = &s->slots[s->rank];
+    snprintf(slot->note, COLL_NOTE_SIZE, "%s", text);
+    if (atomic_load_explicit(&slot->end, memory_order_relaxed)) atomic_store(&slot->end, COLL_NO_END);
+}
+
+void segment_say_end(seg_slot *slot, coll_end end, const char *how) {
+    if (!how || atomic_load(&slot->end)) return;
+    snprintf(slot->how, sizeof slot->how, "%s", how);
+    atomic_store(&slot->end, (uint32_t)end);
 }
 
 void segment_leave(segment *s, slot_state state, const char *why) {
@@ -154,6 +162,29 @@ xt_status segment_check_rank(segment *s, int r, const char *what) {
     xt_status st = status_new(XT_ABORTED, NULL, "%s", str_cstr(&text));
     str_free(&text);
     return st;
+}
+
+/* `also` a rank that has gone without a word. */
+static void fates_of(const segment *s, coll_end which, bool also, str *out) {
+    for (int r = 0; r < s->size; r++) {
+        seg_slot *slot = &s->slots[r];
+        char how[COLL_END_SIZE];
+        int pid = atomic_load(&slot->pid);
+        coll_end end = (coll_end)atomic_load(&slot->end);
+        bool gone = atomic_load(&slot->state) == SLOT_CLOSED ||
+                    (pid && atomic_load(&slot->pid_space) == pid_space() && !process_alive(pid, atomic_load(&slot->start)));
+        if (r == s->rank || (end != which && !(also && !end && gone))) continue;
+        memcpy(how, slot->how, sizeof how);
+        how[sizeof how - 1] = 0;
+        str_printf(out, "%srank %d", out->len ? "; " : "", shown(s, r));
+        if (pid) str_printf(out, " (pid %d)", pid);
+        str_printf(out, " %s", end ? how : "has ended");
+    }
+}
+
+void segment_fates(const segment *s, str *out) {
+    fates_of(s, COLL_OWN_END, true, out);
+    if (!out->len) fates_of(s, COLL_FOLLOWS, false, out);
 }
 
 bool segment_believe(xt_status *st, int64_t *since) {

@@ -25,6 +25,8 @@ typedef struct seg_slot {
     _Atomic uint64_t pid_space; /* inode of the pid namespace: pids of another one say nothing here */
     char note[COLL_NOTE_SIZE]; /* racy text by design: shown in errors, always terminated by the reader */
     char why[COLL_NOTE_SIZE]; /* SLOT_FAILED: the reason */
+    _Atomic uint32_t end; /* coll_end: whether `how` says how the rank ends */
+    char how[COLL_END_SIZE];
 } seg_slot;
 
 typedef struct seg_header {
@@ -64,6 +66,9 @@ xt_status segment_settle(segment *s, const call_desc *call, int64_t deadline, co
 void segment_ring(segment *s);
 void segment_note(segment *s, const char *text);
 void segment_leave(segment *s, slot_state state, const char *why);
+void segment_say_end(seg_slot *slot, coll_end end, const char *how); /* the first word stays, until the rank notes that it goes on */
+/* "rank 1 (pid 12) has finished after 5 steps; rank 2 ...": of the ranks that have ended or left of their own accord; if there are none, of those that followed. */
+void segment_fates(const segment *s, str *out);
 /* Sleeps on a futex word until it differs from `seen`, at most to the end of a slice or the deadline. */
 void segment_sleep(_Atomic uint32_t *word, uint32_t seen, int64_t deadline);
 /* An error when rank r has ended, left or given up; NULL while it may still come. */

@@ -18,8 +18,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
+
 #define MAGIC 0x31676573636f7478u /* any fixed number */
-#define VERSION 3
+#define VERSION 4
 #define MAX_RANKS 4096
 
 static size_t round_up(size_t n, size_t to) {
@@ -50,13 +52,12 @@ static xt_status map_file(int fd, size_t bytes, seg_header **out) {
 }
 
 /* Sizes and fills a new file; the magic goes in last. */
-static xt_status fill_file(int fd, int size, uint64_t token, bool reserve) {
+static xt_status fill_file(int fd, int size, uint64_t token, const char *remedy) {
     seg_header plan = plan_layout(size), *h = NULL;
-    if (ftruncate(fd, (off_t)plan.bytes) != 0) return status_errno("sizing the ranks' shared memory", "");
-    int err = reserve ? posix_fallocate(fd, 0, (off_t)plan.bytes) : 0; /* a full tmpfs is an error here, not a SIGBUS later */
+    int err = file_allocate(fd, plan.bytes); /* a full tmpfs is an error here, not a SIGBUS later */
     if (err)
-        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "the ranks' shared memory needs %llu MiB: %s; make /dev/shm larger (docker: --shm-size)",
-                          (unsigned long long)(plan.bytes >> 20), strerror(err));
+        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "the ranks' shared memory needs %llu MiB: %s; %s", (unsigned long long)(plan.bytes >> 20),
+                          strerror(err), remedy);
     XT_TRY(map_file(fd, plan.bytes, &h));
     plan.token = token;
     plan.magic = 0;
@@ -68,8 +69,21 @@ static xt_status fill_file(int fd, int size, uint64_t token, bool reserve) {
     return st;
 }
 
+/* Read, not looked at through a mapping: the file may end before its header does, or have a hole there. `out` is all zero then, as before its maker is done. */
+static void read_header(int fd, seg_header *out) {
+    memset(out, 0, sizeof *out);
+    if (pread(fd, out, sizeof *out, 0) != (ssize_t)sizeof *out) memset(out, 0, sizeof *out);
+}
+
+/* Whether all parts lie where this version puts them: nothing behind the file's end is touched, whoever wrote the header. */
+static bool laid_out(const seg_header *h) {
+    seg_header plan = plan_layout((int)h->size);
+    return h->bytes == plan.bytes && h->slots_at == plan.slots_at && h->kv_at == plan.kv_at && h->kv_bytes == plan.kv_bytes &&
+           h->areas_at == plan.areas_at && h->area == plan.area;
+}
+
 static xt_status check_header(const seg_header *h, size_t file_bytes, int size, const char *name) {
-    if (h->magic != MAGIC || h->version != VERSION || h->bytes > file_bytes)
+    if (h->magic != MAGIC || h->version != VERSION || h->size > MAX_RANKS || !laid_out(h) || h->bytes > file_bytes)
         return status_new(
             XT_FAILED_PRECONDITION, NULL,
             "the shared memory '%s' was not made by this version of the library (magic %llx, version %u, expected version %d): all ranks "
@@ -121,10 +135,11 @@ static xt_status new_token(uint64_t *out) {
 static xt_status make(int size, made *m) {
     uint64_t token;
     XT_TRY(new_token(&token));
-    m->fd = memfd_create("xtrain-ranks", MFD_CLOEXEC);
+    m->fd = memfd_create("xtrain-ranks", MFD_CLOEXEC | MFD_ALLOW_SEALING);
     if (m->fd < 0) return status_errno("making the ranks' shared memory", "");
     if (fchmod(m->fd, 0600) != 0) return status_errno("protecting the ranks' shared memory", "");
-    XT_TRY(fill_file(m->fd, size, token, false));
+    XT_TRY(fill_file(m->fd, size, token, "fewer ranks, or more memory, are needed"));
+    fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW); /* nobody makes it shorter under the ranks; where seals are unknown, all is as before */
     XT_TRY(map_file(m->fd, plan_layout(size).bytes, &m->head));
     m->maker = getpid();
     str name = STR_INIT;
@@ -190,9 +205,10 @@ void coll_announce(const char *name, int rank, int pid) {
     pthread_mutex_unlock(&made_lock);
 }
 
-void coll_announce_end(const char *name, int rank) {
+void coll_announce_end(const char *name, int rank, const char *how) {
     pthread_mutex_lock(&made_lock);
     seg_slot *slot = name ? made_slot(name, rank) : NULL;
+    if (slot) segment_say_end(slot, COLL_OWN_END, how); /* unless it said so itself */
     if (slot && atomic_load(&slot->state) == SLOT_EMPTY) atomic_store(&slot->state, SLOT_CLOSED);
     pthread_mutex_unlock(&made_lock);
 }
@@ -214,19 +230,17 @@ static xt_status attach_made(const char *name, int rank, int size, segment *out)
     if (fd < 0)
         return status_new(XT_UNAVAILABLE, NULL, "joining the run '%s': %s; has the launcher that started this rank ended?", name, strerror(errno));
     struct stat st;
-    seg_header *h = NULL;
+    seg_header *h = NULL, seen;
     xt_status err = NULL;
+    read_header(fd, &seen);
     if (fstat(fd, &st) != 0 || (size_t)st.st_size < sizeof *h)
         err = status_new(XT_UNAVAILABLE, NULL, "joining the run '%s': that file is not the ranks' shared memory; has the launcher ended?", name);
-    if (!err) err = map_file(fd, (size_t)st.st_size, &h);
-    close(fd);
-    if (!err) err = check_header(h, (size_t)st.st_size, size, name);
-    if (!err && h->token != strtoull(colon + 1, NULL, 16))
+    if (!err) err = check_header(&seen, (size_t)st.st_size, size, name);
+    if (!err && seen.token != strtoull(colon + 1, NULL, 16))
         err = status_new(XT_UNAVAILABLE, NULL, "joining the run '%s': another program's memory is there; has the launcher ended?", name);
-    if (err) {
-        if (h) munmap(h, (size_t)st.st_size);
-        return err;
-    }
+    if (!err) err = map_file(fd, seen.bytes, &h);
+    close(fd);
+    XT_TRY(err);
     set_up(h, rank, out);
     int holder = atomic_load(&out->slots[rank].pid);
     if (atomic_load(&out->slots[rank].state) != SLOT_EMPTY && holder != getpid()) {
@@ -287,15 +301,16 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
     if (fstat(fd, &st) != 0) return status_errno("looking at", path);
     if (st.st_nlink == 0) return NULL;
     if (st.st_size == 0) {
-        xt_status err = fill_file(fd, size, 0, true);
+        xt_status err = fill_file(fd, size, 0, "make /dev/shm larger (docker: --shm-size)");
         if (err) unlink(path);
         XT_TRY(err);
         if (fstat(fd, &st) != 0) return status_errno("looking at", path);
     }
-    seg_header *h = NULL;
-    XT_TRY(map_file(fd, (size_t)st.st_size, &h));
-    bool half_made = h->magic == 0; /* who filled it in was killed at that: we have the lock */
-    xt_status err = half_made ? NULL : check_header(h, (size_t)st.st_size, size, word);
+    seg_header *h = NULL, seen;
+    read_header(fd, &seen);
+    bool half_made = seen.magic == 0; /* who filled it in was killed at that: we have the lock */
+    if (!half_made) XT_TRY(check_header(&seen, (size_t)st.st_size, size, word));
+    xt_status err = half_made ? NULL : map_file(fd, seen.bytes, &h);
     bool stale = half_made || (!err && left_over(h, rank));
     seg_slot *own = err || stale ? NULL : &slots_of(h)[rank];
     if (!err && !stale && occupied(own))
@@ -305,7 +320,7 @@ static xt_status join_locked(int fd, const char *path, const char *word, int ran
             word, (int)atomic_load(&own->pid));
     if (stale) unlink(path);
     if (err || stale) {
-        munmap(h, (size_t)st.st_size);
+        if (h) munmap(h, seen.bytes);
         return err;
     }
     set_up(h, rank, out);

@@ -271,7 +271,9 @@ static xt_status fill(const xt_src *src, xt_loader *l, xt_batch *out, bool *end)
 
 bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     memset(out, 0, sizeof *out);
+    lazy_end_if_unseen("xt_next", src);
     bool ok = lazy_boundary(LAZY_LOADER, src), end = false;
+    lazy_end_if_lost("xt_next", src);
     if (!l) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_next: the loader is NULL; making it failed, or it was never made"));
     if (!ok || !l || !fits_mesh(src, l)) return false;
     if (l->batches >= 0 && l->next >= l->batches) return end_epoch(l);
@@ -288,7 +290,7 @@ bool xt_next_at(const xt_src *src, xt_loader *l, xt_batch *out) {
     lazy_position *at = lazy_position_of_thread();
     *at = (lazy_position){out->size, l->next, l->epoch, at->samples + lazy_share_of(out->size), l->o.pad_last == XT_ON, at->step, at->pass};
     l->next++;
-    return !xt_error();
+    return !lazy_pending();
 }
 
 int64_t xt_loader_batches(const xt_loader *l) {

@@ -8,7 +8,7 @@ static xt_status upload(const xt_src *src, xt_loader *l, int k, const char *all)
     int64_t dims[2] = {l->ds->d.count, t->count};
     l->resident[k] = xt_keep_at(src, xt_from_data_at(src, all, t->dtype, 2, dims));
     l->resident_extremes[k] = loader_extremes(l, k, all, dims[0]);
-    return xt_is_error(l->resident[k]) ? status_clone(xt_error()) : NULL;
+    return xt_is_error(l->resident[k]) ? status_clone(lazy_pending()) : NULL;
 }
 
 static xt_status make_resident(const xt_src *src, xt_loader *l) {

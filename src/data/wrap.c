@@ -134,7 +134,7 @@ static xt_status split(xt_dataset *d, int n, const int64_t *lengths, uint64_t se
     bool ok = true;
     for (int64_t k = 0, at = 0; k < n && ok; at += lengths[k++]) ok = (out[k] = xt_subset_at(NULL, xt_dataset_retain(d), order + at, lengths[k])) != NULL;
     base_free(order);
-    return ok ? NULL : status_clone(xt_error());
+    return ok ? NULL : status_clone(lazy_pending());
 }
 
 xt_status xt_random_split(xt_dataset *d, int n, const int64_t *lengths, uint64_t seed, xt_dataset **out) {

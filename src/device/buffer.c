@@ -119,7 +119,7 @@ static xt_status upload(device_client *c, xt_dtype t, size_t rank, const int64_t
     if (!data && bytes > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot upload %zu bytes from NULL", bytes);
     int64_t began = clock_ns();
     xt_status full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
-    if (xt_status_code(full) == XT_RESOURCE_EXHAUSTED && device_wait_running(c)) { /* what runs gives its temporaries and inputs back */
+    if (status_code(full) == XT_RESOURCE_EXHAUSTED && device_wait_running(c)) { /* what runs gives its temporaries and inputs back */
         xt_status_free(full);
         full = DEVICE_CALL(c->api, Client_BufferFromHostBuffer, &a, "uploading");
     }

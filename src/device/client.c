@@ -13,7 +13,7 @@ static void client_free(device_client *c) {
     if (c->pjrt) {
         PJRT_Client_Destroy_Args d = PJRT_INIT(Client_Destroy, .client = c->pjrt);
         xt_status s = DEVICE_CALL(c->api, Client_Destroy, &d, "closing the device");
-        if (s) log_msg(XT_SEV_WARNING, "%s", xt_status_message(s));
+        if (s) log_msg(XT_SEV_WARNING, "%s", status_message(s));
         xt_status_free(s);
     }
     for (size_t i = 0; i < BASE_COUNT(c->strings); i++) base_free(c->strings[i]);
@@ -158,7 +158,7 @@ static int cpu_devices(const device_open_opts *o) {
     int n = 1;
     const char *source;
     xt_status s = device_count("CPU", &n, &source);
-    if (s) log_once("CPU_NUM_DEVICES", XT_SEV_WARNING, "%s; one device is used", xt_status_message(s));
+    if (s) log_once("CPU_NUM_DEVICES", XT_SEV_WARNING, "%s; one device is used", status_message(s));
     xt_status_free(s);
     return n;
 }
@@ -188,7 +188,7 @@ static xt_status open_client(device_client *c, const device_open_opts *o) {
     device_family f = c->plugin->family;
     bool cpu = f == DEVICE_FAMILY_CPU || f == DEVICE_FAMILY_XLA_CPU;
     xt_status s = f == DEVICE_FAMILY_XLA_CPU && c->n_nodes > 1 ? does_not_join(c) : create(c, o, cpu);
-    if (s && f == DEVICE_FAMILY_XLA_CPU && xt_status_code(s) == XT_INVALID_ARGUMENT) { /* some builds take no options: four devices do no harm */
+    if (s && f == DEVICE_FAMILY_XLA_CPU && status_code(s) == XT_INVALID_ARGUMENT) { /* some builds take no options: four devices do no harm */
         xt_status_free(s);
         s = create(c, o, false);
     }

@@ -107,8 +107,8 @@ static void child(const char *spec, int fd) {
     device_client *c = NULL;
     xt_status s = device_open(&(device_open_opts){.spec = spec}, &c);
     if (s) {
-        a.code = xt_status_code(s);
-        snprintf(a.message, sizeof a.message, "%s", xt_status_message(s));
+        a.code = status_code(s);
+        snprintf(a.message, sizeof a.message, "%s", status_message(s));
     } else
         a.count = device_get_info(c)->n_addressable;
     ssize_t n = write(fd, &a, sizeof a);

@@ -3,8 +3,8 @@
 #include "device/kv.h"
 
 static PJRT_Error *fail(PJRT_CallbackError *make, xt_status s) {
-    const char *text = xt_status_message(s);
-    PJRT_Error *e = (*make)((PJRT_Error_Code)xt_status_code(s), text, strlen(text));
+    const char *text = status_message(s);
+    PJRT_Error *e = (*make)((PJRT_Error_Code)status_code(s), text, strlen(text));
     xt_status_free(s);
     return e;
 }
@@ -24,7 +24,7 @@ PJRT_Error *device_kv_get(PJRT_KeyValueGetCallback_Args *a) {
 PJRT_Error *device_kv_try_get(PJRT_KeyValueTryGetCallback_Args *a) {
     const device_kv *kv = a->user_arg;
     xt_status s = kv->get(kv->user, a->key, a->key_size, 0, &a->value, &a->value_size);
-    if (s && xt_status_code(s) == XT_DEADLINE_EXCEEDED) {
+    if (s && status_code(s) == XT_DEADLINE_EXCEEDED) {
         xt_status_free(s);
         s = status_new(XT_NOT_FOUND, NULL, "the key %.*s is not there yet", (int)a->key_size, a->key);
     }

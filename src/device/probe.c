@@ -21,7 +21,7 @@ static void tell(int fd, const device_probe_result *r) {
 }
 
 static void problem(device_probe_result *r, xt_status s) {
-    text(r->problem, sizeof r->problem, xt_status_message(s));
+    text(r->problem, sizeof r->problem, status_message(s));
     xt_status_free(s);
 }
 

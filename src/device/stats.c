@@ -6,7 +6,7 @@ xt_status device_memory_stats(device_client *c, device_memory *out) {
     if (c->dry) return NULL;
     PJRT_Device_MemoryStats_Args a = PJRT_INIT(Device_MemoryStats, .device = c->device);
     xt_status s = DEVICE_CALL(c->api, Device_MemoryStats, &a, "reading memory statistics");
-    if (s && xt_status_code(s) == XT_UNIMPLEMENTED) {
+    if (s && status_code(s) == XT_UNIMPLEMENTED) {
         xt_status_free(s);
         return NULL;
     }

@@ -190,7 +190,7 @@ static xt_status open_named(device_topology *t, const target *g) {
     t->info.api_minor = t->plugin->api->pjrt_api_version.minor_version;
     memcpy(t->info.stablehlo, t->plugin->stablehlo, sizeof t->info.stablehlo);
     s = create(t, g);
-    if (s && xt_status_code(s) == XT_INVALID_ARGUMENT && strcmp(g->device, "TPU") == 0) {
+    if (s && status_code(s) == XT_INVALID_ARGUMENT && strcmp(g->device, "TPU") == 0) {
         xt_status bad = unknown(t->name, status_text(s));
         xt_status_free(s);
         return bad;

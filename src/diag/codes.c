@@ -26,7 +26,7 @@ const char *xt_status_id(xt_status s) {
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (*rows[i].phrase && strstr(status_text(s), rows[i].phrase)) return rows[i].id;
     char id[8];
-    snprintf(id, sizeof id, "XT%03d", (int)xt_status_code(s) % 1000);
+    snprintf(id, sizeof id, "XT%03d", (int)status_code(s) % 1000);
     for (size_t i = 0; i < BASE_COUNT(rows); i++)
         if (strcmp(rows[i].id, id) == 0) return rows[i].id;
     return "XT002";

@@ -32,7 +32,7 @@ void xt_doctor_plugin(const char *device, xt_plugin_report *out) {
     if (xt_doctor_package(device, package, folder)) snprintf(out->install, sizeof out->install, "python3 -m pip install --target %s %s", folder, package);
     xt_status s = device_probe(device, &p);
     if (s) {
-        const char *why = xt_status_message(s), *places = strstr(why, ". Looked at:"); /* a page of folders: the error of XT_DEVICE has them */
+        const char *why = status_message(s), *places = strstr(why, ". Looked at:"); /* a page of folders: the error of XT_DEVICE has them */
         snprintf(out->problem, sizeof out->problem, "%.*s", (int)(places ? (size_t)(places - why) : strcspn(why, "\n")), why);
         xt_status_free(s);
         return;

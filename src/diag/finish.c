@@ -1,7 +1,11 @@
-/* The end of a run: the last boundary, everything brought to rest, the pending error or the cost summary. */
+/* The end of a run: the last boundary, everything brought to rest, the pending error or the cost summary. A run that ends because nobody looked at an error
+ * comes to rest the same way, and exits. */
+#include "coll/coll.h"
 #include "diag/diag.h"
 
 #include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -10,8 +14,10 @@
 
 static int64_t began_ns;
 /* When the library is loaded: events need nothing but the lists they go to. */
+static void end_program(const char *what, const xt_src *src);
 __attribute__((constructor)) static void at_load(void) {
     began_ns = clock_ns();
+    lazy_end_by(end_program);
     diag_events_start();
 }
 
@@ -116,38 +122,91 @@ void diag_summary_once(void) {
 /* A mistake of the program's author needs no black box: the message has the line. Only who has named a folder for it gets that of a run that was under way.
  * Memory that ran out, a device or a file that failed, a rank that went away: always. */
 static bool worth_keeping(xt_status e) {
-    switch (xt_status_code(e)) {
+    switch (status_code(e)) {
     case XT_INVALID_ARGUMENT: case XT_NOT_FOUND: case XT_ALREADY_EXISTS: case XT_PERMISSION_DENIED: case XT_FAILED_PRECONDITION: case XT_OUT_OF_RANGE: case XT_UNIMPLEMENTED:
     case XT_CANCELLED: return env_get("XT_POSTMORTEM_DIR") && counter_get(COUNTER_steps) >= BOX_UNDER_WAY;
     default: return true;
     }
 }
 
-/* An error that nobody handled ends the run: what it was doing stays on disk. */
+/* An error that nobody handled ends the run: what it was doing stays on disk. The message itself was told when the error arose. */
 static void tell_failure(xt_status e) {
-    log_msg(XT_SEV_ERROR, "%s", xt_status_message(e));
+    lazy_tell_pending();
     blackbox *b = worth_keeping(e) ? blackbox_get() : NULL;
     if (!b) return;
-    snprintf(b->last_error, sizeof b->last_error, "%s", xt_status_message(e));
-    if (!b->report[0]) blackbox_report(xt_status_message(e));
+    snprintf(b->last_error, sizeof b->last_error, "%s", status_message(e));
+    if (!b->report[0]) blackbox_report(status_message(e));
     b->state = BOX_CRASHED;
     const char *folder = blackbox_dump("an error that nobody handled");
     b->state = BOX_RUNNING;
+    if (lazy_error_handled()) return;
     log_msg(XT_SEV_ERROR, "[%s] xtrain explain %s says more%s%s", xt_status_id(e), xt_status_id(e), folder ? "; what the run was doing: xtrain postmortem " : "", folder ? folder : "");
 }
 
-int xt_finish_at(const xt_src *src) {
-    bool ok = lazy_boundary(LAZY_FINISH, src);
-    ok = lazy_drain() && ok;
-    lazy_run_finish_hooks();
-    xt_status e = xt_error();
-    if (e) tell_failure(e);
-    ok = ok && !e;
-    if (ok) diag_summary_once();
+/* How this rank ends, for those that go on. Of an error, its first line. */
+static void tell_ranks(xt_status e, int64_t steps) {
+    char how[COLL_END_SIZE];
+    const char *text = status_message(e);
+    if (world_get()->size < 2) return;
+    bool follows = status_code(e) == XT_ABORTED;
+    snprintf(how, sizeof how, "has %s after %lld steps%s%.*s",
+             follows ? "followed another rank"
+             : e     ? "ended"
+                     : "finished",
+             (long long)steps, e && !follows ? " with an error: " : "", e && !follows ? (int)strcspn(text, "\n") : 0, text);
+    coll_run_leaving(follows ? COLL_FOLLOWS : COLL_OWN_END, how);
+    if (e) coll_run_give_up(how);
+}
+
+static void come_to_rest(void) {
     lazy_free_owned();
     xt_clear_error();
     lazy_reset_thread();
     lazy_device_close();
+}
+
+/* Another thread may be in the middle of a step: it keeps what it uses, until the process is gone. */
+static void leave_with_1(void) {
+    static atomic_flag leaving = ATOMIC_FLAG_INIT;
+    if (atomic_flag_test_and_set(&leaving))
+        for (;;) pause();
+    if (gettid() == getpid() && lazy_ctx_count() <= 1)
+        come_to_rest();
+    else
+        lazy_leave_open();
+    blackbox_at_rest(true);
+    lazy_exit(1);
+}
+
+/* A step has ended and nobody has looked at the pending error. */
+static void end_program(const char *what, const xt_src *src) {
+    char at[512];
+    long long steps = (long long)lazy_error_step();
+    log_msg(XT_SEV_ERROR,
+            "%s: %s ends the program with exit code 1, after %lld step%s: nobody has looked at the error above (xt_error()); a program that goes on "
+            "after errors sets xt_on_error",
+            src_text(src_intern(src), at, sizeof at), what, steps, steps == 1 ? "" : "s");
+    tell_ranks(lazy_pending(), steps);
+    lazy_drain();
+    lazy_run_finish_hooks();
+    tell_failure(lazy_pending());
+    leave_with_1();
+}
+
+int xt_finish_at(const xt_src *src) {
+    int64_t steps = counter_get(COUNTER_steps), runs = counter_get(COUNTER_executions);
+    bool ok = lazy_boundary(LAZY_FINISH, src);
+    if (counter_get(COUNTER_executions) > runs) steps = counter_get(COUNTER_steps); /* the last step ended here */
+    ok = lazy_drain() && ok;
+    if (lazy_pending()) tell_ranks(lazy_pending(), lazy_error_step());
+    lazy_run_finish_hooks();
+    xt_status e = lazy_pending();
+    if (e) tell_failure(e);
+    ok = ok && !e;
+    tell_ranks(e, e ? lazy_error_step() : steps);
+    if (ok) diag_summary_once();
+    if (lazy_error_ends()) leave_with_1();
+    come_to_rest();
     blackbox_at_rest(true);
     return ok ? 0 : 1;
 }

@@ -1,5 +1,6 @@
 /* For machines: XT_EVENTS=FILE gets a JSON line for each compile, execution and report; XT_METRICS=FILE holds all counters in Prometheus' text form, written
  * anew every few seconds (what node_exporter's textfile collector reads). With ranks each has its own file, with .rankN before the ending. */
+#include "base/private_file.h"
 #include "diag/diag.h"
 
 #include <errno.h>
@@ -45,9 +46,14 @@ static void write_line(const str *t) {
     char path[512];
     if (!name || t->failed) return;
     rank_path(name, path, sizeof path);
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-    if (fd < 0 || write(fd, t->data, t->len) < 0) log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path, strerror(errno));
+    char *target = NULL;
+    xt_status s = file_output_target(path, &target);
+    int fd = s ? -1 : open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    if (fd < 0 || write(fd, t->data, t->len) < 0)
+        log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path, s ? status_message(s) : strerror(errno));
     if (fd >= 0) close(fd);
+    base_free(target);
+    xt_status_free(s);
 }
 
 static void begin(str *t, const char *kind, int64_t step) {
@@ -124,7 +130,7 @@ static void write_metrics(void) {
     if (!name) return;
     rank_path(name, path, sizeof path);
     xt_status s = xt_metrics_write(path);
-    if (s) log_once("XT_METRICS", XT_SEV_WARNING, "XT_METRICS: %s", xt_status_message(s));
+    if (s) log_once("XT_METRICS", XT_SEV_WARNING, "XT_METRICS: %s", status_message(s));
     xt_status_free(s);
 }
 

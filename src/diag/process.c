@@ -77,17 +77,19 @@ static bool move_lost(void *user, const box_file *f) {
     return true;
 }
 
-/* The newest xt-crash-* in dir. */
+/* The newest xt-crash-* in dir that is this user's, or of whom the folder belongs to: in one such as /tmp anybody can leave one. */
 static bool newest_crash(const char *dir, char *out, size_t n) {
     DIR *d = opendir(dir);
     struct timespec best = {0};
+    struct stat around;
+    uid_t owner = d && fstat(dirfd(d), &around) == 0 ? around.st_uid : geteuid();
     bool found = false;
     for (struct dirent *e; d && (e = readdir(d));) {
         struct stat st;
         char path[600];
         if (strncmp(e->d_name, "xt-crash-", 9) != 0) continue;
         snprintf(path, sizeof path, "%.300s/%s", dir, e->d_name);
-        if (stat(path, &st) != 0 || !S_ISDIR(st.st_mode)) continue;
+        if (lstat(path, &st) != 0 || !S_ISDIR(st.st_mode) || (st.st_uid != geteuid() && st.st_uid != owner)) continue;
         if (found && (st.st_mtim.tv_sec < best.tv_sec || (st.st_mtim.tv_sec == best.tv_sec && st.st_mtim.tv_nsec <= best.tv_nsec))) continue;
         best = st.st_mtim;
         found = true;

@@ -203,7 +203,7 @@ static void begin(void) {
     xt_status s = lazy_device(&client);
     p.began_ns = p.step_began_ns = clock_ns();
     if (!s) s = device_profile_start(client, &p.device);
-    if (s) log_msg(XT_SEV_WARNING, "profile: %s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_WARNING, "profile: %s", status_message(s));
     xt_status_free(s);
     p.active = true;
     count_phases();
@@ -221,7 +221,7 @@ static void finish(void) {
     size_t n = strlen(p.path);
     bool json = n > 5 && strcmp(p.path + n - 5, ".json") == 0;
     if (!s) s = json ? write_json() : write_tensorboard(space, size);
-    if (s) log_msg(XT_SEV_WARNING, "profile %s: %s", p.path, xt_status_message(s));
+    if (s) log_msg(XT_SEV_WARNING, "profile %s: %s", p.path, status_message(s));
     else if (world_get()->rank == 0) table();
     xt_status_free(s);
     base_free(space);
@@ -320,7 +320,7 @@ void diag_profile_start(void) {
         return;
     }
     xt_status s = xt_profile_opt(path, (xt_profile_opts){.struct_size = sizeof(xt_profile_opts), .first = first, .steps = last - first + 1});
-    if (s) log_msg(XT_SEV_WARNING, "XT_PROFILE: %s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_WARNING, "XT_PROFILE: %s", status_message(s));
     xt_status_free(s);
 }
 

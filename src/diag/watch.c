@@ -125,9 +125,9 @@ static void on_step(void *user, lazy_cause cause, int64_t step, bool ok) {
         b->device_bytes = counter_get(COUNTER_device_bytes);
         b->device_peak = counter_get(COUNTER_device_peak_bytes);
         if (!b->device[0]) describe_device();
-        if (!ok && xt_error()) {
-            snprintf(b->last_error, sizeof b->last_error, "%s", xt_status_message(xt_error()));
-            blackbox_note(BOX_ERROR, w.place, b->step, xt_status_code(xt_error()), 0);
+        if (!ok && lazy_pending()) {
+            snprintf(b->last_error, sizeof b->last_error, "%s", status_message(lazy_pending()));
+            blackbox_note(BOX_ERROR, w.place, b->step, status_code(lazy_pending()), 0);
         }
     }
     if (step == REMEMBERED_STEP) lazy_ledger_remember(step);

@@ -13,7 +13,7 @@ extern char **environ;
 
 /* Says what went wrong, frees it, and gives the exit code of a refusal. */
 static int refuse(const char *who, xt_status st) {
-    log_msg(XT_SEV_ERROR, "%s", xt_status_message(status_context(st, "%s", who)));
+    log_msg(XT_SEV_ERROR, "%s", status_message(status_context(st, "%s", who)));
     xt_status_free(st);
     return 1;
 }
@@ -23,9 +23,12 @@ int run_here(xt_rank_fn fn, void *arg) {
     if (st) return refuse("xt_launch", st);
     restart_check();
     int code = fn(world_get()->rank, arg);
-    xt_status pending = xt_error();
+    xt_status pending = lazy_pending();
     if (code || !pending) return code;
-    log_msg(XT_SEV_ERROR, "rank %d returned 0 with a pending error: %s", world_get()->rank, xt_status_message(pending));
+    lazy_tell_pending();
+    if (!lazy_error_handled())
+        log_msg(XT_SEV_ERROR, "rank %d returned 0 with a pending error: %s", world_get()->rank,
+                lazy_error_ends() ? "the one above" : status_message(pending));
     return 1;
 }
 

@@ -89,7 +89,7 @@ static void start_child(int n, char *const *argv, const char *hosts, const resta
     setenv("XT_RESTARTS", number, 1);
     if (restart_read(f, from, sizeof from)) setenv("XT_RESTART_FROM", from, 1);
     xt_status st = run_mpirun(n, argv, hosts);
-    log_msg(XT_SEV_ERROR, "xtrain launch: %s", xt_status_message(st));
+    log_msg(XT_SEV_ERROR, "xtrain launch: %s", status_message(st));
     _exit(1);
 }
 

@@ -118,7 +118,7 @@ int xt_device_count(void) {
     if (w->launched) return w->local_size; /* the launcher counted, and each rank has one of them */
     xt_status st = count(NULL, &p);
     if (!st) return p.found;
-    log_msg(XT_SEV_ERROR, "xt_device_count: %s", xt_status_message(st));
+    log_msg(XT_SEV_ERROR, "xt_device_count: %s", status_message(st));
     xt_status_free(st);
     return 0;
 }

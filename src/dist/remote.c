@@ -70,7 +70,7 @@ static int serve(void) {
         }
         base_free(l.bytes);
         if (!st) continue;
-        log_msg(XT_SEV_ERROR, "serving remote calls: %s", xt_status_message(st));
+        log_msg(XT_SEV_ERROR, "serving remote calls: %s", status_message(st));
         xt_status_free(st);
         return 1;
     }
@@ -366,7 +366,7 @@ int xt_remote_run(int (*drive)(void *user), void *user) {
     static bool at_exit;
     xt_status st = mail ? status_new(XT_FAILED_PRECONDITION, NULL, "it is running already") : coll_mail_open("a remote call", 0, &mail);
     if (st) {
-        log_msg(XT_SEV_ERROR, "%s", xt_status_message(status_context(st, "xt_remote_run")));
+        log_msg(XT_SEV_ERROR, "%s", status_message(status_context(st, "xt_remote_run")));
         xt_status_free(st);
         return 1;
     }

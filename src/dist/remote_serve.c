@@ -2,7 +2,8 @@
  *
  * A signal that means a crash (SIGSEGV and its like) jumps out of the function: its frames, locks and memory are lost, so the rank is only used to
  * say what happened. While it does, an alarm ends the process if the crash left it unable to. A crash on another thread of the function is handed
- * to the thread that made the call. exit() is caught by an exit handler, which runs before those of the program and serves on from there. */
+ * to the thread that made the call. exit() is caught by an exit handler, which runs before those of the program and serves on from there.
+ * A step that ends with an error which the function has not looked at ends the call, where in a program it would end the process: the rank stays usable. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -16,6 +17,7 @@
 
 #include "dist/dist_int.h"
 #include "dist/remote_int.h"
+#include "lazy/lazy.h"
 
 enum { REPORT_SECONDS = 30, STACK = 64 << 10 };
 static const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT};
@@ -129,13 +131,23 @@ static void on_leave(int code, void *unused) {
 
 /* --- one call ------------------------------------------------------------------------------------------------------------------------------- */
 
+/* The step's boundary has not begun: nothing of the library's is under way. */
+static void end_call(void *unused) {
+    (void)unused;
+    now.active = 0;
+    siglongjmp(now.back, 1);
+}
+
 static void call(const remote_call *c, xt_remote_fn fn, remote_outcome *out) {
     handlers h;
+    lazy_hold hold = {.end = end_call};
     now.thread = pthread_self();
     now.signal = 0;
     now.address = NULL;
     if (!now.at_exit) now.at_exit = on_exit(on_leave, NULL) == 0;
     handlers_set(&h);
+    out->code = -1;
+    lazy_hold_errors(&hold);
     if (sigsetjmp(now.back, 1) == 0) {
         now.active = 1;
         out->code = fn(c->arg, c->arg_n);
@@ -143,15 +155,19 @@ static void call(const remote_call *c, xt_remote_fn fn, remote_outcome *out) {
     }
     handlers_reset(&h);
     if (now.signal) {
+        lazy_release_errors(&hold);
         describe_crash(c, out);
         return;
     }
-    xt_status pending = xt_error();
+    xt_status pending = lazy_pending();
     out->failed = out->code != 0 || pending;
-    if (!out->failed) return;
-    str_printf(&out->error, "%s of %s returned %d", c->symbol, c->module, out->code);
-    if (pending) str_printf(&out->error, "; its pending error: %s", xt_status_message(pending));
+    if (out->code == -1 && pending)
+        str_printf(&out->error, "%s of %s was ended, as its step had an error: %s", c->symbol, c->module, status_message(pending));
+    else if (out->failed)
+        str_printf(&out->error, "%s of %s returned %d", c->symbol, c->module, out->code);
+    if (out->code != -1 && pending) str_printf(&out->error, "; its pending error: %s", status_message(pending));
     xt_clear_error();
+    lazy_release_errors(&hold);
 }
 
 static xt_status find(const remote_call *c, xt_remote_fn *out) {

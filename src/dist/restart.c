@@ -6,6 +6,8 @@
 #include <limits.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <xtrain/dist.h>
@@ -20,8 +22,10 @@ xt_status restart_open(restart_file *out) {
 xt_status restart_open_shared(restart_file *out) {
     char here[sizeof out->name - 64];
     if (!getcwd(here, sizeof here)) return status_errno("finding the working folder", "");
-    snprintf(out->name, sizeof out->name, "%s/.xtrain-restart-%d", here, (int)getpid());
-    out->fd = open(out->name, O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    uint32_t any = 0; /* a name that nobody can have put a link under */
+    if (getrandom(&any, sizeof any, 0) != (ssize_t)sizeof any) return status_errno("reading random bytes", "");
+    snprintf(out->name, sizeof out->name, "%s/.xtrain-restart-%d-%08x", here, (int)getpid(), any);
+    out->fd = open(out->name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
     return out->fd >= 0 ? NULL : status_errno("making the file in which rank 0 notes its checkpoints", out->name);
 }
 
@@ -42,6 +46,20 @@ bool restart_read(const restart_file *f, char *out, size_t n) {
     return out[0] != 0;
 }
 
+/* The record of this run, never what somebody put in its place: this user's, or (a server may give root's files to nobody) of the folder's owner. The memory
+ * file of a launcher is reached through a link of the kernel's. */
+static int open_record(const char *name, int flags) {
+    struct stat st, folder;
+    const char *slash = strrchr(name, '/');
+    char dir[PATH_MAX];
+    int fd = open(name, flags | O_CLOEXEC | O_NONBLOCK | (strncmp(name, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW));
+    snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
+    bool ours =
+        fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || (stat(dir, &folder) == 0 && folder.st_uid == st.st_uid));
+    if (fd >= 0 && !ours) close(fd);
+    return ours ? fd : -1;
+}
+
 void restart_note(const char *checkpoint) {
     const char *name = env_get("XT_RESTART_FILE");
     char record[PATH_MAX] = "";
@@ -49,7 +67,7 @@ void restart_note(const char *checkpoint) {
     if (checkpoint[0] != '/' && (!getcwd(record, sizeof record - 1) || strlen(record) + strlen(checkpoint) + 2 > sizeof record)) return;
     if (record[0]) strcat(record, "/");
     strncat(record, checkpoint, sizeof record - strlen(record) - 1);
-    int fd = open(name, O_WRONLY | O_CLOEXEC);
+    int fd = open_record(name, O_WRONLY);
     if (fd < 0) return; /* the launcher is gone, and so shall we be */
     if (pwrite(fd, record, sizeof record, 0) < 0) log_msg(XT_SEV_WARNING, "the launcher could not be told of the checkpoint %s", checkpoint);
     close(fd);
@@ -78,7 +96,7 @@ char *restart_point(void) {
     char record[PATH_MAX];
     if (!name || xt_restarts() == 0) return NULL;
     if (from) return base_strdup(from);
-    restart_file f = {.fd = open(name, O_RDONLY | O_CLOEXEC)};
+    restart_file f = {.fd = open_record(name, O_RDONLY)};
     bool there = f.fd >= 0 && restart_read(&f, record, sizeof record);
     restart_close(&f);
     return there ? base_strdup(record) : NULL;

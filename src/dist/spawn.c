@@ -125,6 +125,13 @@ static void run_program(char *const *argv, char **env) {
     _exit(126);
 }
 
+static void leave(int code) {
+    fflush(NULL);
+    coll_run_group_close();
+    blackbox_close(true);
+    _exit(code & 0xff ? code & 0xff : code != 0); /* exit handlers belong to the program that forked us */
+}
+
 static void run_function(const launcher *l, const env_list *env, int out, int err) {
     for (int r = 0; r < l->started; r++) { /* the other ranks' pipes, which exec would have closed */
         close(l->ranks[r].out.from);
@@ -137,12 +144,13 @@ static void run_function(const launcher *l, const env_list *env, int out, int er
     setvbuf(stdout, NULL, _IOLBF, 0); /* a pipe is the launcher's matter; users expect lines as they come */
     world_set(NULL);
     coll_run_group_forget();
+    lazy_exit_by(leave);
     int code = run_here(l->job->fn, l->job->arg);
     lazy_check_finished();
-    fflush(NULL);
-    coll_run_group_close();
-    blackbox_close(true);
-    _exit(code & 0xff ? code & 0xff : code != 0); /* exit handlers belong to the program that forked us */
+    char how[COLL_END_SIZE];
+    snprintf(how, sizeof how, "has returned %d from its function after %lld steps", code, (long long)counter_get(COUNTER_steps));
+    coll_run_leaving(COLL_OWN_END, how);
+    leave(code);
 }
 
 /* --- starting ------------------------------------------------------------------------------------------------------------------------------- */
@@ -302,6 +310,15 @@ static void fail_first(launcher *l, int rank) {
     kill(-l->ranks[rank].pid, SIGTERM); /* what the failed rank itself has started */
 }
 
+/* For the ranks that go on: an _exit, or a signal, leaves no word of its own. */
+static void announce_end(const launcher *l, int rank) {
+    str how = STR_INIT;
+    describe_end(l->ranks[rank].status, l->oom_before, &how);
+    if (WIFEXITED(l->ranks[rank].status)) str_append(&how, ", without xt_finish()");
+    coll_announce_end(l->rendezvous, rank, how.len ? how.data + 1 : ""); /* after the space that it begins with */
+    str_free(&how);
+}
+
 static void reap(launcher *l) {
     int failed = -1;
     for (int r = l->started - 1; r >= 0; r--) {
@@ -314,7 +331,7 @@ static void reap(launcher *l) {
         if (p->pidfd >= 0) close(p->pidfd);
         p->pidfd = -1;
         tell_watcher(l, r);
-        coll_announce_end(l->rendezvous, r);
+        announce_end(l, r);
         if (status != 0 && (failed < 0 || !WIFEXITED(status) || WIFEXITED(l->ranks[failed].status))) failed = r; /* a killed one is the cause */
     }
     if (failed >= 0 && l->first < 0) fail_first(l, failed);

@@ -251,7 +251,7 @@ static bool build(bc_reader *r, const bc_op_head *h, ir_block *block, ir_opcode 
     if (attrs->n && !kept) return bc_oom(r);
     *out = ir_build(&b, code, h->n_operands, in, attrs->n, kept, n_regions, regions, h->n_types, h->n_types ? types : NULL);
     if (b.status) {
-        if (xt_status_code(b.status) == XT_RESOURCE_EXHAUSTED) bc_oom(r);
+        if (status_code(b.status) == XT_RESOURCE_EXHAUSTED) bc_oom(r);
         else bc_refuse(r, h->at, "%s", status_text(b.status));
         xt_status_free(b.status);
         return false;

@@ -209,7 +209,7 @@ xt_status program_print(const ir_module *m, const int64_t version[3], unsigned l
     int64_t v = version[0] < 10 && version[1] < 100 ? 100 * version[0] + version[1] : 0;
     if (v >= BYTECODE_OLDEST && v < BYTECODE_NEWEST) {
         xt_status s = bytecode_write(m, &(bytecode_opts){.version = (int)v, .locs = locs}, out);
-        if (!s || xt_status_code(s) != XT_INVALID_ARGUMENT) return s;
+        if (!s || status_code(s) != XT_INVALID_ARGUMENT) return s;
         xt_status_free(s); /* the compiler's own words about what it does not know are better than ours */
     }
     return ir_print(m, locs, out);

@@ -2,6 +2,9 @@
 #include "format/safetensors.h"
 
 #include <cjson/cJSON.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "format/safetensors_int.h"
 
@@ -84,16 +87,20 @@ static xt_status parse_header(st_file *f) {
     return NULL;
 }
 
-xt_status st_open(const char *path, st_file **out) {
+xt_status st_open_fd(int fd, const char *path, st_file **out) {
     *out = NULL;
     st_file *f = base_calloc(1, sizeof *f);
     if (!f || !(f->path = base_strdup(path)) || !(f->by_name = map_new())) {
+        close(fd);
         st_close(f);
         return status_oom(sizeof *f, path);
     }
     xt_status s = NULL;
-    f->f = fopen(path, "rb");
-    if (!f->f) s = status_errno("cannot open", path);
+    f->f = fdopen(fd, "rb");
+    if (!f->f) {
+        s = status_errno("cannot read", path);
+        close(fd);
+    }
     if (!s && (fseeko(f->f, 0, SEEK_END) != 0 || ftello(f->f) < 0)) s = status_errno("cannot read", path);
     if (!s) {
         f->size = (uint64_t)ftello(f->f);
@@ -106,6 +113,18 @@ xt_status st_open(const char *path, st_file **out) {
     }
     *out = f;
     return NULL;
+}
+
+/* Never waits: a path may come from a listing or from another file, and a FIFO that nobody writes would hold the program for good. */
+xt_status st_open(const char *path, st_file **out) {
+    struct stat st;
+    *out = NULL;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return status_errno("cannot open", path);
+    if (fstat(fd, &st) == 0 && S_ISREG(st.st_mode)) return st_open_fd(fd, path, out);
+    close(fd);
+    return status_new(XT_INVALID_ARGUMENT, NULL, "%s is %s; a safetensors file is expected", path,
+                      S_ISDIR(st.st_mode) ? "a folder" : "no regular file (its parts are read where they stand)");
 }
 
 hash128 st_header(const st_file *f) { return f->header; }

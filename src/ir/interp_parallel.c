@@ -271,7 +271,7 @@ static xt_status first_failure(process *ps, int64_t n) {
     xt_status cause = NULL;
     for (int64_t k = 0; k < n; k++) {
         if (!ps[k].status) continue;
-        bool better = !cause || (xt_status_code(cause) == XT_ABORTED && xt_status_code(ps[k].status) != XT_ABORTED);
+        bool better = !cause || (status_code(cause) == XT_ABORTED && status_code(ps[k].status) != XT_ABORTED);
         if (better) xt_status_free(cause);
         if (better)
             cause = status_context(ps[k].status, "process %lld", (long long)k);

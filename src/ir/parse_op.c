@@ -24,7 +24,7 @@ ir_op *parse_build(parser *p, op_parts *o, ir_block *block) {
     b.src = src_intern(&(xt_src){p->file, (int)o->at.line, ""});
     ir_op *op = ir_build(&b, o->code, o->n_in, o->in, o->attrs.n, o->attrs.items, o->n_regions, o->regions, o->out.n, o->out.n ? o->out.types : NULL);
     if (b.status) {
-        xt_code code = xt_status_code(b.status);
+        xt_code code = status_code(b.status);
         if (!p->status && code == XT_RESOURCE_EXHAUSTED) {
             p->status = b.status;
         } else {

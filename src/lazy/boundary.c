@@ -353,9 +353,17 @@ void lazy_not_recording(int64_t ns) {
     if (c) c->step_began_ns += ns;
 }
 
-bool xt_mark_step_at(const xt_src *src) { return lazy_boundary(LAZY_MARK_STEP, src); }
+bool xt_mark_step_at(const xt_src *src) {
+    lazy_end_if_unseen("xt_mark_step", src);
+    bool ok = lazy_boundary(LAZY_MARK_STEP, src);
+    lazy_end_if_lost("xt_mark_step", src);
+    return ok;
+}
 
 bool xt_wait_at(const xt_src *src) {
+    lazy_end_if_unseen("xt_wait", src);
     bool ok = lazy_boundary(LAZY_WAIT, src);
-    return lazy_drain() && ok;
+    ok = lazy_drain() && ok;
+    lazy_end_if_lost("xt_wait", src);
+    return ok;
 }

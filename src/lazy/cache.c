@@ -198,7 +198,7 @@ static void dump(const str *text, int64_t number) {
     char name[64];
     snprintf(name, sizeof name, "program_%03lld.mlir", (long long)number);
     xt_status s = file_dump(dir, name, text->data, text->len);
-    if (s) log_msg(XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_WARNING, "XT_DUMP: %s", status_message(s));
     xt_status_free(s);
 }
 

@@ -3,6 +3,7 @@
  * It holds code that will be executed, so the folder must be ours alone: mode 0700, our owner, no parent that others may write (sticky folders
  * such as /tmp are fine). Files appear whole (temporary name, rename) and carry a checksum; a damaged one is reported, removed, compiled again.
  * XT_CACHE=readonly never writes, XT_CACHE=off never looks. The total stays under XT_CACHE_BYTES: the files not used for longest go first. */
+#include "base/private_file.h"
 #include "lazy/ctx.h"
 
 #include <errno.h>
@@ -37,26 +38,12 @@ static char *folder(void) {
     return home && *home ? path_join(home, ".cache/xtrain") : NULL;
 }
 
-static const char *unsafe(const char *dir) {
-    struct stat st;
-    if (stat(dir, &st) != 0) return "it cannot be read";
-    if (!S_ISDIR(st.st_mode)) return "it is not a folder";
-    if (st.st_uid != geteuid()) return "it belongs to another user";
-    if (st.st_mode & 077) return "others may enter it; chmod 700 it";
-    char parent[4096];
-    if (!realpath(dir, parent)) return "its path cannot be resolved";
-    for (char *slash = strrchr(parent, '/'); slash; slash = strrchr(parent, '/')) {
-        *slash = 0;
-        if (stat(*parent ? parent : "/", &st) != 0) return "a parent folder cannot be read";
-        if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)) return "others may write a parent folder";
-        if (!*parent) break;
-    }
-    return NULL;
-}
-
 char *lazy_cache_folder(char *why, size_t n) {
     char *dir = mode() == CACHE_OFF ? NULL : folder();
-    const char *bad = mode() == CACHE_OFF ? "off (XT_CACHE)" : !dir ? "there is no home folder to put it into" : file_exists(dir) ? unsafe(dir) : NULL;
+    const char *bad = mode() == CACHE_OFF ? "off (XT_CACHE)"
+                      : !dir              ? "there is no home folder to put it into"
+                      : file_exists(dir)  ? private_path_problem(dir, 077)
+                                          : NULL;
     snprintf(why, n, "%s%s", bad ? bad : "", bad && dir ? ": it is not used" : "");
     return dir;
 }
@@ -73,7 +60,7 @@ static const char *checked_folder(void) {
         dir = now;
         now = NULL;
         xt_status s = mode() == CACHE_WRITE ? file_make_dirs(dir, 0700) : NULL;
-        const char *why = s ? xt_status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : unsafe(dir);
+        const char *why = s ? status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : private_path_problem(dir, 077);
         if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", dir, why);
         bad = why != NULL;
         xt_status_free(s);
@@ -113,10 +100,10 @@ xt_status lazy_disk_load(hash128 key, device_client *client, device_exec **out) 
         return NULL;
     }
     xt_status s = file_read_all(path, &data, &n);
-    const char *why = s ? xt_status_message(s) : lazy_cache_damage(data, n, key);
+    const char *why = s ? status_message(s) : lazy_cache_damage(data, n, key);
     if (!why) {
         s = device_deserialize(client, data + sizeof(header), n - sizeof(header), out);
-        if (s) why = xt_status_message(s);
+        if (s) why = status_message(s);
     }
     if (why) {
         log_msg(XT_SEV_WARNING, "cache file %s is not usable: %s; the program is compiled again", path, why);
@@ -150,7 +137,7 @@ void lazy_disk_store(hash128 key, device_exec *e) {
         if (!s) lazy_cache_enforce_cap(checked_folder());
     }
     /* A plugin without serialisation is no fault; a full disk is said once. */
-    if (s && xt_status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", xt_status_message(s));
+    if (s && status_code(s) != XT_UNIMPLEMENTED) log_once("cache write", XT_SEV_WARNING, "the compile cache could not be written: %s", status_message(s));
     xt_status_free(s);
     base_free(data);
     base_free(path);

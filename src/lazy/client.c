@@ -9,7 +9,7 @@ static struct {
     pthread_mutex_t lock;
     device_client *client;
     src_id where;
-    bool finished;
+    bool finished, left_open;
     pid_t pid;
     struct {
         void (*fn)(void *);
@@ -36,7 +36,7 @@ void lazy_check_finished(void) {
 static void at_exit(void) {
     if (getpid() != dev.pid) return;
     lazy_check_finished();
-    if (!dev.client || !dev.finished || gettid() != getpid()) return; /* tensors belong to the thread that made them */
+    if (!dev.client || !dev.finished || dev.left_open || gettid() != getpid()) return; /* tensors belong to the thread that made them */
     lazy_run_finish_hooks();
     lazy_free_owned();
     lazy_reset_thread();
@@ -108,6 +108,10 @@ void lazy_tear_down(void) {
     lazy_free_owned();
     lazy_reset_thread();
     lazy_device_close();
+}
+
+void lazy_leave_open(void) {
+    dev.left_open = true;
 }
 
 void lazy_at_rest(void) {

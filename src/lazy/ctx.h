@@ -177,6 +177,10 @@ typedef struct lazy_ctx {
     ir_module *spare;         /* memory of an ended step that is forgotten */
 
     xt_status error;          /* pending, first one wins */
+    bool error_told;          /* printed, or given to the handler */
+    bool error_seen;          /* xt_error gave it to the program */
+    int64_t error_step;       /* steps that had ended when it arose */
+    bool error_lost;          /* a rank that died or left: the process ends where that is met */
     bool operand_failed;      /* lazy_value met an error or dead operand since lazy_begin */
     uint32_t path;
     uint32_t *path_stack;
@@ -208,6 +212,7 @@ void lazy_device_use(const char *spec); /* opens this device next, whatever the 
 void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's tensors, programs, the device */
 bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
+lazy_ctx *lazy_ctx_there(void); /* NULL also when this thread has used none */
 
 lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t);               /* NULL: none or dead */
 xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out); /* a step slot; pointers into slots move! */

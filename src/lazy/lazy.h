@@ -31,6 +31,29 @@ xt_tensor lazy_wrap(ir_value *v, const char *what);
 xt_tensor lazy_error(const xt_src *src, xt_code code, const char *fmt, ...) BASE_PRINTF(3, 4);
 xt_tensor lazy_failed_tensor(const xt_src *src); /* the same after an error that is pending already */
 void lazy_fail(xt_status s);            /* makes s the pending error of this thread if there is none; takes s over */
+xt_status lazy_pending(void);           /* as xt_error, but the library's own look: the program has not looked at it by that */
+void lazy_tell(xt_status s);            /* prints a failure, or gives it to the program's handler; borrows s */
+void lazy_tell_pending(void);           /* the same for the pending error, if that was not done */
+bool lazy_error_told(void);             /* of the pending error */
+bool lazy_error_handled(void);          /* the program has a handler (xt_on_error) */
+/* Between the two the errors of this thread are the caller's: nobody is told of them and they do not end the process. What is pending at the end is told
+ * then. Where the program has not looked at an error when its step ends, end(user), if there is one, may jump out. They nest. */
+typedef struct lazy_hold {
+    void (*end)(void *user);
+    void *user;
+    struct lazy_hold *outer;
+} lazy_hold;
+void lazy_hold_errors(lazy_hold *h);
+void lazy_release_errors(lazy_hold *h);
+/* At the begin of a boundary of the program's own, `what` at src: an error that nobody has looked at ends the process, or the call of whoever holds it. */
+void lazy_end_if_unseen(const char *what, const xt_src *src);
+void lazy_end_if_lost(const char *what, const xt_src *src); /* the same for a lost rank: at the end of whatever waits for the device */
+int64_t lazy_error_step(void);          /* steps of the process that had ended when the pending error arose; without one: so far */
+bool lazy_error_ends(void);             /* there is a pending error, and it would */
+int lazy_ctx_count(void);               /* threads that have used tensors and are there */
+void lazy_end_by(void (*fn)(const char *what, const xt_src *src)); /* brings everything to rest before the exit */
+void lazy_exit_by(void (*fn)(int code)); /* how this process exits; exit */
+void lazy_exit(int code);
 const ir_type *lazy_type(xt_tensor t);  /* NULL for none, dead or error; records nothing */
 /* While on, who called this code (a trainer, its task's training_step) calls xt_backward and the optimizers itself: a second call would double every
  * gradient without a word, and is refused. Gives what was set before. */
@@ -188,6 +211,11 @@ uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else
 void lazy_note_asker(const xt_src *src, const char *what);
 /* `what` (kept) names the function that asks, for reports. */
 void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
+/* For a thread that is about to wait for what it asked for in the step it is recording, which only this thread can end: the requests for `fn` are on their
+ * way when this returns, computed by one program of their own as xt_item does, and the step stays as it is; or they have failed, with the line that asked. */
+void lazy_requests_now(xt_ready_fn fn);
+/* This thread hands out values (it is the reader): what comes behind in its queue never comes while it waits, so it waits for none. */
+bool lazy_on_reader(void);
 /* The last request was made in a compiled function: replays ask with again(again_user) as user. */
 void lazy_request_again(void *(*again)(void *), void *again_user);
 double lazy_as_double(const void *element, xt_dtype t);
@@ -196,6 +224,7 @@ void lazy_at_finish(void (*fn)(void *), void *user);      /* run by xt_finish af
 xt_status lazy_device(device_client **out);
 bool lazy_device_is_open(src_id *out_where);    /* for xt_launch's refusal to fork */
 void lazy_check_finished(void);                /* warns when xt_finish was not called; at exit, and at the end of a forked rank */
+void lazy_leave_open(void);                     /* the process exits while other threads still use the device: nothing is freed at the exit */
 void lazy_at_rest(void);                        /* nothing is left to do: a program that ends now has missed nothing (xt_fit's end) */
 int64_t lazy_peak_step(void);                   /* the step in which device memory was at its peak */
 int lazy_in_flight(void);                       /* programs that were started and have not finished */

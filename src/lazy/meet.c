@@ -258,7 +258,7 @@ static xt_status wait_for(const lazy_ctx *c, coll_group *g, const lazy_program *
         if (!s && n == sizeof *out) memcpy(out, data, n);
         base_free(data);
         if (!s) return NULL;
-        bool late = xt_status_code(s) == XT_DEADLINE_EXCEEDED || xt_status_code(s) == XT_NOT_FOUND;
+        bool late = status_code(s) == XT_DEADLINE_EXCEEDED || status_code(s) == XT_NOT_FOUND;
         if (late && went_another_way(r, ranks.met, mine, known, note, sizeof note)) {
             xt_status_free(s);
             return differs_from_known(c, p, r, known, note);
@@ -351,8 +351,8 @@ xt_status lazy_meet(const lazy_ctx *c, const lazy_program *p, const xt_src *src)
     xt_status s = NULL;
     if (!is_agreed(p->meeting) && !(how && strcmp(how, "off") == 0)) {
         s = compare(c, p);
-        if (s && xt_status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
-            log_msg(XT_SEV_WARNING, "%s", xt_status_message(s));
+        if (s && status_code(s) == XT_FAILED_PRECONDITION && how && strcmp(how, "warn") == 0) {
+            log_msg(XT_SEV_WARNING, "%s", status_message(s));
             xt_status_free(s);
             s = NULL;
         }

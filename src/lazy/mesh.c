@@ -403,7 +403,7 @@ xt_tensor xt_shard_at(const xt_src *src, xt_tensor t, xt_mesh *m, int n, const c
     const lazy_layout *l;
     xt_status s = lazy_layout_make(m, v->type, n, axes, "xt_shard", &l);
     if (s) {
-        xt_tensor bad = lazy_error(src, xt_status_code(s), "%s", status_text(s));
+        xt_tensor bad = lazy_error(src, status_code(s), "%s", status_text(s));
         xt_status_free(s);
         return bad;
     }

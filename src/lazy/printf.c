@@ -8,6 +8,7 @@ typedef struct line {
     char *pieces[MAX_VALUES + 1]; /* text before, between and after the values */
     double values[MAX_VALUES];
     bool have[MAX_VALUES];
+    char *why; /* there is no value: said once for each failure */
     atomic_int missing; /* values that have not arrived, plus one for the call itself */
     int n;
 } line;
@@ -23,8 +24,11 @@ static void settle(line *l) {
         fputs(l->pieces[i] ? l->pieces[i] : "", stdout);
         if (i < l->n && l->have[i])
             fprintf(stdout, "%g", l->values[i]);
-        else if (i < l->n)
-            fputs("(no value)", stdout);
+        else if (i < l->n) {
+            fprintf(stdout, l->why ? "(no value: %s)" : "(no value)", l->why);
+            base_free(l->why);
+            l->why = NULL;
+        }
         base_free(l->pieces[i]);
     }
     fflush(stdout);
@@ -43,9 +47,21 @@ static void value_arrived(void *user, const void *data, size_t bytes, xt_dtype d
     base_free(p);
 }
 
+/* The cause stands behind the first value that it takes away. Lines of one thread fail in order, and each once. */
+static void note_cause(line *l) {
+    static _Thread_local uint64_t told;
+    xt_status s = lazy_pending();
+    if (!s || status_number(s) == told) return;
+    told = status_number(s);
+    const char *text = status_message(s);
+    base_free(l->why);
+    l->why = base_strndup(text, strcspn(text, "\n"));
+}
+
 static void value_failed(void *user) {
     part *p = user;
     if (!p) return;
+    note_cause(p->of);
     settle(p->of);
     base_free(p);
 }

@@ -34,7 +34,7 @@ static void arrived(void *user, xt_status error) {
 static void finish(job *j) {
     if (j->error) {
         if (j->failed) j->failed(j->user);
-        else log_once("reader", XT_SEV_WARNING, "a value asked for with xt_when_ready did not arrive: %s", xt_status_message(j->error));
+        else log_once("reader", XT_SEV_WARNING, "a value asked for with xt_when_ready did not arrive: %s", status_message(j->error));
         xt_status_free(j->error);
     } else
         j->fn(j->user, j->data, j->bytes, j->dtype);
@@ -43,8 +43,14 @@ static void finish(job *j) {
     base_free(j);
 }
 
+static __thread bool on_reader;
+bool lazy_on_reader(void) {
+    return on_reader;
+}
+
 static void *serve(void *unused) {
     (void)unused;
+    on_reader = true;
     pthread_mutex_lock(&rd.lock);
     for (;;) {
         while (!rd.head || !rd.head->arrived) pthread_cond_wait(&rd.changed, &rd.lock);
@@ -98,7 +104,9 @@ xt_status lazy_reader_add(lazy_buf *buf, const lazy_request *q) {
     return NULL;
 }
 
+/* A function that a value was handed to is itself what this would wait for. */
 void lazy_reader_drain(void) {
+    if (on_reader) return;
     pthread_mutex_lock(&rd.lock);
     while (rd.head || rd.busy) pthread_cond_wait(&rd.changed, &rd.lock);
     pthread_mutex_unlock(&rd.lock);

@@ -45,7 +45,7 @@ static void dump(const lazy_rehearsed *r, size_t number, bool text) {
     }
     snprintf(name, sizeof name, "program_%03zu.%s", number, text ? "mlir" : "inputs");
     xt_status s = rows.failed ? status_oom(rows.len, "a dump") : text ? file_dump(dir, name, r->text, r->text_size) : file_dump(dir, name, str_cstr(&rows), rows.len);
-    if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
+    if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", status_message(s));
     xt_status_free(s);
     str_free(&rows);
 }
@@ -179,13 +179,16 @@ xt_status lazy_rehearse(int64_t devices, int (*fn)(void *user), void *user, lazy
     lazy_device_use(spec);
     lazy_mesh_pretend(devices);
     rt.now = r;
+    lazy_hold hold = {0};
+    lazy_hold_errors(&hold);
     int code = fn(user);
     lazy_drain();
     count_runs(r);
-    const xt_status error = xt_error();
+    const xt_status error = lazy_pending();
     xt_status s = error ? status_clone(error) : code ? status_new(XT_UNKNOWN, NULL, "the rehearsed function gave %d", code) : NULL;
     xt_clear_error();
     lazy_tear_down();
+    lazy_release_errors(&hold);
     rt.now = NULL;
     lazy_mesh_pretend(0);
     lazy_device_use(NULL);

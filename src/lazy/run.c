@@ -109,12 +109,12 @@ static xt_status enrich(const flight *f, xt_status s) {
     str text = STR_INIT;
     str_printf(&text, "the program of step %lld, started at %s, failed: ", (long long)f->shown_step, src_text(f->src, at, sizeof at));
     explain_memory(&text, f, status_text(s));
-    if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED) {
+    if (status_code(s) == XT_RESOURCE_EXHAUSTED) {
         lazy_append_ledger(&text, 8);
         str_append(&text, "\nwhat helps: a smaller batch, gradient accumulation, activation checkpointing (xt_checkpoint_block), bf16 (--precision bf16), a mesh that divides parameters or batch "
                          "(xt_mesh_new), xt_drop of tensors kept too long, or a larger XT_MEMORY_LIMIT; xtrain plan measures what each would save");
     }
-    xt_status e = status_new(xt_status_code(s), src_get(f->src), "%s", str_cstr(&text));
+    xt_status e = status_new(status_code(s), src_get(f->src), "%s", str_cstr(&text));
     str_free(&text);
     xt_status_free(s);
     return e;
@@ -169,7 +169,7 @@ bool lazy_drain(void) {
     lazy_reader_drain();
     xt_status s = lazy_take_async_error();
     if (s) lazy_fail(s);
-    return !xt_error();
+    return !lazy_pending();
 }
 
 void lazy_roots_free(lazy_roots *r) {

@@ -9,6 +9,14 @@
 static pthread_key_t ctx_key;
 static pthread_once_t ctx_once = PTHREAD_ONCE_INIT;
 static __thread lazy_ctx *this_ctx;
+static atomic_int n_ctx;
+
+lazy_ctx *lazy_ctx_there(void) {
+    return this_ctx;
+}
+int lazy_ctx_count(void) {
+    return atomic_load(&n_ctx);
+}
 
 enum { MIN_FREE = 512 }; /* slots that rest before one is used again */
 
@@ -42,6 +50,7 @@ static void ctx_free(void *p) {
     for (size_t i = 0; i < c->n_phases; i++) c->phases[i].done(c->phases[i].user);
     base_free(c->phases);
     base_free(c);
+    atomic_fetch_sub(&n_ctx, 1);
     if (this_ctx == c) this_ctx = NULL;
 }
 
@@ -70,10 +79,12 @@ lazy_ctx *lazy_ctx_get(void) {
         return NULL;
     }
     this_ctx = c;
+    atomic_fetch_add(&n_ctx, 1);
     tally_own();
-    if (refuses) c->error = refuses();
     lazy_watch_exit();
     pthread_setspecific(ctx_key, c);
+    xt_status refused = refuses ? refuses() : NULL;
+    if (refused) lazy_fail(refused);
     return c;
 }
 

@@ -65,6 +65,7 @@ static bool readable(lazy_ctx *c, xt_tensor t, const xt_src *src, const char *wh
     lazy_slot *s = lazy_slot_of(c, t);
     if (!s) lazy_dead_error(c, t, src, what);
     if (!s || s->failed || lazy_in_loop(c, src, what)) return false;
+    if (c->error) return false; /* steps are dropped until it is cleared: the value that is there is an old one */
     if (!c->tape) return true;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
                          "%s inside the compiled step function %s: it is recorded here, not run, so the tensor has no value yet; return the tensor and read the "
@@ -82,8 +83,10 @@ bool xt_read_at(const xt_src *src, xt_tensor t, void *buf, size_t bytes) {
         return false;
     }
     xt_status s = read_now(c, t, LAZY_READ, src, buf, bytes);
-    if (s) lazy_fail(status_at(s, src));
-    return !s;
+    if (!s) return true;
+    lazy_fail(status_at(s, src));
+    lazy_end_if_lost("xt_read", src);
+    return false;
 }
 
 double xt_item_at(const xt_src *src, xt_tensor t) {
@@ -101,6 +104,7 @@ double xt_item_at(const xt_src *src, xt_tensor t) {
     xt_status s = read_now(c, t, LAZY_ITEM, src, raw, ir_type_bytes(type));
     if (s) {
         lazy_fail(status_at(s, src));
+        lazy_end_if_lost("xt_item", src);
         return NAN;
     }
     return lazy_as_double(raw, type->dtype);
@@ -297,6 +301,69 @@ void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_rea
         lazy_buf_release(q.buf);
         if (failed) failed(user);
     }
+}
+
+/* --- values of the open step that this thread is about to wait for ------------------------------------------------------------------------- */
+/* Moves the requests for fn behind the others; gives how many others there are. The order among each kind stays. */
+static size_t set_apart(lazy_ctx *c, xt_ready_fn fn) {
+    lazy_request *q = c->requests;
+    size_t others = 0;
+    for (size_t i = 0; i < c->n_requests; i++) {
+        if (q[i].fn == fn) continue;
+        lazy_request other = q[i];
+        memmove(q + others + 1, q + others, (i - others) * sizeof *q);
+        q[others++] = other;
+    }
+    return others;
+}
+
+/* What the step computes has no buffer yet: one program for all of it. */
+static xt_status compute_requests(lazy_ctx *c, lazy_request *q, size_t n) {
+    lazy_roots r = {.values = base_calloc(n, sizeof *r.values),
+                    .alias_leaf = base_calloc(n, sizeof *r.alias_leaf),
+                    .askers = base_calloc(n, sizeof *r.askers),
+                    .cap = n};
+    device_buffer **out = base_calloc(n, sizeof *out);
+    const xt_src *src = NULL;
+    xt_status s = r.values && r.alias_leaf && r.askers && out ? NULL : status_oom(n * sizeof *out, "values asked for");
+    for (size_t i = 0; !s && i < n; i++) {
+        if (q[i].buf || !q[i].value) continue;
+        if (!src) src = src_get(q[i].asked.src);
+        r.values[r.n] = q[i].value;
+        r.alias_leaf[r.n] = -1;
+        r.askers[r.n++] = q[i].asked;
+    }
+    if (!s && r.n && c->tape)
+        s = status_new(
+            XT_FAILED_PRECONDITION, src,
+            "%s inside the compiled step function %s: something there waits for its value, which a step has only when it has run; wait after xt_call",
+            r.askers[0].what, c->tape->step->name);
+    if (!s && r.n && !c->error) s = lazy_run(c, &r, LAZY_READ, true, src, out);
+    for (size_t i = 0, k = 0; !s && r.n && !c->error && i < n; i++)
+        if (!q[i].buf && q[i].value) q[i].buf = lazy_buf_new(out[k++], q[i].asked.src, 0, LAZY_VALUE, q[i].value->type, c->step);
+    base_free(out);
+    lazy_roots_free(&r);
+    return s ? status_at(s, src) : NULL;
+}
+
+void lazy_requests_now(xt_ready_fn fn) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (!c || !c->n_requests || c->in_boundary) return;
+    size_t at = set_apart(c, fn), end = c->n_requests;
+    if (at == end) return;
+    xt_status s = compute_requests(c, c->requests + at, end - at);
+    c->n_requests = at;
+    for (size_t i = at; i < end; i++) {
+        lazy_request *q = &c->requests[i];
+        xt_status lost = q->buf ? lazy_reader_add(q->buf, q) : NULL;
+        if ((lost || !q->buf) && q->failed) q->failed(q->user);
+        lazy_buf_release(q->buf);
+        if (!s)
+            s = lost;
+        else
+            xt_status_free(lost);
+    }
+    if (s) lazy_fail(s);
 }
 
 void lazy_note_asker(const xt_src *src, const char *what) {

@@ -56,7 +56,7 @@ typedef struct log_artifact { /* what is no number; valid during the call */
 /* Called on the logger thread, rank 0 only, rows in order. */
 typedef struct log_sink {
     void (*row)(void *user, const log_row *row);
-    void (*artifact)(void *user, const log_artifact *a); /* NULL: not shown here */
+    bool (*artifact)(void *user, const log_artifact *a); /* false: not shown here, as where it is NULL */
     void (*close)(void *user); /* at log_close or when removed */
     void *user;
 } log_sink;
@@ -70,9 +70,13 @@ void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 void log_set_manual(bool on);
 /* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images are read in no other. */
 void log_row_next(bool due, int64_t step);
+/* The trainer: optimizer steps done so far. What is no number and logged outside of training steps is of that step. */
+void log_at_step(int64_t done);
+/* The hooks of a place outside of the steps are over: what they asked to be shown is computed and on its way. log_between_send does it too. */
+void log_artifacts_send(void);
 /* Where a trainer's thread is. Between steps, in hooks around an epoch or a pass, values are of the stage's epoch: log_between_send writes them, numbers
  * without a program or a read. All ranks send at the same places. Where nothing is trained or validated, logging is an error that names the alternative. */
-typedef enum log_place { LOG_IN_STEP, LOG_BETWEEN, LOG_NOWHERE } log_place;
+typedef enum log_place { LOG_IN_STEP, LOG_BETWEEN, LOG_NOWHERE, LOG_CLOSED } log_place; /* LOG_CLOSED: nowhere, and the loggers are not open yet */
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
 void log_between_send(int64_t step);
 void log_between_forget(void);
@@ -80,6 +84,7 @@ void log_between_forget(void);
 void log_hold_step(log_stage s);
 void log_resume_step(log_stage s);
 void log_forget_step(log_stage s);
+void log_set_sanity(bool on); /* what is logged is thrown away */
 void log_set_mute(bool on); /* log calls do nothing, which the first of them says */
 /* Of several validation loaders, the one being passed over: rows' names end with /dataloader_idx_K. -1: there is one. */
 void log_set_loader(int k);

@@ -5,8 +5,12 @@
 
 #include "metrics/log_int.h"
 
+static const char *const calls[] = {[LOG_HISTOGRAM] = "xt_log_histogram", [LOG_IMAGE] = "xt_log_image", [LOG_TEXT] = "xt_log_text"};
+static const char *const plurals[] = {[LOG_HISTOGRAM] = "histograms", [LOG_IMAGE] = "images", [LOG_TEXT] = "texts"};
+
 typedef struct artifact {
     log_artifact a;
+    src_id src;
     char *name, *text;
     xt_dtype dtype;
     int64_t channels, pictures, across; /* of an image: a batch of pictures is a grid, so many in a row */
@@ -31,28 +35,50 @@ void log_row_next(bool due, int64_t step) {
     e->next_step = step;
 }
 
-/* A trainer's training steps read only what belongs to a row; everything else is given always. */
-static bool wanted(const log_engine *e, log_artifact_kind kind) {
-    return kind == LOG_TEXT || !e->manual || e->stage != LOG_TRAIN || e->row_next;
+void log_at_step(int64_t done) {
+    log_engine *e = log_engine_get();
+    if (e) e->done_step = done;
 }
 
-static artifact *begin(const xt_src *src, const char *what, const char *name, log_artifact_kind kind) {
-    log_engine *e = log_engine_get();
-    if (!e || !wanted(e, kind)) return NULL;
+/* A trainer's training steps read only what belongs to a row; everything else is given always. */
+static bool wanted(const log_engine *e, log_artifact_kind kind) {
+    return kind == LOG_TEXT || !e->manual || e->place != LOG_IN_STEP || e->stage != LOG_TRAIN || e->row_next;
+}
+
+/* Whether something given here, now, is to be written; what is refused is an error. */
+static bool may_give(log_engine *e, const xt_src *src, const char *name, log_artifact_kind kind) {
     if (!name || !*name) {
-        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the name is empty", what));
-        return NULL;
+        lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "%s: the name is empty", calls[kind]));
+        return false;
     }
+    if (log_muted(e, calls[kind], name)) return false;
+    if (e->place == LOG_CLOSED) {
+        lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
+                             "%s \"%s\": the fit's loggers are not open yet (setup, configure_optimizers); log it in on_fit_start or later",
+                             calls[kind], name));
+        return false;
+    }
+    return !e->sanity && wanted(e, kind);
+}
+
+static artifact *begin(const xt_src *src, const char *name, log_artifact_kind kind) {
+    log_engine *e = log_engine_get();
+    if (!e || !may_give(e, src, name, kind)) return NULL;
     artifact *x = base_calloc(1, sizeof *x);
     if (x) x->name = base_strdup(name);
     if (!x || !x->name) {
         base_free(x);
-        lazy_fail(status_oom(sizeof *x, what));
+        lazy_fail(status_oom(sizeof *x, calls[kind]));
         return NULL;
     }
+    bool in_step = e->place == LOG_IN_STEP, plain = in_step && !e->manual;
+    if (plain) log_open_default_sinks();
     struct timespec t;
     clock_gettime(CLOCK_REALTIME, &t);
-    x->a = (log_artifact){.kind = kind, .stage = e->stage, .name = x->name, .step = e->manual ? e->next_step : counter_get(COUNTER_optimizer_steps), .wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9};
+    x->src = src_intern(src);
+    x->a = (log_artifact){
+        .kind = kind, .stage = in_step ? e->stage : e->given_stage, .name = x->name, .wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9};
+    x->a.step = plain ? counter_get(COUNTER_optimizer_steps) : in_step && e->stage == LOG_TRAIN ? e->next_step : e->done_step;
     return x;
 }
 
@@ -101,12 +127,26 @@ static bool make_image(artifact *x) {
     return true;
 }
 
+/* Once a line: the call may be in every step. */
+static void tell_unwritten(const artifact *x, const char *why) {
+    char at[256], key[320];
+    src_text(x->src, at, sizeof at);
+    snprintf(key, sizeof key, "unwritten %s", at);
+    log_once(key, XT_SEV_WARNING, "%s: %s \"%s\" is not written: %s", at, calls[x->a.kind], x->a.name, why);
+}
+
 static void give(void *user) {
     artifact *x = user;
     bool good = true;
+    char none[200];
     if (x->a.kind == LOG_HISTOGRAM) make_histogram(x);
     if (x->a.kind == LOG_IMAGE) good = make_image(x);
-    if (good) log_give_artifact(&x->a);
+    snprintf(none, sizeof none, "no logger of this run shows %s; %s of the trainer does", plurals[x->a.kind],
+             x->a.kind == LOG_TEXT ? ".loggers = \"tensorboard\" or \"jsonl\"" : ".loggers = \"tensorboard\"");
+    if (!good)
+        tell_unwritten(x, "there is no memory for it");
+    else if (!log_give_artifact(&x->a) && !rehearsal_skips())
+        tell_unwritten(x, none);
     artifact_free(x);
 }
 
@@ -116,6 +156,7 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
     x->dtype = dtype;
     x->data = base_malloc(bytes + 1);
     if (!x->data || bytes < x->count * xt_dtype_size(dtype)) {
+        tell_unwritten(x, "there is no memory for its values");
         artifact_free(x);
         log_work_lost();
         return;
@@ -125,8 +166,29 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
 }
 
 static void never(void *user) {
+    tell_unwritten(user, "its values never came, since the step that makes them failed");
     artifact_free(user);
     log_work_lost();
+}
+
+static void ask(const xt_src *src, artifact *x, xt_tensor t) {
+    log_engine *e = log_engine_get();
+    if (e && !e->asked) e->asked = x->src;
+    log_work_begin();
+    lazy_request_value(src, calls[x->a.kind], t, arrived, never, x);
+}
+
+void log_artifacts_now(void) {
+    lazy_requests_now(arrived);
+}
+
+void log_artifacts_send(void) {
+    const log_engine *e = log_engine_peek();
+    if (!e || !e->asked) return;
+    if (lazy_pending())
+        log_artifacts_now(); /* a boundary would drop them with the step */
+    else
+        lazy_boundary(LAZY_EVAL, src_get(e->asked));
 }
 
 static bool readable(const ir_type *t) {
@@ -151,11 +213,10 @@ void xt_log_histogram_at(const xt_src *src, const char *name, xt_tensor t) {
         refuse(src, "xt_log_histogram", name, type, "real numbers, at least one");
         return;
     }
-    artifact *x = begin(src, "xt_log_histogram", name, LOG_HISTOGRAM);
+    artifact *x = begin(src, name, LOG_HISTOGRAM);
     if (!x) return;
     x->count = (size_t)type->count;
-    log_work_begin();
-    lazy_request_value(src, "xt_log_histogram", t, arrived, never, x);
+    ask(src, x, t);
 }
 
 void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t) {
@@ -174,7 +235,7 @@ void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t) {
         refuse(src, "xt_log_image", name, type, "[H,W], [1,H,W], [3,H,W] or a batch [N,1,H,W], [N,3,H,W] of real numbers, at most 32768 pixels a side");
         return;
     }
-    artifact *x = begin(src, "xt_log_image", name, LOG_IMAGE);
+    artifact *x = begin(src, name, LOG_IMAGE);
     if (!x) return;
     x->count = (size_t)type->count;
     x->channels = channels;
@@ -184,12 +245,11 @@ void xt_log_image_at(const xt_src *src, const char *name, xt_tensor t) {
     x->width = (int)hw[1];
     x->a.height = (int)(down * (hw[0] + line) + line);
     x->a.width = (int)(across * (hw[1] + line) + line);
-    log_work_begin();
-    lazy_request_value(src, "xt_log_image", t, arrived, never, x);
+    ask(src, x, t);
 }
 
 void xt_log_text_at(const xt_src *src, const char *name, const char *text) {
-    artifact *x = begin(src, "xt_log_text", name, LOG_TEXT);
+    artifact *x = begin(src, name, LOG_TEXT);
     if (!x) return;
     x->text = base_strdup(text ? text : "");
     if (!x->text) {

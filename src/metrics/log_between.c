@@ -104,17 +104,19 @@ static void send_tensors(log_engine *e, struct log_job *row) {
     lazy_boundary(LAZY_EVAL, src);
 }
 
+void log_between_now(void) {
+    lazy_requests_now(arrived);
+}
+
 void log_between_forget(void) {
     log_engine *e = log_engine_peek();
     if (e) forget(e);
 }
 
-void log_between_send(int64_t step) {
-    log_engine *e = log_engine_peek();
-    if (!e || e->mute) return;
-    if (xt_error() || !e->n_given) {
+static void send_values(log_engine *e, int64_t step) {
+    if (lazy_pending() || !e->n_given) {
         forget(e);
-        if (!xt_error() && log_ranks_meet(e)) log_nothing_row(e->given_stage, step);
+        if (!lazy_pending() && log_ranks_meet(e)) log_nothing_row(e->given_stage, step);
         return;
     }
     bool tensors = false;
@@ -132,4 +134,11 @@ void log_between_send(int64_t step) {
     if (row && tensors) send_tensors(e, row);
     else if (row) log_given_send(row);
     forget(e);
+}
+
+void log_between_send(int64_t step) {
+    log_engine *e = log_engine_peek();
+    if (!e || e->mute) return;
+    send_values(e, step);
+    log_artifacts_send();
 }

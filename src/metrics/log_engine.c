@@ -60,6 +60,11 @@ void log_set_mute(bool on) {
     if (e) e->mute = on, e->mute_said = false;
 }
 
+void log_set_sanity(bool on) {
+    log_engine *e = log_engine_get();
+    if (e) e->sanity = on;
+}
+
 void log_set_loader(int k) {
     log_engine *e = log_engine_get();
     if (e) e->loader_plus_1 = k + 1;

@@ -66,7 +66,7 @@ xt_status log_held_save(const log_set *set, float *rows) {
         xt_no_grad_end_at(NULL);
         for (int64_t r = 0; ok && r < count; r++, rows += LOG_COLUMNS) rows[LOG_MOST] = v[given == 1 ? 0 : r], rows[LOG_EPOCH_WEIGHT] = weight;
         base_free(v);
-        if (!ok) return xt_error() ? status_clone(xt_error()) : status_oom((size_t)count * sizeof *v, "values logged after a step");
+        if (!ok) return lazy_pending() ? status_clone(lazy_pending()) : status_oom((size_t)count * sizeof *v, "values logged after a step");
     }
     return NULL;
 }

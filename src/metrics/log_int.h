@@ -52,8 +52,9 @@ typedef struct log_engine { /* of a thread */
     size_t n_given, cap_given;
     log_stage given_stage;
     bool manual, row_next; /* row_next, next_step: see log_row_next */
-    int64_t next_step;
-    bool mute, mute_said;
+    int64_t next_step, done_step; /* done_step: see log_at_step */
+    src_id asked; /* the first line that asked for a histogram or an image of the step being recorded; 0: none */
+    bool mute, mute_said, sanity;
     int loader_plus_1; /* 0: there is one */
     int64_t every, seen_steps;
 } log_engine;
@@ -62,7 +63,11 @@ typedef struct log_engine { /* of a thread */
 void log_work_begin(void);
 void log_work_queue(void (*fn)(void *user), void *user);
 void log_work_lost(void);
-void log_give_artifact(const log_artifact *a); /* to all sinks; on the logger thread */
+bool log_give_artifact(const log_artifact *a); /* to all sinks; on the logger thread. False: none of them shows it */
+/* For a thread that will wait: what it asked for in the step being recorded is on its way, or failed, when these return. */
+void log_artifacts_now(void);
+void log_between_now(void);
+void log_open_default_sinks(void); /* once, where there are none */
 
 /* log_rows.c, for log_between.c: a row of epoch values that do not come from a stage's state. NULL without memory. Filled, it is sent or lost. */
 struct log_job;
@@ -90,6 +95,7 @@ xt_status log_held_save(const log_set *set, float *rows); /* they are 0; waits f
 xt_status log_held_restore(log_set *set, int metric, log_weigh weigh, bool is_number, const float *rows);
 
 /* log_record.c */
+bool log_muted(log_engine *e, const char *what, const char *name);
 double log_stamp(int64_t window);
 void log_record_step(log_engine *e); /* before a boundary */
 

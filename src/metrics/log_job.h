@@ -36,7 +36,6 @@ void log_job_free(log_job *j);
 void log_job_number(log_job *j); /* a row: under way from now on, at this place among the others. Then one of the next two, from any thread, which take it over. */
 void log_job_queue(log_job *j);
 void log_job_lost(void *job); /* its values will not come */
-void log_open_default_sinks(void); /* once, where there are none */
 
 /* log_ranks.c */
 void log_ranks_combine(log_job *j); /* on the logger thread; what the ranks cannot agree on waits for log_ranks_take_failure */

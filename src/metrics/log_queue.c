@@ -48,8 +48,11 @@ static void write_row(log_job *j) {
     for (size_t i = 0; i < n; i++) sinks[i].row(sinks[i].user, &j->row);
 }
 
+static __thread bool on_logger;
+
 static void *serve(void *unused) {
     (void)unused;
+    on_logger = true;
     pthread_mutex_lock(&lg.lock);
     for (;;) {
         while (!lg.head || (lg.head->number && lg.head->number != lg.served + 1)) pthread_cond_wait(&lg.changed, &lg.lock);
@@ -128,7 +131,12 @@ void log_work_queue(void (*fn)(void *user), void *user) {
     log_job_queue(j);
 }
 
+/* What is under way may be of the step that this thread is recording, and nobody else ends that. The threads that rows and values go through wait for
+ * none: a logger of the program's that asks for a value is itself under way. */
 void log_drain(void) {
+    if (on_logger || lazy_on_reader()) return;
+    log_artifacts_now();
+    log_between_now();
     pthread_mutex_lock(&lg.lock);
     while (lg.under_way > 0) pthread_cond_wait(&lg.changed, &lg.lock);
     pthread_mutex_unlock(&lg.lock);
@@ -147,12 +155,13 @@ void log_open_default_sinks(void) {
     if (!log_has_sinks() && default_sinks && !atomic_exchange(&defaults_opened, true)) default_sinks();
 }
 
-void log_give_artifact(const log_artifact *a) {
-    if (world_get()->rank != 0) return;
+bool log_give_artifact(const log_artifact *a) {
+    if (world_get()->rank != 0) return true;
     log_sink sinks[16];
     size_t n = sinks_now(sinks);
-    for (size_t i = 0; i < n; i++)
-        if (sinks[i].artifact) sinks[i].artifact(sinks[i].user, a);
+    bool shown = false;
+    for (size_t i = 0; i < n; i++) shown = (sinks[i].artifact && sinks[i].artifact(sinks[i].user, a)) || shown;
+    return shown;
 }
 
 void log_add_sink(const log_sink *s) {

@@ -115,7 +115,7 @@ void log_ranks_combine(log_job *j) {
         lr.failure = s;
         pthread_mutex_unlock(&lr.lock);
     } else {
-        log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written", xt_status_message(s));
+        log_msg(XT_SEV_ERROR, "logging with sync_dist: %s; from here on each rank's own values are written", status_message(s));
         xt_status_free(s);
     }
 }

@@ -66,7 +66,7 @@ typedef struct noted { /* what a log call gives */
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
     log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg}, .value = v->value, .weight = v->weight, .number = v->number, .weight_value = v->weight_value};
-    if (e->place == LOG_NOWHERE)
+    if (e->place == LOG_NOWHERE || e->place == LOG_CLOSED)
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, configure_optimizers, the start and end of a fit, predictions); "
                              "xt_trainer_log_host writes numbers at any time of a fit", name));
     else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
@@ -89,15 +89,18 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
     return !s;
 }
 
+bool log_muted(log_engine *e, const char *what, const char *name) {
+    if (!e->mute) return false;
+    if (!e->mute_said && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "%s \"%s\": the trainer is barebones, nothing is logged", what, name);
+    e->mute_said = true;
+    return true;
+}
+
 static void note(const xt_src *src, const char *name, noted v, xt_log_opts o) {
     if (lazy_refuse_in_loop(src, "logging")) return;
     log_engine *e = log_engine_get();
     if (!e || !good_call(src, name, &o)) return;
-    if (e->mute) {
-        if (!e->mute_said && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "xt_log \"%s\": the trainer is barebones, nothing is logged", name);
-        e->mute_said = true;
-        return;
-    }
+    if (log_muted(e, "xt_log", name)) return;
     if (e->loader_plus_1 && strstr(name, "/dataloader_idx_")) {
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": with several validation loaders names end with /dataloader_idx_K by themselves", name));
         return;
@@ -346,11 +349,12 @@ static void forget_recorded(void *user) {
 }
 
 void log_record_step(log_engine *e) {
+    e->asked = 0;
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         if (set->n_pending == 0 || set->holds) continue;
         const xt_src *src = src_get(set->metrics[set->pending[0].metric].src);
-        if (xt_error() || !make_room(set, src)) {
+        if (lazy_pending() || !make_room(set, src)) {
             log_forget_step((log_stage)s);
             continue;
         }

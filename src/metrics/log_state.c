@@ -129,7 +129,7 @@ xt_status log_state_restore(const char *text, const float *sums, int64_t rows) {
     base_free(none);
     set->rows = rows;
     set->epoch_begins = false; /* at an epoch's end the fit says so itself */
-    return lazy_is_error(set->state) ? status_clone(xt_error()) : NULL;
+    return lazy_is_error(set->state) ? status_clone(lazy_pending()) : NULL;
 }
 
 void log_state_add(float *into, const float *sums, int64_t rows) {

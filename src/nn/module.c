@@ -326,7 +326,7 @@ xt_status xt_module_build(xt_module *m, xt_spec x) {
     m->root->building = true;
     xt_tensor out = xt_forward_at(XT_HERE, m, in);
     m->root->building = false;
-    return xt_is_error(out) ? status_clone(xt_error()) : NULL;
+    return xt_is_error(out) ? status_clone(lazy_pending()) : NULL;
 }
 
 /* --- queries ---------------------------------------------------------------------------------------------------------------------------------- */

@@ -40,7 +40,7 @@ xt_status xt_save_at(const xt_src *src, xt_module *m, const char *path) {
     if (!m || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_save: a module and a path are needed");
     if (m->root->n == 0)
         return status_new(XT_FAILED_PRECONDITION, NULL, "xt_save %s: the module has no tensors yet; call xt_forward or xt_module_build first", path);
-    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(lazy_gather_states());
     if (lazy_spmd() && world_get()->rank != 0) return NULL; /* rank 0 has it all */
     st_writer *w = NULL;
@@ -260,7 +260,7 @@ static xt_status run_load(load *l) {
     XT_TRY(check(l));
     XT_TRY(read_values(l));
     if (l->r->n == 0) return keep_for_later(l);
-    if (!lazy_boundary(LAZY_CHECKPOINT, l->src) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, l->src) || !lazy_drain()) return status_clone(lazy_pending());
     return write_values(l);
 }
 
@@ -289,7 +289,7 @@ xt_status(xt_save)(xt_module *m, const char *path) { return xt_save_at(src_get(s
 xt_status(xt_load)(xt_module *m, const char *path) { return xt_load_at(src_get(src_from_caller()), m, path); }
 
 void nn_loaded_left(nn_root *r) {
-    if (!r->loaded_all || r->depth || !r->n || xt_error()) return;
+    if (!r->loaded_all || r->depth || !r->n || lazy_pending()) return;
     size_t at = 0, n;
     const void *key;
     void *v;

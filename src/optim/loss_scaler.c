@@ -117,7 +117,8 @@ void xt_scaler_update_at(const xt_src *src, xt_loss_scaler *s) {
     if (!s || !s->enabled) return;
     ir_builder *b = lazy_begin(src);
     if (s->found_step != lazy_step()) {
-        if (!xt_error()) lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale in this step"));
+        if (!lazy_pending())
+            lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_scaler_update: no xt_scaler_step or xt_scaler_unscale in this step"));
         return;
     }
     xt_no_grad_begin();

@@ -148,7 +148,7 @@ static bool update(offload *f) {
     xt_no_grad_end_at(NULL);
     base_free(grads);
     base_free(tensors);
-    return ok && !xt_error();
+    return ok && !lazy_pending();
 }
 
 static bool record_group(void *user) {

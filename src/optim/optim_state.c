@@ -215,7 +215,7 @@ static xt_status write_all(const xt_optimizer *o, st_writer *w) {
 
 xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *path) {
     if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_save: an optimizer and a path are needed");
-    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(lazy_gather_states());
     st_writer *w = NULL;
     bool writes = !lazy_spmd() || world_get()->rank == 0; /* with a mesh rank 0 has it all now */
@@ -229,7 +229,7 @@ xt_status xt_optimizer_save_at(const xt_src *src, xt_optimizer *o, const char *p
 
 xt_status xt_optimizer_load_at(const xt_src *src, xt_optimizer *o, const char *path) {
     if (!o || !path) return status_new(XT_INVALID_ARGUMENT, NULL, "xt_optimizer_load: an optimizer and a path are needed");
-    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_CHECKPOINT, src) || !lazy_drain()) return status_clone(lazy_pending());
     st_file *f;
     if (rehearsal_on() && !file_exists(path)) return NULL; /* what the rehearsal itself saved was not written */
     XT_TRY(st_open(path, &f));

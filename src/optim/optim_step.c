@@ -233,7 +233,7 @@ static void take_step(const xt_src *src, const char *what, xt_optimizer *o, stru
     lazy_begin(src);
     if (!gradients_get(o, &g)) return;
     if (g.n == 0) {
-        if (!xt_error()) step_error(src, what);
+        if (!lazy_pending()) step_error(src, what);
         gradients_free(&g);
         return;
     }

@@ -97,7 +97,7 @@ void pass_dump(pass_ctx *c, const char *name, const char *stage, const char *ext
     if (!c->program) c->program = 1 + atomic_fetch_add(&programs, 1);
     str_printf(&file, "%s.%04d.%02d.%s.%s", name ? name : "module", c->program, c->stage, stage, extension);
     xt_status s = file_dump(folder, str_cstr(&file), str_cstr(text), text->len);
-    if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", xt_status_message(s));
+    if (s) log_once("XT_DUMP", XT_SEV_WARNING, "XT_DUMP: %s", status_message(s));
     xt_status_free(s);
     str_free(&file);
 }

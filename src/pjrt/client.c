@@ -199,7 +199,7 @@ static xt_status start_executors(PJRT_Client *c) {
     }
     for (size_t i = 0; i < c->n_mine; i++) {
         xt_status s = c->mine[i]->started ? face_executor_wait_started(c->mine[i]) : NULL;
-        bool better = s && (!first || (xt_status_code(first) == XT_ABORTED && xt_status_code(s) != XT_ABORTED)); /* the cause, not what waited for it */
+        bool better = s && (!first || (status_code(first) == XT_ABORTED && status_code(s) != XT_ABORTED)); /* the cause, not what waited for it */
         xt_status_free(better ? first : s);
         if (better) first = s;
     }

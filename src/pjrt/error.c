@@ -39,13 +39,13 @@ void face_Error_Destroy(PJRT_Error_Destroy_Args *a) {
 void face_Error_Message(PJRT_Error_Message_Args *a) {
     if (!a) return;
     bool has = face_is_given(a->error, FACE_ERROR);
-    a->message = has ? xt_status_message(a->error->status) : a->error == &no_memory ? no_memory_text : "the error has been destroyed, or is none of this plugin's";
+    a->message = has ? status_message(a->error->status) : a->error == &no_memory ? no_memory_text : "the error has been destroyed, or is none of this plugin's";
     a->message_size = strlen(a->message);
 }
 
 FACE_PLAIN(Error_GetCode) {
     if (a->error != &no_memory) XT_TRY(FACE_CHECK(a->error, "Error_GetCode", "error"));
-    a->code = a->error->status ? (PJRT_Error_Code)xt_status_code(a->error->status) : PJRT_RESOURCE_EXHAUSTED;
+    a->code = a->error->status ? (PJRT_Error_Code)status_code(a->error->status) : PJRT_RESOURCE_EXHAUSTED;
     return NULL;
 }
 

@@ -84,7 +84,7 @@ static void *executor(void *arg) {
 
 /* Of processes that made the group themselves, which is where all devices of a client of one process are. */
 void face_executor_missing(const PJRT_Device *d) {
-    if (d->client->coll_name) coll_announce_end(d->client->coll_name, d->description.id);
+    if (d->client->coll_name) coll_announce_end(d->client->coll_name, d->description.id, NULL);
 }
 
 xt_status face_executor_start(PJRT_Device *d) {

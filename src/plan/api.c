@@ -47,7 +47,7 @@ static xt_status plan_one(const plan_program *p, const xt_plan_opts *o, int numb
     xt_status s = plan_compile(p, o->topology, &(plan_compile_opts){dir, o->quick, o->compile_limit_s}, &c);
     if (!s) {
         s = c.ours ? plan_read_cpu(dir, &m) : plan_read_xla(dir, &m);
-        if (s && xt_status_code(s) == XT_NOT_FOUND) { /* a compiler that dumps nothing: totals are there all the same */
+        if (s && status_code(s) == XT_NOT_FOUND) { /* a compiler that dumps nothing: totals are there all the same */
             xt_status_free(s);
             s = NULL;
         }

@@ -49,7 +49,7 @@ static xt_status compile_on(device_topology *t, const plan_program *p, const cha
     out->compile_ms = (double)(clock_ns() - began) / 1e6;
     out->fits = !s;
     if (!s) device_plan_exec_get_stats(e, &out->stats);
-    else if (xt_status_code(s) == XT_RESOURCE_EXHAUSTED) {
+    else if (status_code(s) == XT_RESOURCE_EXHAUSTED) {
         copy_text(out->verdict, sizeof out->verdict, status_text(s));
         xt_status_free(s);
         s = NULL;
@@ -70,7 +70,7 @@ static xt_status compile_here(const plan_program *p, const char *topology, const
 
 /* --- the child -------------------------------------------------------------------------------------------------------------------------- */
 static void send(int fd, answer *a, xt_status s) {
-    a->code = (int)xt_status_code(s);
+    a->code = (int)status_code(s);
     if (s) snprintf(a->message, sizeof a->message, "%s", status_text(s));
     const char *at = (const char *)a;
     for (size_t left = sizeof *a; left > 0;) {

@@ -20,10 +20,10 @@ static xt_status reset_counts(const xt_src *src, const xt_module *net, int *out_
 
 xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader *loader) {
     int layers = 0;
-    if (xt_error()) return status_clone(xt_error());
+    if (lazy_pending()) return status_clone(lazy_pending());
     if (!net || !loader || xt_module_tensors(net) == 0)
         return status_new(XT_INVALID_ARGUMENT, src, "xt_update_batch_norms: a module that has its parameters and a loader are needed");
-    if (!lazy_boundary(LAZY_STEP_END, src) || !lazy_drain()) return status_clone(xt_error());
+    if (!lazy_boundary(LAZY_STEP_END, src) || !lazy_drain()) return status_clone(lazy_pending());
     XT_TRY(reset_counts(src, net, &layers));
     if (!layers) return NULL;
     bool was_training = xt_is_training(net);
@@ -38,5 +38,5 @@ xt_status xt_update_batch_norms_at(const xt_src *src, xt_module *net, xt_loader 
     if (!was_training) xt_eval_at(src, net);
     bool ok = lazy_drain();
     xt_loader_set_epoch(loader, epoch, 0);
-    return ok && !xt_error() ? NULL : status_clone(xt_error());
+    return ok && !lazy_pending() ? NULL : status_clone(lazy_pending());
 }

@@ -120,7 +120,7 @@ static xt_status make_optimizer(xt_trainer *t) {
     t->opts[0] = optimizers[optimizer_named(name)].make(t->net);
     options_give(NULL);
     t->n_opts = t->opts[0] ? 1 : 0;
-    return t->opts[0] ? NULL : status_context(status_clone(xt_error()), "--optimizer %s", name);
+    return t->opts[0] ? NULL : status_context(status_clone(lazy_pending()), "--optimizer %s", name);
 }
 
 /* Takes the words out of the list, so that the rest are the schedule's numbers. */
@@ -163,7 +163,7 @@ static xt_status make_schedule(xt_trainer *t) {
         options_give(&each);
         xt_scheduler *s = schedules[schedule_named(name)].make(t->opts[i], &w);
         options_give(NULL);
-        if (!s) return status_context(status_clone(xt_error()), "--scheduler %s", name);
+        if (!s) return status_context(status_clone(lazy_pending()), "--scheduler %s", name);
     }
     return NULL;
 }

@@ -12,6 +12,7 @@
 #include "lazy/mesh.h"
 #include "nn/nn.h"
 #include "optim/optim.h"
+#include "train/checkpoint_listed.h"
 
 typedef struct restored {
     train_position position;
@@ -215,7 +216,7 @@ static xt_status offer_another(xt_status damage, const char *path) {
     char *folder = base_strdup(path), *slash = folder ? strrchr(folder, '/') : NULL;
     if (slash) *slash = 0;
     char *best = folder ? newest_whole(slash ? folder : ".", path) : NULL;
-    xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s", xt_status_message(damage), best, best) : NULL;
+    xt_status s = best ? status_new(XT_DATA_LOSS, NULL, "%s; the newest whole checkpoint beside it is %s: --resume %s", status_message(damage), best, best) : NULL;
     if (s) xt_status_free(damage);
     base_free(best);
     base_free(folder);
@@ -236,7 +237,10 @@ static xt_status best_listed(const char *last, char **out) {
     cJSON_ArrayForEach(file, list) {
         const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score"), *path = cJSON_GetObjectItemCaseSensitive(file, "path");
         double v = cJSON_IsNumber(score) ? score->valuedouble : HUGE_VAL;
-        if (!cJSON_IsString(path) || !file_exists(path->valuestring) || (best && v >= least)) continue;
+        const char *why;
+        if (!cJSON_IsString(path) || (best && v >= least)) continue;
+        if (checkpoint_listed(NULL, "", path->valuestring, &why) != LISTED_ELSEWHERE)
+            continue; /* a claim of the file's: it is read, if it is a checkpoint */
         best = path;
         least = v;
     }
@@ -375,7 +379,7 @@ xt_status checkpoint_for_pass(xt_trainer *t) {
     if (!s) s = take_averages(t, f, path, &averages);
     st_close(f);
     if (!s && world_get()->rank == 0) log_msg(XT_SEV_INFO, "weights of %s%s", path, averages ? " (their averages)" : "");
-    if (s && path && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
+    if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     base_free(path);
     return s;
 }
@@ -385,7 +389,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
     st_file *f = NULL;
     restored r = {0};
     xt_status s = open_checkpoint(t, given, &path, &f);
-    if (s && !path && t->opt && strcmp(given, "last") == 0 && xt_status_code(s) == XT_NOT_FOUND) { /* a job that is started again and again with one command line */
+    if (s && !path && t->opt && strcmp(given, "last") == 0 && status_code(s) == XT_NOT_FOUND) { /* a job that is started again and again with one command line */
         if (world_get()->rank == 0) log_msg(XT_SEV_WARNING, "resume = last: %s/%s has no checkpoint yet; training begins anew", train_runs_dir(t), train_run_name(t));
         xt_status_free(s);
         return NULL;
@@ -428,7 +432,7 @@ xt_status checkpoint_load(xt_trainer *t, const char *given) {
                     (long long)r.position.batch, (long long)r.global_step);
     }
     st_close(f);
-    if (s && path && xt_status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
+    if (s && path && status_code(s) == XT_DATA_LOSS) s = offer_another(s, path);
     base_free(path);
     return s;
 }

@@ -5,10 +5,12 @@
 
 #include "dist/restart.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_listed.h"
 
 typedef struct job {
     snapshot *what;
-    char *path, *last, **drop;
+    char *path, *last;
+    checkpoint_old *drop;
     size_t n_drop;
 } job;
 struct checkpoint_writer {
@@ -25,7 +27,7 @@ static void job_free(job *j) {
     snapshot_free(j->what);
     base_free(j->path);
     base_free(j->last);
-    for (size_t i = 0; i < j->n_drop; i++) base_free(j->drop[i]);
+    for (size_t i = 0; i < j->n_drop; i++) base_free(j->drop[i].path);
     base_free(j->drop);
     base_free(j);
 }
@@ -50,8 +52,10 @@ static xt_status perform(job *j) {
     XT_TRY(make_last(j));
     restart_note(j->last ? j->last : j->path);
     stopping_saved(j->last ? j->last : j->path);
-    for (size_t i = 0; i < j->n_drop; i++)
-        if (unlink(j->drop[i]) != 0 && file_exists(j->drop[i])) log_msg(XT_SEV_WARNING, "the older checkpoint %s could not be removed", j->drop[i]);
+    for (size_t i = 0; i < j->n_drop; i++) {
+        const char *why = checkpoint_remove(j->drop[i].path, j->drop[i].root);
+        if (why) log_msg(XT_SEV_WARNING, "the older checkpoint %s was not removed: %s", j->drop[i].path, why);
+    }
     return NULL;
 }
 
@@ -139,7 +143,7 @@ void checkpoint_writer_free(xt_trainer *t) {
     struct checkpoint_writer *w = t->writer;
     if (!w) return;
     xt_status s = checkpoint_wait(t);
-    if (s) log_msg(XT_SEV_ERROR, "%s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_ERROR, "%s", status_message(s));
     xt_status_free(s);
     pthread_mutex_lock(&w->lock);
     w->ends = true;

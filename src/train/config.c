@@ -145,7 +145,7 @@ xt_status config_check(const xt_trainer *t) {
 
 void config_tell(const xt_trainer *t) {
     xt_status s = config_check(t);
-    if (s && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "%s, or asks for it in a fit only", xt_status_message(s));
+    if (s && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "%s, or asks for it in a fit only", status_message(s));
     xt_status_free(s);
 }
 

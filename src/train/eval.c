@@ -32,9 +32,9 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
         hooks_batch_end(t, pass, &b, (xt_tensor){0});
         cut = ++done == limit;
     }
-    if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
-    if (cut || xt_error()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
-    if (!xt_error() && pass != PASS_SANITY) {
+    if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
+    if (cut || lazy_pending()) xt_loader_set_epoch(l, 0, 0); /* else it stands at its begin again, reading ahead */
+    if (!lazy_pending() && pass != PASS_SANITY) {
         log_emit(stage, false, t->global_step); /* values logged with on_step: of the last batches */
         log_emit(stage, true, t->global_step);
     }
@@ -43,7 +43,7 @@ bool train_evaluate(xt_trainer *t, const xt_src *src, train_pass pass, xt_loader
     xt_no_grad_end_at(NULL);
     if (was_training) xt_train(t->net);
     *lazy_position_of_thread() = train_at;
-    return !xt_error();
+    return !lazy_pending();
 }
 
 bool train_evaluate_all(xt_trainer *t, const xt_src *src, train_pass pass, int64_t most) {
@@ -75,7 +75,7 @@ bool train_validate(xt_trainer *t, const xt_src *src) {
     t->validated_ns = clock_ns();
     if (ok) hooks_end(t, PASS_VALIDATE);
     log_set_place(was, LOG_TRAIN);
-    return ok && !xt_error();
+    return ok && !lazy_pending();
 }
 
 /* --- on their own ------------------------------------------------------------------------------------------------------------------------------ */
@@ -90,10 +90,10 @@ static void take_row(void *user, const log_row *row) {
     for (size_t i = 0; i < row->n; i++) str_printf(&tb->text, "  %-28s %.6g\n", row->values[i].name, isnan(row->values[i].value) ? (double)NAN : row->values[i].value); /* not -nan */
 }
 
-static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
+static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
     if (t && t->help) return 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "%s: the trainer is NULL", what);
-    if (!s && xt_error()) return train_report(NULL);
+    if (!s && lazy_pending()) return train_report(NULL);
     if (!s && (!task || !loader)) s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task or the loader is NULL", what);
     if (!s && !task->validation_step && !(stage == LOG_TEST && task->test_step))
         s = status_new(XT_INVALID_ARGUMENT, src, "%s: the task has no %s", what,
@@ -115,14 +115,16 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
     train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
+    log_at_step(t->global_step);
     log_set_place(LOG_NOWHERE, stage);
     hooks_setup(t, name);
     hooks_begin(t, pass);
-    bool ok = !xt_error() && train_evaluate(t, src, pass, loader, limit);
+    bool ok = !lazy_pending() && train_evaluate(t, src, pass, loader, limit);
     ok = lazy_drain() && ok;
     if (ok) hooks_end(t, pass); /* the values are there: xt_trainer_metric */
     log_set_place(LOG_NOWHERE, stage);
     hooks_teardown(t, name);
+    log_artifacts_send();
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     log_remove_sink(&sink);
     log_set_manual(false);
@@ -133,6 +135,14 @@ static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_l
     str_free(&tb.text);
     lazy_at_rest();
     return ok ? 0 : train_report(NULL);
+}
+
+static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {
+    lazy_hold hold = {0};
+    lazy_hold_errors(&hold);
+    int code = pass_alone(src, t, task, loader, stage, what);
+    lazy_release_errors(&hold);
+    return code;
 }
 
 int xt_validate_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader) {

@@ -32,7 +32,7 @@ static void exception(xt_trainer *t, xt_status error, void *user) {
     if (world_get()->rank != 0 || t->at.micro_batches == 0 || !k->path || t->o.fast_dev_run || rehearsal_skips()) return;
     xt_status s = checkpoint_save(t, k->path);
     if (s)
-        log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", xt_status_message(s));
+        log_msg(XT_SEV_WARNING, "the state before the error was not saved: %s", status_message(s));
     else {
         log_msg(XT_SEV_INFO, "the state before the error is in %s (step %lld)", k->path, (long long)t->global_step);
         train_note_last(t, k->path);

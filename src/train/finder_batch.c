@@ -14,10 +14,10 @@ typedef struct search {
 /* A loader that cannot be made ends the search where something fitted already: there are no more samples. One whose dataset is gone, freed with the
  * loader of an earlier trial, says nothing about the batch: that is an error. */
 static xt_status no_loader(const search *f, int64_t batch, int64_t good) {
-    xt_status s = xt_error() ? status_clone(xt_error()) : status_new(XT_INVALID_ARGUMENT, f->src, "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
+    xt_status s = lazy_pending() ? status_clone(lazy_pending()) : status_new(XT_INVALID_ARGUMENT, f->src, "xt_batch_find: make gave no loader for a batch of %lld", (long long)batch);
     xt_clear_error();
-    if (!good || xt_status_code(s) == XT_FAILED_PRECONDITION) return s;
-    log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, xt_status_message(s));
+    if (!good || status_code(s) == XT_FAILED_PRECONDITION) return s;
+    log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, status_message(s));
     xt_status_free(s);
     return NULL;
 }
@@ -33,8 +33,8 @@ static bool fits(const search *f, int64_t batch, int64_t good, xt_status *out) {
     bool enough = xt_loader_batches(l) != 0;
     xt_status s = enough ? scratch_fit(f->src, f->task, l, f->steps, NULL) : NULL;
     xt_loader_free(l);
-    log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, !enough ? "more than there are samples" : !s ? "fits" : xt_status_code(s) == XT_RESOURCE_EXHAUSTED ? "out of memory" : "fails");
-    if (s && xt_status_code(s) != XT_RESOURCE_EXHAUSTED)
+    log_msg(XT_SEV_INFO, "batch %lld: %s", (long long)batch, !enough ? "more than there are samples" : !s ? "fits" : status_code(s) == XT_RESOURCE_EXHAUSTED ? "out of memory" : "fails");
+    if (s && status_code(s) != XT_RESOURCE_EXHAUSTED)
         *out = s;
     else
         xt_status_free(s);
@@ -48,7 +48,7 @@ static const option_row rows[] = {
     {"margin", "kept free after a search by halves", OPTION_DOUBLE, offsetof(xt_batch_find_opts, margin), 0.05, 0, 0.9, NULL},
 };
 
-int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
+static int64_t find_batch(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_batch_find");
     if (!s && !make) s = status_new(XT_INVALID_ARGUMENT, src, "xt_batch_find: the function that makes loaders is NULL");
     search f = {src, task, make, user, o.steps};
@@ -80,4 +80,12 @@ int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*ma
     }
     if (halved && good > o.first) good = (int64_t)fmax((double)o.first, floor((double)good * (1 - o.margin)));
     return good;
+}
+
+int64_t xt_batch_find_at(const xt_src *src, const xt_task *task, xt_loader *(*make)(int64_t batch, void *user), void *user, xt_batch_find_opts o) {
+    lazy_hold hold = {0};
+    lazy_hold_errors(&hold);
+    int64_t out = find_batch(src, task, make, user, o);
+    lazy_release_errors(&hold);
+    return out;
 }

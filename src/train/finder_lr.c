@@ -149,7 +149,7 @@ static xt_status no_suggestion(const test *m) {
                       (long long)o->skip_first, (long long)o->skip_last, need);
 }
 
-double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o) {
+static double find_rate(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o) {
     xt_status s = options_check(rows, BASE_COUNT(rows), &o, "xt_lr_find");
     if (!s && o.min_lr >= o.max_lr) s = status_new(XT_INVALID_ARGUMENT, NULL, "xt_lr_find: min_lr = %g is not below max_lr = %g", o.min_lr, o.max_lr);
     test m = {.o = o};
@@ -161,7 +161,7 @@ double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, 
     }
     if (!s) {
         xt_callback *c = callback_make(&desc, &m);
-        s = c ? scratch_fit(src, task, loader, o.steps, c) : status_clone(xt_error());
+        s = c ? scratch_fit(src, task, loader, o.steps, c) : status_clone(lazy_pending());
     }
     if (!s) {
         int64_t at = lr_suggestion(m.smooth, m.read, o.skip_first, o.skip_last);
@@ -173,4 +173,12 @@ double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, 
     base_free(m.smooth);
     if (s) lazy_fail(status_at(s, src));
     return lr;
+}
+
+double xt_lr_find_at(const xt_src *src, const xt_task *task, xt_loader *loader, xt_lr_find_opts o) {
+    lazy_hold hold = {0};
+    lazy_hold_errors(&hold);
+    double out = find_rate(src, task, loader, o);
+    lazy_release_errors(&hold);
+    return out;
 }

@@ -38,15 +38,17 @@ static xt_status fit_limits(xt_trainer *t) {
 /* A few validation batches before anything is trained: a mistake in validation_step shows now, not after the first epoch. */
 static bool sanity(xt_trainer *t, const xt_src *src) {
     if (!t->val || !t->o.num_sanity_val_steps || t->global_step > 0 || t->o.fast_dev_run) return true;
+    log_set_sanity(true);
     hooks_begin(t, PASS_SANITY);
     bool ok = train_evaluate_all(t, src, PASS_SANITY, t->o.num_sanity_val_steps);
     hooks_end(t, PASS_SANITY);
+    log_set_sanity(false);
     return ok;
 }
 
 /* Without a checkpoint callback the end of a run is kept all the same. */
 static void save_last(xt_trainer *t, bool ok) {
-    if (!ok || xt_error() || t->o.checkpointing == XT_OFF || t->at.micro_batches == 0) return;
+    if (!ok || lazy_pending() || t->o.checkpointing == XT_OFF || t->at.micro_batches == 0) return;
     for (size_t i = 0; i < t->n_callbacks; i++)
         if (callback_is(t->callbacks[i], &model_checkpoint_desc)) return;
     char *path = NULL;
@@ -65,13 +67,14 @@ static void save_last(xt_trainer *t, bool ok) {
 
 /* Callbacks learn of an error before anything else is done, while the state is that of the last whole step. */
 static void tell_exception(xt_trainer *t) {
-    xt_status error = xt_error() ? status_clone(xt_error()) : NULL;
+    xt_status error = lazy_pending() ? status_clone(lazy_pending()) : NULL;
     if (!error) return;
     xt_clear_error();
     TRAIN_CALL(t, exception, t, error);
     if (t->task->on_exception) t->task->on_exception(t->net, error, t->task->user);
-    xt_status later = xt_error();
-    if (later) log_msg(XT_SEV_ERROR, "while ending the fit: %s", xt_status_message(later));
+    log_drain(); /* while what these asked for can be computed */
+    xt_status later = lazy_pending();
+    if (later) log_msg(XT_SEV_ERROR, "while ending the fit: %s", status_message(later));
     xt_clear_error();
     lazy_fail(error);
 }
@@ -99,18 +102,19 @@ static void end_fit(xt_trainer *t, bool ok) {
     result_end(t);
     if (ok && t->task->on_train_end) t->task->on_train_end(t->net, t->task->user);
     if (ok && t->task->on_fit_end) t->task->on_fit_end(t->net, t->task->user);
-    TRAIN_CALL(t, fit_end, t, ok && !xt_error());
+    TRAIN_CALL(t, fit_end, t, ok && !lazy_pending());
+    log_artifacts_send();
     log_drain();
     save_last(t, ok);
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
     log_forget_step(LOG_TRAIN); /* a run that resumes has it from the checkpoint */
-    if (t->stop_signal && ok && !xt_error() && world_get()->size > 1) xt_barrier(0); /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
+    if (t->stop_signal && ok && !lazy_pending() && world_get()->size > 1) xt_barrier(0); /* none ends before rank 0's checkpoint is written: the launcher would end the rest */
     forget_empty_run(t);
     if (t->history && t->run_dir && world_get()->rank == 0) {
         char *path = path_join(t->run_dir, "loss.png");
         xt_status s = path ? history_draw(t->history, path) : NULL;
-        if (s) log_msg(XT_SEV_WARNING, "the loss curve was not drawn: %s", xt_status_message(s));
+        if (s) log_msg(XT_SEV_WARNING, "the loss curve was not drawn: %s", status_message(s));
         xt_status_free(s);
         base_free(path);
     }
@@ -133,14 +137,20 @@ static const char *without_place(const char *text) {
     return digits && colon[1 + digits] == ':' && colon[2 + digits] == ' ' ? colon + 3 + digits : text;
 }
 
-/* The pending error often is the same one with another line in front. */
+static void tell(xt_code code, const char *text) {
+    xt_status s = status_new(code, NULL, "%s", text);
+    lazy_tell(s);
+    xt_status_free(s);
+}
+
+/* The pending error often is the same one with another line in front. One that was there before the trainer began has been told. */
 int train_report(xt_status extra) {
-    xt_status e = xt_error();
-    const char *first = extra ? xt_status_message(extra) : "", *second = e ? xt_status_message(e) : "";
-    if (e && extra && strstr(second, without_place(first))) first = "";
+    xt_status e = lazy_pending();
+    const char *first = extra ? status_message(extra) : "", *second = e && !lazy_error_told() ? status_message(e) : "";
+    if (e && extra && strstr(status_message(e), without_place(first))) first = "";
     else if (e && extra && strstr(first, without_place(second))) second = "";
-    if (*first) log_msg(XT_SEV_ERROR, "%s", first);
-    if (*second) log_msg(XT_SEV_ERROR, "%s", second);
+    if (*first) tell(status_code(extra), first);
+    if (*second) tell(status_code(e), second);
     bool failed = e || extra;
     xt_status_free(extra);
     xt_clear_error();
@@ -186,12 +196,15 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     nn_sync_batch_norms(t->o.sync_batchnorm == XT_ON);
     lazy_check_nan(t->o.detect_anomaly == XT_ON);
     result_begin(t);
-    log_set_place(LOG_NOWHERE, LOG_TRAIN);
+    log_set_place(LOG_CLOSED, LOG_TRAIN);
     s = train_begin(t, src);
+    log_set_place(LOG_NOWHERE, LOG_TRAIN);
+    log_at_step(t->global_step);
     lazy_position_of_thread()->samples = t->position.samples; /* not those of an earlier fit of this process */
     for (size_t i = 0; i < t->n_callbacks && !s; i++)
         if (t->callbacks[i]->d.fit_start && !callback_rests(t, t->callbacks[i])) s = t->callbacks[i]->d.fit_start(t, t->callbacks[i]->user);
     if (!s && task->on_fit_start) task->on_fit_start(t->net, task->user);
+    log_artifacts_send();
     t->validated_ns = clock_ns();
     bool ok = !s && sanity(t, src);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
@@ -203,16 +216,18 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     end_fit(t, ok);
     lazy_position_of_thread()->step = 0;
     hooks_teardown(t, "fit");
+    log_artifacts_send();
+    log_drain();
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     t->fitting = false;
     return s;
 }
 
-int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+static int fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
     if (t && t->help) return 0;
     xt_status s = t ? check_task(t, task) : status_new(XT_INVALID_ARGUMENT, src, "xt_fit: the trainer is NULL");
     if (!s) s = train_settle(t);
-    if (!s && xt_error()) return train_report(NULL); /* what made the loaders or callbacks fail */
+    if (!s && lazy_pending()) return train_report(NULL); /* what made the loaders or callbacks fail */
     if (!s && t->prints_config) { /* by now the program has asked for its settings */
         char *text = config_text(t);
         if (text) fputs(text, stdout); /* asked for, and meant for a file */
@@ -224,7 +239,15 @@ int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *
     if (!s && t->no_end) log_msg(XT_SEV_WARNING, "neither max_epochs nor max_steps is set: training for 1000 epochs (max_epochs = -1 trains without end)");
     if (!s) s = train_fit(src, t, task, train, val);
     lazy_at_rest();
-    if (s || xt_error()) return train_report(status_at(s, src));
+    if (s || lazy_pending()) return train_report(status_at(s, src));
     int ruined = result_summary(t, src);
     return ruined ? ruined : stopping_result(t, t->saved_last);
+}
+
+int xt_fit_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *train, xt_loader *val) {
+    lazy_hold hold = {0};
+    lazy_hold_errors(&hold);
+    int out = fit(src, t, task, train, val);
+    lazy_release_errors(&hold);
+    return out;
 }

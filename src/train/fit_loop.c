@@ -70,7 +70,7 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
     xt_backward_at(l->src, train_scaled(t, l->src, loss));
     TRAIN_CALL(t, after_backward, t);
     if (task->on_after_backward) task->on_after_backward(t->net, task->user);
-    if (!w->ends || xt_error()) return;
+    if (!w->ends || lazy_pending()) return;
     TRAIN_CALL(t, before_optimizer_step, t);
     if (task->on_before_optimizer_step) task->on_before_optimizer_step(t->net, task->user);
     train_optimizer_steps(t, l->src);
@@ -78,7 +78,7 @@ static void backward_and_step(loop *l, xt_tensor loss, const window *w) {
 
 /* By now the network, the step and the optimizers have asked for all they know, and nothing has been trained yet. */
 static void check_settings(loop *l) {
-    if (l->settings_checked || xt_error()) return;
+    if (l->settings_checked || lazy_pending()) return;
     l->settings_checked = true;
     xt_status s = l->t->problem ? status_clone(l->t->problem) : config_check(l->t); /* a setting asked for after the start may be no number */
     if (s) lazy_fail(status_at(s, l->src));
@@ -87,7 +87,7 @@ static void check_settings(loop *l) {
 /* Told before the loss is logged and swept, which would name the line of xt_fit: the one to look at is where the tensor was made. */
 static void check_loss(const xt_src *src, xt_tensor loss) {
     const ir_type *type = loss.slot ? lazy_type(loss) : NULL;
-    if (!type || type->count == 1 || xt_error()) return;
+    if (!type || type->count == 1 || lazy_pending()) return;
     str shape = STR_INIT;
     for (size_t i = 0; i < type->rank; i++) str_printf(&shape, "%s%lld", i ? ", " : "", (long long)type->dims[i]);
     src_id made = lazy_src(loss);
@@ -131,18 +131,18 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     lazy_steps_for_caller(outer);
     check_settings(l);
     check_loss(l->src, loss);
-    if (loss.slot == 0 && !task->manual_optimization && !xt_error())
+    if (loss.slot == 0 && !task->manual_optimization && !lazy_pending())
         lazy_fail(status_new(XT_INVALID_ARGUMENT, l->src, "training_step gave no loss ({0}); it must return the tensor to minimise (or the task says .manual_optimization = true)"));
-    if (!xt_error() && loss.slot) {
+    if (!lazy_pending() && loss.slot) {
         log_loss(t, l->src, loss);
         note_loss(t, l->src, loss);
     }
-    if (!xt_error() && !task->manual_optimization) backward_and_step(l, loss, w);
+    if (!lazy_pending() && !task->manual_optimization) backward_and_step(l, loss, w);
     train_precision_end(t);
     t->step_loss = loss;
     t->step_recorded = l->stepped = task->manual_optimization ? counter_get(COUNTER_optimizer_steps) != steps_before : w->ends;
     TRAIN_CALL(t, batch_end, t, &b);
-    if (task->on_train_batch_end && !xt_error()) task->on_train_batch_end(t->net, &b, loss, task->user);
+    if (task->on_train_batch_end && !lazy_pending()) task->on_train_batch_end(t->net, &b, loss, task->user);
     l->recorded = true;
     l->samples = lazy_share_of(fetched->size);
     return true;
@@ -201,7 +201,7 @@ static void settle(loop *l, bool ok) {
     l->settled = l->recorded;
     if (!l->recorded) return;
     l->recorded = false;
-    if (!ok || xt_error()) return;
+    if (!ok || lazy_pending()) return;
     t->epoch_batches++;
     t->at.micro_batches++;
     t->at.samples += l->samples;
@@ -210,7 +210,7 @@ static void settle(loop *l, bool ok) {
     t->in_window.samples += l->samples;
     t->in_window.batches++;
     if (!l->stepped) return;
-    t->global_step++;
+    log_at_step(++t->global_step);
     l->epoch = t->epoch;
     t->position.epoch = t->epoch;
     t->position.batch = t->epoch_batches;
@@ -257,10 +257,10 @@ static bool interrupt(loop *l) {
     settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     l->validates = false;
     log_hold_step(LOG_TRAIN); /* what hooks logged after the step goes with the next one, not with the validation */
-    if (xt_error() || !train_validate(l->t, l->src)) return false;
+    if (lazy_pending() || !train_validate(l->t, l->src)) return false;
     l->asks = !between_steps(l);
     if (!l->asks) stopping_check(l->t);
-    return !xt_error();
+    return !lazy_pending();
 }
 
 static bool run_batches(loop *l) {
@@ -272,8 +272,8 @@ static bool run_batches(loop *l) {
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     while (!cut) {
         bool more = xt_next_at(l->src, t->train, &b);
-        settle(l, !xt_error());
-        l->loader_ready = !more && !xt_error();
+        settle(l, !lazy_pending());
+        l->loader_ready = !more && !lazy_pending();
         if (!more) break;
         if (between_steps(l) && (l->asks || stopping_polls(t))) {
             l->asks = false;
@@ -286,27 +286,27 @@ static bool run_batches(loop *l) {
             t->whole_epoch = true;
             break;
         }
-        if (!xt_error() && validation_due(l, b.index + 1)) {
+        if (!lazy_pending() && validation_due(l, b.index + 1)) {
             int64_t from = clock_ns();
             if (!interrupt(l)) break;
             paused += clock_ns() - from;
             if (t->stopping) break;
         }
         int64_t steps = t->global_step + (l->recorded && l->stepped); /* counting the one that is recorded */
-        cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || xt_error();
+        cut = (limited && b.index + 1 >= l->batches) || (t->o.max_steps && steps >= t->o.max_steps) || lazy_pending();
     }
-    if (l->recorded && !xt_error()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
+    if (l->recorded && !lazy_pending()) settle(l, lazy_boundary(LAZY_STEP_END, l->src));
     log_hold_step(LOG_TRAIN);
     log_set_place(LOG_BETWEEN, LOG_TRAIN);
     t->whole_epoch = t->whole_epoch || t->epoch_batches >= l->batches;
     t->at.train_ns += clock_ns() - began - paused;
-    return !xt_error();
+    return !lazy_pending();
 }
 
 static bool finish_epoch(loop *l) {
     xt_trainer *t = l->t;
     const xt_task *task = t->task;
-    if (t->stop_signal && !t->whole_epoch) return !xt_error(); /* the rest of the epoch is for the run that resumes */
+    if (t->stop_signal && !t->whole_epoch) return !lazy_pending(); /* the rest of the epoch is for the run that resumes */
     epoch_without_row(l);
     lazy_position *at = lazy_position_of_thread(); /* a run that resumes behind the epoch's last batch has met none of it */
     at->epoch = t->epoch;
@@ -325,7 +325,7 @@ static bool finish_epoch(loop *l) {
     TRAIN_CALL_OWN(t, true, epoch_end, t);
     log_between_send(t->global_step);
     TRAIN_CALL_OWN(t, false, epoch_end, t);
-    return !xt_error();
+    return !lazy_pending();
 }
 
 static bool run_epoch(loop *l) {
@@ -376,6 +376,6 @@ bool fit_epochs(xt_trainer *t, const xt_src *src) {
         }
         if (stopping_check(t)) break;
     }
-    if (!xt_error()) fit_without_row(&l);
-    return !xt_error();
+    if (!lazy_pending()) fit_without_row(&l);
+    return !lazy_pending();
 }

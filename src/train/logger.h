@@ -10,8 +10,9 @@ typedef struct logger_kind {
     xt_status (*open)(void *state, const char *dir); /* the run's folder exists */
     xt_status (*row)(void *state, const log_row *row); /* an error is reported once and ends this logger */
     void (*close)(void *state);
-    xt_status (*artifact)(void *state, const log_artifact *a); /* NULL: not shown */
+    xt_status (*artifact)(void *state, const log_artifact *a); /* of the kinds in `artifacts` */
     xt_status (*settings)(void *state, size_t n, const char *const *names, const char *const *texts); /* of the run, once, before the first row; may be NULL */
+    unsigned artifacts; /* 1 << kind of those it shows */
 } logger_kind;
 extern const logger_kind logger_csv, logger_tensorboard, logger_jsonl;
 extern const logger_kind *const logger_kinds[];

@@ -60,7 +60,6 @@ static xt_status row_jsonl(void *state, const log_row *row) {
 
 /* Texts are lines here too; pictures and distributions are TensorBoard's. */
 static xt_status artifact_jsonl(void *state, const log_artifact *a) {
-    if (a->kind != LOG_TEXT) return NULL;
     cJSON *o = cJSON_CreateObject();
     bool ok = cJSON_AddNumberToObject(o, "step", (double)a->step) && cJSON_AddNumberToObject(o, "wall", a->wall) && cJSON_AddStringToObject(o, "stage", logger_stage_name(a->stage)) &&
               cJSON_AddStringToObject(o, "name", a->name) && cJSON_AddStringToObject(o, "text", a->text);
@@ -69,4 +68,5 @@ static xt_status artifact_jsonl(void *state, const log_artifact *a) {
     return append_object(state, NULL);
 }
 
-const logger_kind logger_jsonl = {"jsonl", "metrics.jsonl, one JSON object a row", sizeof(jsonl), open_jsonl, row_jsonl, close_jsonl, artifact_jsonl, NULL};
+const logger_kind logger_jsonl = {
+    "jsonl", "metrics.jsonl, one JSON object a row", sizeof(jsonl), open_jsonl, row_jsonl, close_jsonl, artifact_jsonl, NULL, 1u << LOG_TEXT};

@@ -11,7 +11,7 @@ typedef struct own {
 static void settle(own *o, xt_status s) {
     if (!s) return;
     o->failed = true;
-    log_msg(XT_SEV_ERROR, "logger %s: %s; it gets nothing from here on", o->d.name, xt_status_message(s));
+    log_msg(XT_SEV_ERROR, "logger %s: %s; it gets nothing from here on", o->d.name, status_message(s));
     xt_status_free(s);
 }
 
@@ -30,9 +30,11 @@ static void give_row(void *user, const log_row *row) {
     base_free(values);
 }
 
-static void give_artifact(void *user, const log_artifact *a) {
+static bool give_artifact(void *user, const log_artifact *a) {
     own *o = user;
-    if (!o->failed && a->kind == LOG_TEXT && o->d.text) settle(o, o->d.text(a->name, a->text, a->step, o->user));
+    if (a->kind != LOG_TEXT || !o->d.text) return false;
+    if (!o->failed) settle(o, o->d.text(a->name, a->text, a->step, o->user));
+    return true; /* a failure has been told */
 }
 
 static void close_own(void *user) {

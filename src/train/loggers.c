@@ -1,4 +1,5 @@
 /* The list of loggers, and what they share. */
+#include "base/private_file.h"
 #include "train/logger.h"
 
 #include <errno.h>
@@ -14,7 +15,10 @@ const char *logger_stage_name(log_stage s) {
 }
 
 xt_status logger_open_append(const char *path, int *out_fd) {
-    *out_fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    char *target;
+    XT_TRY(file_output_target(path, &target));
+    *out_fd = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+    base_free(target);
     return *out_fd < 0 ? status_errno("cannot open", path) : NULL;
 }
 
@@ -39,7 +43,7 @@ typedef struct logger {
 static void settle(logger *l, xt_status s) {
     if (!s) return;
     l->failed = true;
-    log_msg(XT_SEV_ERROR, "logger %s: %s; it writes nothing from here on", l->kind->name, xt_status_message(s));
+    log_msg(XT_SEV_ERROR, "logger %s: %s; it writes nothing from here on", l->kind->name, status_message(s));
     xt_status_free(s);
 }
 
@@ -47,9 +51,11 @@ static void give_row(void *user, const log_row *row) {
     logger *l = user;
     if (!l->failed && !row->aside) settle(l, l->kind->row(l->state, row));
 }
-static void give_artifact(void *user, const log_artifact *a) {
+static bool give_artifact(void *user, const log_artifact *a) {
     logger *l = user;
+    if (!(l->kind->artifacts & 1u << a->kind)) return false;
     if (!l->failed) settle(l, l->kind->artifact(l->state, a));
+    return true; /* a failure has been told */
 }
 
 static void close_logger(void *user) {
@@ -76,7 +82,7 @@ static xt_status open_one(const logger_kind *k, const char *dir, logger_settings
         return status_context(s, "logger %s", k->name);
     }
     live_add(LIVE_logger, 1);
-    *out = (log_sink){.row = give_row, .artifact = k->artifact ? give_artifact : NULL, .close = close_logger, .user = l};
+    *out = (log_sink){.row = give_row, .artifact = give_artifact, .close = close_logger, .user = l};
     log_add_sink(out);
     return NULL;
 }

@@ -9,11 +9,13 @@
 
 #include "lazy/mesh.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_listed.h"
 #include "train/checkpoint_name.h"
 #include "train/train_int.h"
 
 typedef struct kept {
     char *path;
+    size_t root; /* so many characters are the folder below which it may be removed */
     double score; /* smaller is better; +inf for NaN */
     bool stays; /* the fit was resumed from it */
 } kept;
@@ -41,6 +43,10 @@ static void free_saver(void *user) {
     base_free(m->prior.path);
     base_free(m->dir);
     base_free(m);
+}
+
+static const char *pattern_of(const saver *m) {
+    return m->o.filename && *m->o.filename ? m->o.filename : "{epoch}-{step}";
 }
 
 /* A name has the values of its own save: rows under way are waited for. Without a trainer a name is only tried. */
@@ -119,8 +125,7 @@ static bool leave(saver *m, const char *path) {
  * after every save. */
 static xt_status free_path(xt_trainer *t, saver *m, const char *replaced, char **out) {
     str name = STR_INIT;
-    xt_status s = checkpoint_name(m->o.filename && *m->o.filename ? m->o.filename : "{epoch}-{step}", t->epoch, t->global_step, value_of, t,
-                                 m->o.auto_insert_metric_name != XT_OFF, &name);
+    xt_status s = checkpoint_name(pattern_of(m), t->epoch, t->global_step, value_of, t, m->o.auto_insert_metric_name != XT_OFF, &name);
     *out = NULL;
     for (int v = 0; !s && !*out; v++) {
         str path = STR_INIT;
@@ -156,7 +161,7 @@ static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, s
     bool stays = (job->path && strcmp(job->path, m->files[i].path) == 0) || m->files[i].stays || another_keeps(t, m, m->files[i].path);
     if (stays)
         base_free(m->files[i].path);
-    else if (!leave(m, m->files[i].path) || !VEC_PUSH(job->drop, job->n_drop, *cap, m->files[i].path))
+    else if (!leave(m, m->files[i].path) || !VEC_PUSH(job->drop, job->n_drop, *cap, ((checkpoint_old){m->files[i].path, m->files[i].root})))
         return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
@@ -252,7 +257,7 @@ static xt_status save(xt_trainer *t, saver *m) {
     size_t cap = 0;
     xt_status s = good ? free_path(t, m, replaced_file(m, k), &path) : NULL;
     if (!s && good) {
-        kept entry = {path, score, false};
+        kept entry = {path, (size_t)(strrchr(path, '/') - path), score, false};
         job.path = path;
         if (!VEC_PUSH(m->files, m->n, m->cap, entry)) s = status_oom(sizeof entry, "a checkpoint");
     }
@@ -261,7 +266,7 @@ static xt_status save(xt_trainer *t, saver *m) {
     if (!s) s = own_last(t, m, last);
     bool handed = !s && (job.path || job.last);
     if (handed) s = write_files(t, m, job);
-    for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i]);
+    for (size_t i = 0; !handed && i < job.n_drop; i++) base_free(job.drop[i].path);
     if (!handed) base_free(job.drop);
     base_free(last);
     return s;
@@ -361,35 +366,54 @@ static size_t save_state(char *buf, size_t n, void *user) {
     return len;
 }
 
+/* What an entry of the list that travelled in a checkpoint names; NULL: nothing that is used, which is told where the entry is no saver's. */
+static const char *listed(const saver *m, const cJSON *file, listed_kind *out, int *refused) {
+    const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "path")), *why = NULL;
+    if (!path) return NULL;
+    *out = checkpoint_listed(m->o.dirpath, pattern_of(m), path, &why);
+    if (*out == LISTED_REFUSED && refused) checkpoint_listed_tell(path, why, (*refused)++);
+    return *out == LISTED_OWN || *out == LISTED_ELSEWHERE ? path : NULL;
+}
+
 /* Keeps `file` in mind when it is better than all that is known. Scores of another value are no measure. */
-static void remember(saver *m, const cJSON *state, const cJSON *file) {
+static void remember(saver *m, const cJSON *state, const cJSON *file, int *refused) {
     const char *monitor = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(state, "monitor"));
-    const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "path"));
     const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score");
     const kept *best = best_of(m);
-    if (!m->o.monitor || !monitor || strcmp(monitor, m->o.monitor) != 0 || !path || !cJSON_IsNumber(score) || !file_exists(path)) return;
+    listed_kind kind;
+    if (!m->o.monitor || !monitor || strcmp(monitor, m->o.monitor) != 0 || !cJSON_IsNumber(score)) return;
     if (best && best->score <= score->valuedouble) return;
-    char *copy = base_strdup(path);
+    const char *path = listed(m, file, &kind, refused);
+    char *copy = path ? base_strdup(path) : NULL;
     if (!copy) return;
     base_free(m->prior.path);
-    m->prior = (kept){copy, score->valuedouble, false};
+    m->prior = (kept){copy, 0, score->valuedouble, false};
+}
+
+/* Only a checkpoint that lies in this saver's folder under a name of the saver's joins the list, once. */
+static void take_listed(saver *m, const cJSON *file, int *refused) {
+    listed_kind kind;
+    const cJSON *score = cJSON_GetObjectItemCaseSensitive(file, "score");
+    const char *path = listed(m, file, &kind, refused);
+    if (!path || kind != LISTED_OWN) return;
+    for (size_t i = 0; i < m->n; i++)
+        if (same_name(m->files[i].path, path)) {
+            checkpoint_listed_tell(path, "the list has it twice", (*refused)++);
+            return;
+        }
+    kept entry = {base_strdup(path), strlen(m->o.dirpath), cJSON_IsNumber(score) ? score->valuedouble : INFINITY, false};
+    if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
 }
 
 /* Files of another folder stay untouched: they belong to the run that was resumed from. The best of them is remembered. */
 static xt_status load_state(const char *json, void *user) {
     saver *m = user;
     cJSON *o = cJSON_Parse(json);
-    const cJSON *f;
-    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) {
-        const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(f, "path"));
-        const cJSON *score = cJSON_GetObjectItemCaseSensitive(f, "score");
-        size_t n = m->o.dirpath ? strlen(m->o.dirpath) : 0;
-        if (!path || !n || strncmp(path, m->o.dirpath, n) != 0 || path[n] != '/' || !file_exists(path)) continue;
-        kept entry = {base_strdup(path), cJSON_IsNumber(score) ? score->valuedouble : INFINITY, false};
-        if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
-    }
-    remember(m, o, cJSON_GetObjectItemCaseSensitive(o, "best"));
-    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) remember(m, o, f);
+    const cJSON *f, *best = cJSON_GetObjectItemCaseSensitive(o, "best");
+    int refused = 0;
+    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) take_listed(m, f, &refused);
+    if (best) remember(m, o, best, &refused);
+    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) remember(m, o, f, NULL); /* what is refused was told above */
     cJSON_Delete(o);
     return NULL;
 }

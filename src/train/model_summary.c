@@ -38,7 +38,7 @@ static void say_amount(str *text, double v, const char *unit) {
 static void step_end(xt_trainer *t, void *user) {
     summary *s = user;
     expecting = NULL;
-    if (s->told || xt_error() || world_get()->rank != 0) return;
+    if (s->told || lazy_pending() || world_get()->rank != 0) return;
     s->told = true;
     str text = STR_INIT;
     nn_append_summary(&text, t->net, MAX_LINES);

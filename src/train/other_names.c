@@ -24,7 +24,7 @@ static const struct {
 };
 
 xt_status train_explain_name(xt_status s, const char *name) {
-    if (!s || xt_status_code(s) != XT_NOT_FOUND) return s;
+    if (!s || status_code(s) != XT_NOT_FOUND) return s;
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
         if (!options_same_name(names[i].there, name)) continue;
         xt_status_free(s);

@@ -10,7 +10,7 @@ static void open_loggers(void) {
     if (world_get()->rank != 0 || rehearsal_skips()) return;
     xt_status s = run_dir_make(runs ? runs : "runs", "default", &dir);
     if (!s) s = loggers_open("csv,tensorboard", dir, (logger_settings){0}, sinks, BASE_COUNT(sinks), &n);
-    if (s) log_msg(XT_SEV_WARNING, "xt_log: the rows are not written: %s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_WARNING, "xt_log: the rows are not written: %s", status_message(s));
     else log_msg(XT_SEV_INFO, "xt_log writes to %s", dir);
     xt_status_free(s);
     base_free(dir);

@@ -52,7 +52,7 @@ xt_status train_precision_attach(xt_trainer *t) {
     bool scales = p && p->scales;
     if (scales && !t->scaler) {
         t->scaler = xt_loss_scaler_new();
-        if (!t->scaler) return status_clone(xt_error());
+        if (!t->scaler) return status_clone(lazy_pending());
     }
     for (int i = 0; scales && i < t->n_opts; i++) scaler_attach(t->opts[i], t->scaler);
     t->scales = scales;
@@ -64,7 +64,7 @@ xt_tensor train_scaled(const xt_trainer *t, const xt_src *src, xt_tensor loss) {
 }
 
 void train_optimizer_steps(const xt_trainer *t, const xt_src *src) {
-    for (int i = 0; i < t->n_opts && !xt_error(); i++)
+    for (int i = 0; i < t->n_opts && !lazy_pending(); i++)
         if (t->scales)
             xt_scaler_step_at(src, t->scaler, t->opts[i]);
         else

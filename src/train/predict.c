@@ -15,17 +15,17 @@ static bool predict_all(const xt_src *src, xt_trainer *t, xt_loader *l, int64_t 
         hooks_batch_begin(t, PASS_PREDICT, &b);
         xt_tensor out = task->predict_step(t->net, b, task->user);
         train_precision_end(t);
-        if (out.slot == 0 && !xt_error()) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
-        if (xt_error()) break;
+        if (out.slot == 0 && !lazy_pending()) lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "predict_step gave no tensor ({0})"));
+        if (lazy_pending()) break;
         hooks_batch_end(t, PASS_PREDICT, &b, out);
         if (fn) fn(&b, out, user);
         cut = ++done == limit;
     }
-    if (cut && !xt_error()) lazy_boundary(LAZY_EVAL, src);
+    if (cut && !lazy_pending()) lazy_boundary(LAZY_EVAL, src);
     xt_no_grad_end_at(NULL);
     if (was_training) xt_train(t->net);
     lazy_set_draw_step(-1);
-    return lazy_drain() && !xt_error();
+    return lazy_drain() && !lazy_pending();
 }
 
 void train_tell_left_out(const xt_loader *l, const char *what) {
@@ -34,11 +34,11 @@ void train_tell_left_out(const xt_loader *l, const char *what) {
         log_msg(XT_SEV_WARNING, "%s: the last %lld sample%s fill no batch and are left out; .pad_last = XT_ON (b.mask tells) or .drop_last = XT_OFF in the loader keeps them", what, (long long)n, n == 1 ? "" : "s");
 }
 
-int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
+static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
     if (t && t->help) return 0;
     int64_t limit = 0;
     xt_status s = t ? train_settle(t) : status_new(XT_INVALID_ARGUMENT, src, "xt_predict: the trainer is NULL");
-    if (!s && xt_error()) return train_report(NULL);
+    if (!s && lazy_pending()) return train_report(NULL);
     if (!s && (!task || !loader || !task->predict_step))
         s = status_new(XT_INVALID_ARGUMENT, src, "xt_predict: %s", !task ? "the task is NULL" : !loader ? "the loader is NULL" : "the task has no .predict_step");
     if (!s) s = train_module(t, task);
@@ -48,15 +48,26 @@ int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_load
     t->task = task;
     train_tell_left_out(loader, "xt_predict");
     xt_loader_set_epoch(loader, 0, 0);
+    log_at_step(t->global_step);
     log_set_place(LOG_NOWHERE, LOG_TEST);
     hooks_setup(t, "predict");
     hooks_begin(t, PASS_PREDICT);
-    bool ok = !xt_error() && predict_all(src, t, loader, limit, fn, user);
+    bool ok = !lazy_pending() && predict_all(src, t, loader, limit, fn, user);
     if (ok) hooks_end(t, PASS_PREDICT);
     hooks_teardown(t, "predict");
+    log_artifacts_send();
+    log_drain();
     config_tell(t);
     log_set_place(LOG_IN_STEP, LOG_TRAIN);
     xt_loader_set_epoch(loader, 0, 0);
     lazy_at_rest();
-    return ok && !xt_error() ? 0 : train_report(s);
+    return ok && !lazy_pending() ? 0 : train_report(s);
+}
+
+int xt_predict_at(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, xt_prediction_fn fn, void *user) {
+    lazy_hold hold = {0};
+    lazy_hold_errors(&hold);
+    int out = predict(src, t, task, loader, fn, user);
+    lazy_release_errors(&hold);
+    return out;
 }

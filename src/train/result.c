@@ -97,7 +97,7 @@ static bool read_ruined(const xt_trainer *t, const xt_src *src, double *out_ruin
     if (!*out_params || !lazy_boundary(LAZY_STEP_END, src)) return false;
     *out_ruined = xt_item_at(src, kept);
     xt_drop_at(src, kept);
-    return !xt_error();
+    return !lazy_pending();
 }
 
 int result_summary(xt_trainer *t, const xt_src *src) {

@@ -39,7 +39,7 @@ static void step_plateau(xt_trainer *t, xt_scheduler *s) {
 }
 
 static void step_those_of(xt_trainer *t, const xt_optimizer *opt, xt_interval interval) {
-    for (size_t i = 0; i < opt->n_schedulers && !xt_error(); i++) {
+    for (size_t i = 0; i < opt->n_schedulers && !lazy_pending(); i++) {
         xt_scheduler *s = opt->schedulers[i];
         if (s->interval != interval) continue;
         if (s->plateau)

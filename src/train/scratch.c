@@ -7,7 +7,7 @@ static xt_task bare(const xt_task *task) {
 }
 
 static xt_status pending(xt_status s) {
-    if (!s && xt_error()) s = status_clone(xt_error());
+    if (!s && lazy_pending()) s = status_clone(lazy_pending());
     xt_clear_error();
     return s;
 }

@@ -51,7 +51,7 @@ static void make_states(detector *d) {
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     detector *d = user;
     (void)b;
-    if (!lazy_type(t->step_loss) || xt_error()) return;
+    if (!lazy_type(t->step_loss) || lazy_pending()) return;
     make_states(d);
     xt_no_grad_begin();
     xt_tensor v = xt_reshape_at(XT_HERE, xt_cast_at(XT_HERE, xt_detach_at(XT_HERE, t->step_loss), XT_F32), XT_DIMS_(1, 0));
@@ -79,7 +79,7 @@ static void write_list(const xt_trainer *t, const char *const *lists, int n) {
     if (n == 1) str_printf(&text, "[%s]\n", lists[0]);
     for (int r = 0; r < n && n > 1; r++) str_printf(&text, "%s\"rank %d\": [%s]%s", r ? ", " : "{", r, lists[r], r + 1 == n ? "}\n" : "");
     xt_status s = path && !text.failed ? file_write_all(path, str_cstr(&text), text.len) : status_oom(64, "skip_batches.json");
-    if (s) log_msg(XT_SEV_WARNING, "the list of spikes was not written: %s", xt_status_message(s));
+    if (s) log_msg(XT_SEV_WARNING, "the list of spikes was not written: %s", status_message(s));
     xt_status_free(s);
     str_free(&text);
     base_free(path);

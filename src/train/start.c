@@ -20,7 +20,7 @@ static xt_status find_module(xt_trainer *t, const xt_task *task) {
     if (!task->net) return status_new(XT_INVALID_ARGUMENT, NULL, "the task has no .net and no .module");
     t->net = xt_module_new(task->net, task->user);
     t->net_fn = task->net;
-    return t->net ? NULL : status_clone(xt_error());
+    return t->net ? NULL : status_clone(lazy_pending());
 }
 
 /* The module's parameters and optimizer state are divided as .strategy says. */
@@ -30,7 +30,7 @@ static xt_status divide(xt_trainer *t) {
     if (!name || !t->has_mesh) return NULL;
     if (strcmp(name, "zero1") == 0) xt_mesh_zero(lazy_mesh_of_run(), t->net, "data");
     if (strcmp(name, "fsdp") == 0) xt_mesh_fsdp(lazy_mesh_of_run(), t->net, "data");
-    return xt_error() ? status_clone(xt_error()) : NULL;
+    return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
 xt_status train_module(xt_trainer *t, const xt_task *task) {
@@ -48,7 +48,7 @@ static xt_status configure_own(xt_trainer *t) {
         n = task->configure_several(t->net, t->opts, TRAIN_MAX_OPTIMIZERS, task->user);
     else
         t->opts[0] = task->configure_optimizers(t->net, task->user);
-    if (xt_error()) return status_clone(xt_error());
+    if (lazy_pending()) return status_clone(lazy_pending());
     if (n < 1 || n > TRAIN_MAX_OPTIMIZERS)
         return status_new(XT_INVALID_ARGUMENT, NULL, "configure_several gave %d optimizers; 1 to %d are expected", n, TRAIN_MAX_OPTIMIZERS);
     for (int i = 0; i < n; i++)
@@ -69,7 +69,7 @@ static xt_status configure(xt_trainer *t) {
     for (int i = 0; i + 1 < t->n_opts; i++) t->opts[i]->leaves_frozen = !t->task->manual_optimization;
     for (int i = 0; i < t->n_opts && t->o.offload_optimizer == XT_ON; i++) xt_optimizer_offload(t->opts[i]);
     for (int i = 0; i < t->n_opts && t->o.check_replicas_every_n_steps > 0; i++) xt_optimizer_check_replicas_at(NULL, t->opts[i], t->o.check_replicas_every_n_steps);
-    return xt_error() ? status_clone(xt_error()) : NULL;
+    return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
 static xt_status make_optimizers(xt_trainer *t) {
@@ -84,7 +84,7 @@ static xt_status prepare_data(const xt_trainer *t) {
     if (!t->task->prepare_data) return NULL;
     if (world_get()->rank == 0) t->task->prepare_data(t->task->user);
     if (world_get()->size > 1) xt_barrier(0);
-    return xt_error() ? status_clone(xt_error()) : NULL;
+    return lazy_pending() ? status_clone(lazy_pending()) : NULL;
 }
 
 static bool keeps_checkpoints(const xt_trainer *t) {
@@ -176,7 +176,7 @@ static xt_status resume(xt_trainer *t) {
     const char *from = point ? point : t->o.resume;
     xt_status s = from ? checkpoint_load(t, from) : NULL;
     if (!s) sweep_behind(t);
-    if (s && !point && xt_status_code(s) == XT_NOT_FOUND) s = not_found(s, from);
+    if (s && !point && status_code(s) == XT_NOT_FOUND) s = not_found(s, from);
     base_free(point);
     return s;
 }
@@ -192,7 +192,7 @@ xt_status train_begin(xt_trainer *t, const xt_src *src) {
     XT_TRY(prepare_data(t));
     XT_TRY(train_module(t, t->task));
     hooks_setup(t, "fit"); /* what the optimizers are made from may be made there */
-    if (xt_error()) return status_clone(xt_error());
+    if (lazy_pending()) return status_clone(lazy_pending());
     XT_TRY(make_optimizers(t));
     XT_TRY(callbacks_built_in(t));
     XT_TRY(resume(t));

@@ -69,7 +69,7 @@ static xt_status fit_start(xt_trainer *t, void *user) {
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     monitor *m = user;
     (void)t;
-    if (xt_error()) return;
+    if (lazy_pending()) return;
     int64_t seq = thr_begin(&m->w, lazy_share_of(b->size));
     ticket *k = &m->tickets[(size_t)seq % m->w.cap];
     *k = (ticket){m, seq};

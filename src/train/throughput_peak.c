@@ -77,7 +77,7 @@ xt_status throughput_peak(double *out_peak, const char **out_source) {
         xt_status s = known == 0 && !device_is_dry(c) ? measure(c, &known) : NULL;
         if (s) {
             known = 0;
-            const char *why = xt_status_message(s); /* its first sentence: what filled the memory is told by the step that needs it */
+            const char *why = status_message(s); /* its first sentence: what filled the memory is told by the step that needs it */
             log_msg(XT_SEV_WARNING, "the device's peak could not be measured: %.*s", (int)strcspn(why, "\n"), strstr(why, "out of device memory") ? "out of device memory" : why);
             xt_status_free(s);
         } else if (!*row)

@@ -289,9 +289,13 @@ xt_status checkpoint_save(xt_trainer *t, const char *path);
 xt_status checkpoint_load(xt_trainer *t, const char *path); /* "last": the newest of the run; "best": its best */
 xt_status checkpoint_for_pass(xt_trainer *t); /* the weights that a validation, test or prediction on its own is meant to use */
 /* checkpoint_writer.c: files written while training goes on. A failure is given by the next call of either. */
+typedef struct checkpoint_old { /* a file that goes; the first `root` characters are the folder of its saver */
+    char *path;
+    size_t root;
+} checkpoint_old;
 typedef struct checkpoint_job { /* strings are copied; NULL = no such part */
     const char *path, *last; /* the file; another name for it, or a file of its own where there is no path */
-    char **drop; /* removed when the new file is complete; taken over with its strings */
+    checkpoint_old *drop; /* removed when the new file is complete; taken over with its strings */
     size_t n_drop;
 } checkpoint_job;
 xt_status checkpoint_background(xt_trainer *t, checkpoint_job job); /* waits when two files are under way already */

@@ -103,7 +103,7 @@ xt_status train_strategy(xt_trainer *t, const xt_src *src) {
     if (lazy_mesh_of_run()) return status_new(XT_FAILED_PRECONDITION, NULL, "xt_trainer_new: strategy \"%s\" makes a mesh of its own, but the run has one already; leave .strategy unset and use xt_mesh_zero or xt_mesh_fsdp on that", name);
     const xt_axis axes[] = {{"data", 0}, {NULL, 0}};
     t->has_mesh = xt_mesh_new_at(src, axes) != NULL; /* xt_finish frees it */
-    return t->has_mesh ? NULL : status_clone(xt_error());
+    return t->has_mesh ? NULL : status_clone(lazy_pending());
 }
 
 xt_trainer *trainer_new(const xt_src *src, xt_trainer_opts o, bool environment) {

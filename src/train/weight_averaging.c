@@ -88,7 +88,7 @@ static bool average_one(averager *a, const char *name, xt_tensor p, const ir_typ
 static void batch_end(xt_trainer *t, const xt_batch *b, void *user) {
     averager *a = user;
     a->update_due = b->index + 1 >= t->train_limit;
-    if (!t->step_recorded || xt_error()) return;
+    if (!t->step_recorded || lazy_pending()) return;
     xt_no_grad_begin();
     xt_tensor w = lazy_scalar(XT_HERE, XT_F32, weight_now(a, t));
     for (int i = 0; i < xt_module_tensors(t->net); i++) {

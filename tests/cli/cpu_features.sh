@@ -3,7 +3,7 @@
 set -u
 build=${BUILD:-build}
 passed=0 failed=0
-tests="test_cpu_ops test_cpu_random test_cpu_special test_cpu_linalg test_cpu_reduce test_cpu_index test_cpu_sort test_cpu_conv test_cpu_simd"
+tests="test_cpu_ops test_cpu_random test_cpu_special test_cpu_linalg test_cpu_reduce test_cpu_index test_cpu_sort test_cpu_conv test_cpu_simd test_cpu_views"
 for features in avx2 base; do
     for t in $tests; do
         [ "$features" = base ] && case $t in test_cpu_conv | test_cpu_simd) continue ;; esac # oneDNN has no level so low; the loops are compared by themselves

@@ -31,12 +31,13 @@ cat >"$tmp/reporter.c" <<'C'
 int main(void) {
     static float data[1 << 20];
     for (;;) {
-        xt_tensor x = xt_from_array(data, XT_F32, 1 << 20);
+        xt_tensor x = xt_keep(xt_from_array(data, XT_F32, 1 << 20));
         xt_when_ready(xt_sum(xt_exp(x)), NULL, NULL);
         xt_mark_step();
         xt_when_ready(xt_matmul(xt_reshape(x, 1 << 20, 1), xt_reshape(x, 1, 1 << 20)), NULL, NULL);
-        xt_mark_step();
+        if (xt_wait() || xt_status_code(xt_error()) != XT_RESOURCE_EXHAUSTED) return 1;
         xt_clear_error();
+        xt_drop(x);
         puts("survived");
         fflush(stdout);
     }

@@ -30,6 +30,14 @@ int shapes(const void *arg, size_t n) { /* an error of the library stays pending
     xt_tensor a = xt_ones(XT_F32, 2), b = xt_ones(XT_F32, 3);
     return arg && n && xt_item(xt_sum(xt_matmul(a, b))) > 0 ? 0 : 0;
 }
+int loops(const void *arg, size_t n) { /* an error that the function does not look at ends the call with its step */
+    for (int i = 0; i < 100; i++) {
+        if (i == 3) xt_matmul(xt_ones(XT_F32, 2, 3), xt_ones(XT_F32, 2, 3));
+        xt_mark_step();
+        if (i == 50) fputs("loops goes on\n", stderr);
+    }
+    return arg && n ? 0 : 1;
+}
 int aborts(const void *arg, size_t n) { if (arg && n && xt_rank() == 1) abort(); return 0; }
 static int deep(volatile char *p) { volatile char more[4096]; more[0] = p[0]; return deep(more) + more[0]; }
 int overflows(const void *arg, size_t n) { char c = 1; return arg && n && xt_rank() == 1 ? deep(&c) : 0; }
@@ -152,6 +160,10 @@ check "is in its row" says "row 1 code 7"
 remote -np 2 ./driver ./work.so x shapes echo
 check "a pending error goes along" grep -qE "shapes of ./work.so returned 0; its pending error: .*matmul" "$out"
 check "and is over" [ "$(grep -c "reply 'x' of 1 error none" "$out")" = 2 ]
+remote -np 2 ./driver ./work.so x loops echo
+check "an error in a loop ends the call" grep -qE "loops of ./work.so was ended, as its step had an error: .*matmul" "$out"
+check "which does not go on" [ "$(grep -c 'loops goes on' "$out")" = 0 ]
+check "the rank stays usable" [ "$(grep -c "reply 'x' of 1 error none" "$out")" = 2 ]
 for crash in 'aborts 6 Aborted' 'overflows 11 Segmentation fault' 'thread_crash 11 Segmentation fault'; do
     [ -n "${ASAN_BUILD:-}" ] && continue # its own handlers come first
     read -r name number text <<<"$crash"

@@ -287,7 +287,7 @@ static void dead_before_joining(void **state) {
     pid_t a = start_rank(name, 1, 2, announced_body, NULL);
     coll_announce(name, 1, a);
     waitpid(a, &status, 0);
-    coll_announce_end(name, 1);
+    coll_announce_end(name, 1, NULL);
     pid_t b = start_rank(name, 0, 2, announced_body, NULL);
     waitpid(b, &status, 0);
     assert_true(WIFEXITED(status));

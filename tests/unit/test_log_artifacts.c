@@ -35,12 +35,13 @@ static int end(void **state) {
 static log_artifact got[8];
 static int n_got;
 static uint8_t pixels[8][1024];
-static void take(void *user, const log_artifact *a) {
+static bool take(void *user, const log_artifact *a) {
     (void)user;
     if (a->kind == LOG_IMAGE) memcpy(pixels[n_got], a->rgb, (size_t)(3 * a->width * a->height) < sizeof pixels[0] ? (size_t)(3 * a->width * a->height) : sizeof pixels[0]);
     got[n_got] = *a;
     got[n_got].name = strdup(a->name);
     got[n_got++].text = a->text ? strdup(a->text) : NULL;
+    return true;
 }
 static void no_row(void *user, const log_row *row) {
     (void)user, (void)row;

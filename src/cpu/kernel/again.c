@@ -69,7 +69,10 @@ static xt_status again_run_op(const cpu_call *c) {
     }
     return NULL;
 }
-static const cpu_kernel again_kernel = {"loop-reduce", again_run_op, again_free, true};
+static bool again_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return tape_access(((const again_state *)t->state)->tape, t->reads, k, out);
+}
+static const cpu_kernel again_kernel = {"loop-reduce", again_run_op, again_free, true, .access = again_access};
 
 static bool splat_value(cpu_builder *b, const ir_value *v, float *out) {
     const void *x = cpu_build_splat(b, v);

@@ -4,6 +4,7 @@
  * the number of threads. Feature blocks are handled a few at a time, so that the second look at a tile finds it in cache. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/layout.h"
+#include "cpu/vector/access.h"
 #include "cpu/vector/blk.h"
 #include "cpu/vector/fold.h"
 
@@ -170,8 +171,26 @@ static xt_status norm_kernel_run(const cpu_call *c) {
     }
     return NULL;
 }
-static const cpu_kernel norm_kernel = {"batch-norm", norm_kernel_run, NULL, false};
-static const cpu_kernel norm_grad_kernel = {"batch-norm-grad", norm_kernel_run, NULL, false};
+/* The images, tile behind tile. */
+static cpu_access image_access(const extent *e, uint32_t arg, size_t elem) {
+    return (cpu_access){.arg = arg,
+                        .elem = elem,
+                        .at = {.n = 1, .dims = {e->n * e->blocks * e->pixels * BLOCK_FEATURES}, .strides = {1}}};
+}
+static bool norm_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    const norm_state *s = t->state;
+    const int args[] = {IN_X, s->residual, s->g[0], s->g[1], s->z, s->out, s->narrow, s->masked};
+    const bool half[] = {s->half_x, s->half_residual, s->half_g[0], s->half_g[1], s->half_z, false, true, false};
+    enum { FIRST_OUT = 5 };
+    for (uint32_t i = 0; i < BASE_COUNT(args); i++) {
+        if (args[i] == NOT_THERE || k-- > 0) continue;
+        *out = image_access(&s->e, (uint32_t)args[i] + (i < FIRST_OUT ? 0 : t->n_in), half[i] ? 2 : 4);
+        return true;
+    }
+    return false;
+}
+static const cpu_kernel norm_kernel = {"batch-norm", norm_kernel_run, NULL, false, .access = norm_access};
+static const cpu_kernel norm_grad_kernel = {"batch-norm-grad", norm_kernel_run, NULL, false, .access = norm_access};
 
 typedef struct norm_lists { /* the thunk's operands and results while they are collected */
     const ir_value *in[10], *out[6];
@@ -324,8 +343,15 @@ static xt_status windows_run(const cpu_call *c) {
     team_for(&c->device->team, s->in.n * s->in.blocks, 4096 / s->in.pixels + 1, windows, &r);
     return NULL;
 }
-static const cpu_kernel pool_kernel = {"pool", windows_run, NULL, false};
-static const cpu_kernel pool_grad_kernel = {"pool-grad", windows_run, NULL, false};
+static bool windows_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    const window_state *s = t->state;
+    if (k >= t->n_in) return false; /* the last input is the initial value */
+    bool grad = t->n_in == 3, result = k + 1 == t->n_in;
+    *out = image_access(result != grad && k ? &s->out : &s->in, result ? t->n_in : k, sizeof(float));
+    return true;
+}
+static const cpu_kernel pool_kernel = {"pool", windows_run, NULL, false, .access = windows_access};
+static const cpu_kernel pool_grad_kernel = {"pool-grad", windows_run, NULL, false, .access = windows_access};
 
 xt_status blocked_window(cpu_builder *b, const ir_op *op) {
     bool grad = op->code == OP_select_and_scatter;

@@ -154,7 +154,7 @@ static xt_status conv_run_op(const cpu_call *c) {
     bool direct = !s->move[2] && s->result == s->compute;
     conv_run r = {s, side[0], side[1], direct ? c->out[0] : scratch + s->sums_at, scratch + s->block_at};
     int64_t tiles = (s->n_out + s->columns - 1) / s->columns;
-    team_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
+    blas_for(team, s->batch / s->batch_groups * s->feature_groups * s->batch_groups * tiles, 1, conv_chunk, &r);
     if (direct) return NULL;
     int64_t count = c->thunk->op->out[0].type->count;
     const char *narrow = cpu_converted(team, s->compute, r.sums, s->result, s->move[2] ? scratch + s->narrow_at : c->out[0], count);
@@ -225,9 +225,11 @@ static size_t take(size_t *all, size_t bytes) {
     return at;
 }
 
-/* Blocks that leave each thread something to do, of a size that the second-level cache holds. */
-static int64_t columns_of(const conv_state *s, int threads) {
-    int64_t tasks = s->batch * s->feature_groups, want = (4 * threads + tasks - 1) / tasks, columns = (s->n_out + want - 1) / want;
+/* Blocks that leave each of some threads something to do, of a size that the second-level cache holds. Shapes alone say
+ * how wide they are: OpenBLAS has other kernels at the edges of a block, with other bits. */
+static int64_t columns_of(const conv_state *s) {
+    enum { BLOCKS = 16 };
+    int64_t tasks = s->batch * s->feature_groups, want = (BLOCKS + tasks - 1) / tasks, columns = (s->n_out + want - 1) / want;
     if (columns < 32) columns = 32;
     if (columns > BLOCK_COLS) columns = BLOCK_COLS;
     return columns < s->n_out ? columns : s->n_out;
@@ -246,7 +248,7 @@ CPU_LOWER(conv_any) {
     s->elem = xt_dtype_size(s->compute);
     bool small = s->n_out < INT32_MAX && s->group_channels * s->n_kernel < INT32_MAX;
     if (small && blas_type_of(s->compute, &s->kind)) s->blas = blas_get();
-    s->columns = columns_of(s, cpu_build_threads(b));
+    s->columns = columns_of(s);
     for (int i = 0; i < 2; i++) {
         const ir_type *t = op->in[i]->type;
         if (s->move[i]) s->moved_at[i] = take(&scratch, ir_type_bytes(t));

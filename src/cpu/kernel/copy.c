@@ -26,10 +26,28 @@ static xt_status moves_run(const cpu_call *c) {
         if (view_count(&s->m[i].dst) > 0) cpu_move_run(team, &s->m[i], c->out[0], c->in[i]);
     return NULL;
 }
-static const cpu_kernel transpose_kernel = {"transpose", moves_run, NULL, true};
-static const cpu_kernel window_kernel = {"window", moves_run, NULL, true};
-static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true};
-static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL, true};
+/* One copy, of what the result is a window on or a transpose of. */
+static bool whole_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    const moves *s = t->state;
+    return cpu_move_access(&s->m[0], &t->op->out[0], k, out);
+}
+/* Pieces: where from and where to, of each copy in turn, and what is filled before. */
+static bool pieces_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    const moves *s = t->state;
+    if (k == 2 * s->n && s->fill) {
+        *out = (cpu_access){.arg = t->n_in, .elem = xt_dtype_size(t->op->out[0].type->dtype)};
+        out->at = (view){.n = 1, .dims = {s->fill_count}, .strides = {1}};
+        return true;
+    }
+    if (k >= 2 * s->n) return false;
+    const cpu_move *m = &s->m[k / 2];
+    *out = (cpu_access){.arg = k % 2 ? t->n_in : k / 2, .elem = m->elem, .at = k % 2 ? m->dst : m->src};
+    return true;
+}
+static const cpu_kernel transpose_kernel = {"transpose", moves_run, NULL, true, .access = whole_access};
+static const cpu_kernel window_kernel = {"window", moves_run, NULL, true, .access = whole_access};
+static const cpu_kernel pad_kernel = {"pad", moves_run, NULL, true, .access = pieces_access};
+static const cpu_kernel concatenate_kernel = {"concatenate", moves_run, NULL, true, .access = pieces_access};
 
 static xt_status take(cpu_builder *b, const ir_op *op, const cpu_kernel *k, moves *m, uint64_t over, bool *out_done) {
     *out_done = true;
@@ -145,8 +163,29 @@ static xt_status dynamic_update_run(const cpu_call *c) {
     if (s->n) cpu_move_run(&c->device->team, &m, c->out[0], c->in[1]);
     return NULL;
 }
-static const cpu_kernel dynamic_slice_kernel = {"dynamic-slice", dynamic_slice_run, NULL, true};
-static const cpu_kernel dynamic_update_kernel = {"dynamic-update-slice", dynamic_update_run, NULL, true};
+/* The box where it starts at 0, and as far behind as it may lie, then the rest of what is written; `into`: the box is
+ * written, after all of the result has been. */
+static bool box_access(const cpu_thunk *t, uint32_t k, bool into, cpu_access *out) {
+    const moves *s = t->state;
+    const cpu_move *m = &s->m[0];
+    if (!s->n || k > 2) return false;
+    *out = (cpu_access){.arg = t->n_in, .elem = m->elem, .at = m->dst};
+    if (into) out->at = (view){.n = 1, .dims = {t->op->out[0].type->count}, .strides = {1}};
+    if (k == 2) return true;
+    *out = (cpu_access){.arg = into ? t->n_in : 0, .elem = m->elem, .at = into ? m->dst : m->src};
+    for (int i = 0; i < s->rank && k == 1; i++) out->at.offset += s->limit[i] * s->stride[i];
+    return true;
+}
+static bool dynamic_slice_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return box_access(t, k, false, out);
+}
+static bool dynamic_update_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return box_access(t, k, true, out);
+}
+static const cpu_kernel dynamic_slice_kernel = {"dynamic-slice", dynamic_slice_run, NULL, true,
+                                                .access = dynamic_slice_access};
+static const cpu_kernel dynamic_update_kernel = {"dynamic-update-slice", dynamic_update_run, NULL, true,
+                                                 .access = dynamic_update_access};
 
 static bool box(const ir_type *large, const ir_type *small, xt_dtype start_type, bool into, moves *m) {
     view l, s;
@@ -184,3 +223,4 @@ CPU_LOWER(dynamic_update_slice) {
     }
     return take(b, op, &dynamic_update_kernel, m, 1, out_done);
 }
+

@@ -1,7 +1,6 @@
 /* The rest of LAPACK that JAX calls on CPUs: eigenvalues of general matrices (geev), Schur forms (gees), Hessenberg and tridiagonal forms (gehrd, sytrd), singular values
  * by QR (gesvd), QR with pivots (geqp3), products with Q (ormqr), by OpenBLAS; and tridiagonal systems (gtsv, and the perturbed one of inverse iteration) by
- * elimination with row exchanges (Golub & Van Loan, "Matrix Computations", 4th ed., 4.3). One matrix after the other: what is called is mostly small, and
- * the library divides large ones.
+ * elimination with row exchanges (Golub & Van Loan, "Matrix Computations", 4th ed., 4.3). Each matrix of a batch is one thread's.
  *
  * A row of `calls` tells operands and results: M a matrix, which the routine sees column by column in memory of its own, V a vector, I a status. A routine works
  * in its results; operands that it overwrites are copied there first (the row's `into`). */
@@ -288,11 +287,12 @@ static size_t part_count(const ir_type *t, char shape) {
     return (size_t)(shape == 'M' ? dim(t, 2) * dim(t, 1) : shape == 'V' ? dim(t, 1) : 1);
 }
 
-static xt_status eig_run(const cpu_call *c) {
+static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
+    const cpu_call *c = ctx;
     const eig_state *s = c->thunk->state;
     const ir_op *op = c->thunk->op;
-    char *mem = c->scratch;
-    for (int64_t k = 0; k < s->batch; k++) {
+    char *mem = (char *)c->scratch + (size_t)thread * s->bytes;
+    for (int64_t k = begin; k < end; k++) {
         eig_call one = {.s = s,
                         .call = c,
                         .work = mem + s->work_at,
@@ -323,9 +323,14 @@ static xt_status eig_run(const cpu_call *c) {
             if (s->row->out[j] == 'M') turn(elem, (char *)c->out[j] + (size_t)k * part_count(t, 'M') * elem, one.out[j], dim(t, 2), dim(t, 1), false);
         }
     }
+}
+
+static xt_status eig_run(const cpu_call *c) {
+    cpu_call call = *c;
+    blas_for(&c->device->team, ((const eig_state *)c->thunk->state)->batch, 1, matrices, &call);
     return NULL;
 }
-static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, .blas = true};
+static const cpu_kernel eig_kernel = {"lapack", eig_run, NULL, false};
 
 /* --- lowering ---------------------------------------------------------------------------------------------------------------------------------------- */
 static bool shape_fits(const ir_type *t, char shape, const ir_type *like, uint32_t batch_rank) {
@@ -422,7 +427,7 @@ CPU_LOWER(eig) {
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = op->n_out,
-                        .scratch_bytes = s->bytes,
+                        .scratch_bytes = s->bytes * (size_t)(s->batch > 1 ? cpu_build_threads(b) : 1),
                         .state = s,
                         .flops = (double)s->batch * 10.0 * (double)(n * n) * (double)big};
     return cpu_build_thunk(b, &d);

@@ -22,6 +22,7 @@ typedef void (*loop_fn)(int64_t m, int64_t n, int64_t k, const void *a, int64_t 
 typedef struct gemm_state {
     side lhs, rhs;
     int64_t batch, m, n, k;
+    int64_t block_m, block_n; /* of the result: one call of OpenBLAS, or of a loop */
     xt_dtype type, compute; /* of the operands; what is computed in */
     xt_dtype out;
     size_t elem, result_at; /* of compute; where the result goes before it is rounded */
@@ -74,35 +75,36 @@ typedef struct gemm_run {
     const gemm_state *s;
     const char *a, *b;
     char *c;
-    int64_t rows; /* of one task of a loop; whole matrices for OpenBLAS */
 } gemm_run;
 
-static void one_product(const gemm_state *s, const char *a, const char *b, char *c) {
+/* m x n of the result from OpenBLAS. */
+static void one_product(const gemm_state *s, int64_t m, int64_t n, const char *a, const char *b, char *c) {
     const int64_t *x = s->lhs.stride, *y = s->rhs.stride;
     /* In columns the product reads c^T = b^T a^T; what lies in rows here is transposed there already. */
     bool a_rows = x[2] == 1 || s->k == 1, b_rows = y[2] == 1 || s->n == 1;
     int64_t lda = a_rows ? x[1] : x[2], ldb = b_rows ? y[1] : y[2];
     if (lda < (a_rows ? s->k : s->m)) lda = a_rows ? s->k : s->m;
     if (ldb < (b_rows ? s->n : s->k)) ldb = b_rows ? s->n : s->k;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, k = (blas_int)s->k, la = (blas_int)lda, lb = (blas_int)ldb;
-    s->blas->gemm[s->kind](b_rows ? "N" : "T", a_rows ? "N" : "T", &n, &m, &k, blas_number(s->kind, true), b, &lb, a, &la,
-                           blas_number(s->kind, false), c, &n);
+    blas_int rows = (blas_int)m, columns = (blas_int)n, k = (blas_int)s->k, la = (blas_int)lda, lb = (blas_int)ldb, lc = (blas_int)s->n;
+    s->blas->gemm[s->kind](b_rows ? "N" : "T", a_rows ? "N" : "T", &columns, &rows, &k, blas_number(s->kind, true), b, &lb, a, &la,
+                           blas_number(s->kind, false), c, &lc);
 }
 
 static void gemm_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const gemm_run *r = ctx;
     const gemm_state *s = r->s;
-    int64_t e = (int64_t)s->elem, tasks = (s->m + r->rows - 1) / r->rows;
+    const int64_t *x = s->lhs.stride, *y = s->rhs.stride;
+    int64_t e = (int64_t)s->elem, across = (s->n - 1) / s->block_n + 1, each = ((s->m - 1) / s->block_m + 1) * across;
     for (int64_t t = begin; t < end; t++) {
-        int64_t q = t / tasks, i = t % tasks * r->rows, m = s->m - i < r->rows ? s->m - i : r->rows;
-        const char *a = r->a + q * s->lhs.stride[0] * e, *b = r->b + q * s->rhs.stride[0] * e;
-        char *c = r->c + q * s->m * s->n * e;
+        int64_t q = t / each, i = t % each / across * s->block_m, j = t % across * s->block_n;
+        int64_t m = s->m - i < s->block_m ? s->m - i : s->block_m, n = s->n - j < s->block_n ? s->n - j : s->block_n;
+        const char *a = r->a + (q * x[0] + i * x[1]) * e, *b = r->b + (q * y[0] + j * y[2]) * e;
+        char *c = r->c + ((q * s->m + i) * s->n + j) * e;
         if (s->blas)
-            one_product(s, a, b, c);
+            one_product(s, m, n, a, b, c);
         else
-            s->loop(m, s->n, s->k, a + i * s->lhs.stride[1] * e, s->lhs.stride[1], s->lhs.stride[2], b, s->rhs.stride[1], s->rhs.stride[2],
-                    c + i * s->n * e);
+            s->loop(m, n, s->k, a, x[1], x[2], b, y[1], y[2], c);
     }
 }
 
@@ -125,20 +127,14 @@ static xt_status gemm_run_op(const cpu_call *c) {
         return NULL;
     }
     bool direct = s->out == s->compute;
-    gemm_run r = {s, bring(c, s, &s->lhs, c->in[0]), bring(c, s, &s->rhs, c->in[1]), direct ? c->out[0] : (char *)c->scratch + s->result_at, s->m};
-    if (s->blas) {
-        double work = (double)s->m * (double)s->n * (double)s->k;
-        bool large = s->batch == 1 || work > 4e6; /* one product at a time on all threads, or a product a thread */
-        for (int64_t q = 0; q < s->batch && large; q++) gemm_chunk(&r, q, q + 1, 0);
-        if (!large) team_for(team, s->batch, (int64_t)(65536 / (work + 1)) + 1, gemm_chunk, &r);
-    } else {
-        r.rows = 16;
-        team_for(team, s->batch * ((s->m + 15) / 16), 1, gemm_chunk, &r);
-    }
+    gemm_run r = {s, bring(c, s, &s->lhs, c->in[0]), bring(c, s, &s->rhs, c->in[1]), direct ? c->out[0] : (char *)c->scratch + s->result_at};
+    int64_t blocks = s->batch * ((s->m - 1) / s->block_m + 1) * ((s->n - 1) / s->block_n + 1);
+    double work = (double)s->block_m * (double)s->block_n * (double)s->k;
+    (s->blas ? blas_for : team_for)(team, blocks, s->blas ? (int64_t)(65536 / (work + 1)) + 1 : 1, gemm_chunk, &r);
     if (!direct) cpu_converted(team, s->compute, (char *)c->scratch + s->result_at, s->out, c->out[0], t->count);
     return NULL;
 }
-static const cpu_kernel gemm_kernel = {"gemm", gemm_run_op, NULL, .blas = true};
+static const cpu_kernel gemm_kernel = {"gemm", gemm_run_op, NULL, false};
 
 /* --- lowering --------------------------------------------------------------------------------------------------------------------------- */
 static bool has(const int64_t *v, size_t n, int64_t x) {
@@ -208,6 +204,23 @@ static xt_dtype compute_type(xt_dtype t, xt_dtype out) {
     return xt_dtype_size(t) == 8 || xt_dtype_size(out) == 8 ? (ir_dtype_is_signed(t) ? XT_I64 : XT_U64) : ir_dtype_is_signed(t) ? XT_I32 : XT_U32;
 }
 
+/* Blocks of whole tiles of every kernel; smaller ones are not worth a call. */
+static void cut_blocks(gemm_state *s) {
+    enum { ROWS = 32, COLUMNS = 64 };
+    double each = (double)s->m * (double)s->n * (double)s->k, all = each * (double)s->batch;
+    int64_t want = blas_blocks(all), m = s->m, n = s->n, blocks = 1;
+    while (blocks * s->batch < want) {
+        bool rows = 4 * m > n ? m > ROWS : n <= COLUMNS; /* wide ones are faster than high ones */
+        if (rows ? m <= ROWS : n <= COLUMNS) break;
+        if (rows)
+            m = ((m + 1) / 2 + ROWS - 1) / ROWS * ROWS;
+        else
+            n = ((n + 1) / 2 + COLUMNS - 1) / COLUMNS * COLUMNS;
+        blocks = ((s->m - 1) / m + 1) * ((s->n - 1) / n + 1);
+    }
+    s->block_m = m, s->block_n = n;
+}
+
 CPU_LOWER(gemm) {
     size_t nlb, nrb, nlc, nrc;
     const int64_t *lb = ir_get_ints(op, IR_A_lhs_batching_dimensions, &nlb), *rb = ir_get_ints(op, IR_A_rhs_batching_dimensions, &nrb);
@@ -233,6 +246,8 @@ CPU_LOWER(gemm) {
     s->loop = loop_of(compute);
     bool fits = s->m < INT32_MAX && s->n < INT32_MAX && s->k < INT32_MAX;
     if (fits && blas_type_of(compute, &s->kind)) s->blas = blas_get();
+    s->block_m = 16, s->block_n = s->n; /* of the loops */
+    if (s->blas && ot->count > 0) cut_blocks(s);
     size_t scratch = 0;
     if (s->lhs.pack) s->lhs.packed_at = take_scratch(&scratch, (size_t)s->lhs.count * xt_dtype_size(s->type));
     if (s->rhs.pack) s->rhs.packed_at = take_scratch(&scratch, (size_t)s->rhs.count * xt_dtype_size(s->type));

@@ -1,9 +1,10 @@
-/* LAPACK's factorisations behind JAX's custom calls (lapack_sgetrf_ffi, ... and the names its other back ends share: Qr, Eigh, LuDecomposition, ...) by
- * OpenBLAS. Its matrices lie in columns, ours in rows, so each is turned over on the way in and out. Many small matrices go one a thread, a large one has
- * all threads. Without OpenBLAS, and for shapes that no routine takes, the interpreter's textbook code runs (ir/interp_lapack.c, which also says what the
- * calls' operands and results are). */
+/* LAPACK's factorisations behind JAX's custom calls (lapack_sgetrf_ffi, ... and the names its other back ends share:
+ * Qr, Eigh, LuDecomposition, ...) by OpenBLAS. Its matrices lie in columns, ours in rows, so each is turned over on the
+ * way in and out. Each matrix of a batch is one thread's. Without OpenBLAS, and for shapes that no routine takes, the
+ * interpreter's textbook code runs (ir/interp_lapack.c, which also says what the calls' operands and results are). */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/blas.h"
+#include "cpu/vector/factor.h"
 #include "ir/interp_int.h"
 
 typedef enum routine { GETRF, GEQRF, ORGQR, EIGH, GESDD } routine;
@@ -23,6 +24,7 @@ typedef struct lapack_state {
 typedef struct lapack_run {
     const lapack_state *s;
     const cpu_call *call;
+    const cpu_team *team; /* of one matrix */
 } lapack_run;
 
 /* dst[j][i] = src[i][j]. */
@@ -47,10 +49,14 @@ static char *result(const lapack_run *r, uint32_t j, int64_t k, int64_t count, s
     return (char *)r->call->out[j] + (size_t)(k * count) * elem;
 }
 
+static factor_matrix matrix_of(const lapack_run *r, char *mine, int64_t columns) {
+    return (factor_matrix){.team = r->team, .kind = r->s->kind, .m = r->s->m, .n = columns, .a = mine + r->s->a_at};
+}
+
 static void run_getrf(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, info = 0, *pivots = (blas_int *)(void *)(mine + s->iwork_at);
-    s->blas->getrf[s->kind](&m, &n, mine + s->a_at, &m, pivots, &info);
+    factor_matrix f = matrix_of(r, mine, s->n);
+    blas_int *pivots = (blas_int *)(void *)(mine + s->iwork_at), info = factor_getrf(&f, pivots);
     turn(s->elem, result(r, 0, k, s->m * s->n, s->elem), s->n, mine + s->a_at, s->m, s->n, s->m);
     int32_t *out = (int32_t *)(void *)result(r, 1, k, s->least, 4), *last = r->call->out[2];
     for (int64_t i = 0; i < s->least; i++) out[i] = pivots[i] - s->permutation;
@@ -69,16 +75,15 @@ static void run_getrf(const lapack_run *r, int64_t k, char *mine) {
 
 static void run_geqrf(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->n, info = 0;
-    s->blas->geqrf[s->kind](&m, &n, mine + s->a_at, &m, result(r, 1, k, s->least, s->elem), mine + s->work_at, &s->lwork, &info);
+    factor_matrix f = matrix_of(r, mine, s->n);
+    factor_geqrf(&f, result(r, 1, k, s->least, s->elem), mine + s->work_at, s->lwork);
     turn(s->elem, result(r, 0, k, s->m * s->n, s->elem), s->n, mine + s->a_at, s->m, s->n, s->m);
 }
 
 static void run_orgqr(const lapack_run *r, int64_t k, char *mine) {
     const lapack_state *s = r->s;
-    blas_int m = (blas_int)s->m, n = (blas_int)s->columns, t = (blas_int)s->taus, info = 0;
-    const char *tau = (const char *)r->call->in[1] + (size_t)(k * s->taus) * s->elem;
-    s->blas->orgqr[s->kind](&m, &n, &t, mine + s->a_at, &m, tau, mine + s->work_at, &s->lwork, &info);
+    factor_matrix f = matrix_of(r, mine, s->columns);
+    factor_orgqr(&f, s->taus, (const char *)r->call->in[1] + (size_t)(k * s->taus) * s->elem, mine + s->work_at, s->lwork);
     turn(s->elem, result(r, 0, k, s->m * s->columns, s->elem), s->columns, mine + s->a_at, s->m, s->columns, s->m);
 }
 
@@ -127,16 +132,13 @@ static void matrices(void *ctx, int64_t begin, int64_t end, int thread) {
 
 static xt_status lapack_run_op(const cpu_call *c) {
     const lapack_state *s = c->thunk->state;
-    lapack_run r = {s, c};
+    lapack_run r = {s, c, s->batch > 1 ? &(cpu_team){.threads = 1} : &c->device->team};
     if (s->what == GESDD && s->job == 'N')
         for (uint32_t j = 2; j < 4; j++) memset(c->out[j], 0, ir_type_bytes(c->thunk->op->out[j].type));
-    if (s->batch > 1 && s->m <= 256 && s->n <= 256)
-        team_for(&c->device->team, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);
-    else
-        matrices(&r, 0, s->batch, 0);
+    blas_for(&c->device->team, s->batch, 65536 / (s->m * s->n * s->least + 1) + 1, matrices, &r);
     return NULL;
 }
-static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, .blas = true};
+static const cpu_kernel lapack_kernel = {"lapack", lapack_run_op, NULL, false};
 
 /* --- lowering -------------------------------------------------------------------------------------------------------------------------------- */
 static blas_int as_int(const lapack_state *s, const void *first) { /* what a query for room says */
@@ -271,7 +273,7 @@ CPU_LOWER(lapack) {
                         .op = op,
                         .n_in = op->n_in,
                         .n_out = op->n_out,
-                        .scratch_bytes = s->thread_bytes * (size_t)cpu_build_threads(b),
+                        .scratch_bytes = s->thread_bytes * (size_t)(batch > 1 ? cpu_build_threads(b) : 1),
                         .state = s,
                         .flops = (double)batch * (s->what == GESDD || s->what == EIGH ? 9.0 : 1.0) * (m * n * l - l * l * l / 3)};
     return cpu_build_thunk(b, &d);

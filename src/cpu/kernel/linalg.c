@@ -1,7 +1,9 @@
-/* cholesky, triangular_solve and the LAPACK calls that are the same (potrf, trsm) by OpenBLAS, whose matrices lie in columns: what is a lower triangle in rows is an upper one there, and a system solved
- * from the left is one solved from the right. Batches of small matrices go one a thread. */
+/* cholesky, triangular_solve and the LAPACK calls that are the same (potrf, trsm) by OpenBLAS, whose matrices lie in
+ * columns: what is a lower triangle in rows is an upper one there, and a system solved from the left is one solved from
+ * the right. Each matrix of a batch is one thread's. */
 #include "cpu/kernel/kernel.h"
 #include "cpu/vector/blas.h"
+#include "cpu/vector/factor.h"
 #include "ir/interp_int.h"
 
 typedef struct linalg_state {
@@ -18,14 +20,13 @@ typedef struct linalg_run {
     const char *a;
     char *out;
     int32_t *info; /* per matrix; NULL: none */
+    const cpu_team *team; /* of one matrix */
 } linalg_run;
 
-/* One product of all threads a matrix, or a matrix a thread when there are many small ones. */
 static void over_batch(const cpu_call *c, const linalg_state *s, team_fn fn, linalg_run *r) {
-    if (s->batch > 1 && s->n <= 256)
-        team_for(&c->device->team, s->batch, 65536 / (s->n * s->n * s->n + 1) + 1, fn, r);
-    else
-        fn(r, 0, s->batch, 0);
+    cpu_team one = {.threads = 1};
+    r->team = s->batch > 1 ? &one : &c->device->team;
+    blas_for(&c->device->team, s->batch, 65536 / (s->n * s->n * s->n + 1) + 1, fn, r);
 }
 
 /* NaN in both parts. */
@@ -42,12 +43,11 @@ static void cholesky_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
     const linalg_run *r = ctx;
     const linalg_state *s = r->s;
-    blas_int n = (blas_int)s->n, info;
     size_t row = (size_t)s->n * s->elem;
     for (int64_t q = begin; q < end; q++) {
         char *x = r->out + (size_t)q * (size_t)s->n * row;
         if (r->a != r->out) memcpy(x, r->a + (size_t)q * (size_t)s->n * row, (size_t)s->n * row);
-        s->blas->potrf[s->kind](s->lower ? "U" : "L", &n, x, &n, &info);
+        blas_int info = factor_potrf(&(factor_matrix){.team = r->team, .kind = s->kind, .m = s->n, .n = s->n, .a = x}, !s->lower);
         if (s->call) {
             r->info[q] = info;
             continue;
@@ -61,29 +61,51 @@ static void cholesky_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
 }
 static xt_status cholesky_run(const cpu_call *c) {
     const linalg_state *s = c->thunk->state;
-    linalg_run r = {s, c->in[0], c->out[0], s->call ? c->out[1] : NULL};
+    linalg_run r = {s, c->in[0], c->out[0], s->call ? c->out[1] : NULL, NULL};
     if (s->n) over_batch(c, s, cholesky_chunk, &r);
     return NULL;
 }
-static const cpu_kernel cholesky_kernel = {"cholesky", cholesky_run, NULL, .blas = true};
+static const cpu_kernel cholesky_kernel = {"cholesky", cholesky_run, NULL, false};
 
+typedef struct system_run {
+    const linalg_state *s;
+    const char *a;
+    char *x;
+    int64_t step; /* right-hand sides of one task; each by itself has one solution */
+} system_run;
+static void solve_some(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const system_run *r = ctx;
+    const linalg_state *s = r->s;
+    int64_t count = s->left ? s->columns : s->rows;
+    blas_int n = (blas_int)s->n, ld = (blas_int)s->columns;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t i = t * r->step;
+        blas_int some = (blas_int)(count - i < r->step ? count - i : r->step);
+        s->blas->trsm[s->kind](s->left ? "R" : "L", s->lower ? "U" : "L", &s->trans, &s->diag, s->left ? &some : &n, s->left ? &n : &some,
+                               blas_number(s->kind, true), r->a, &n, r->x + (size_t)(s->left ? i : i * s->columns) * s->elem, &ld);
+    }
+}
 static void solve_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
     (void)thread;
+    enum { LEAST = 32 };
     const linalg_run *r = ctx;
     const linalg_state *s = r->s;
-    blas_int n = (blas_int)s->n, m = (blas_int)s->columns, k = (blas_int)s->rows;
-    for (int64_t q = begin; q < end; q++)
-        s->blas->trsm[s->kind](s->left ? "R" : "L", s->lower ? "U" : "L", &s->trans, &s->diag, &m, &k, blas_number(s->kind, true),
-                               r->a + (size_t)(q * s->n * s->n) * s->elem, &n, r->out + (size_t)(q * s->rows * s->columns) * s->elem, &m);
+    int64_t count = s->left ? s->columns : s->rows, tasks = blas_blocks((double)s->n * (double)s->n * (double)count / 2);
+    for (int64_t q = begin; q < end; q++) {
+        system_run one = {s, r->a + (size_t)(q * s->n * s->n) * s->elem, r->out + (size_t)(q * s->rows * s->columns) * s->elem,
+                          ((count - 1) / tasks / LEAST + 1) * LEAST};
+        blas_for(r->team, (count - 1) / one.step + 1, 1, solve_some, &one);
+    }
 }
 static xt_status solve_run(const cpu_call *c) {
     const linalg_state *s = c->thunk->state;
-    linalg_run r = {s, c->in[0], c->out[0], NULL};
+    linalg_run r = {s, c->in[0], c->out[0], NULL, NULL};
     if (c->out[0] != c->in[1]) memcpy(c->out[0], c->in[1], ir_type_bytes(c->thunk->op->out[0].type));
     if (s->n && s->rows && s->columns) over_batch(c, s, solve_chunk, &r);
     return NULL;
 }
-static const cpu_kernel solve_kernel = {"triangular-solve", solve_run, NULL, .blas = true};
+static const cpu_kernel solve_kernel = {"triangular-solve", solve_run, NULL, false};
 
 /* False when OpenBLAS is not there or has no such type. */
 static bool begin_state(const ir_op *op, linalg_state **out) {

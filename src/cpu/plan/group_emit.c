@@ -37,7 +37,7 @@ int emission_load(emission *e, const ir_value *v) {
     if (splat) {
         s.kind = TAPE_SPLAT;
         memcpy(s.splat, splat, elem);
-    } else if (root->def && root->def->code == OP_iota) {
+    } else if (!e->blocked && root->def && root->def->code == OP_iota) { /* counts in the order of dense arrays */
         int64_t dim = ir_get_int(root->def, IR_A_iota_dimension, 0), inner = 1;
         for (uint32_t i = (uint32_t)dim + 1; i < root->type->rank; i++) inner *= root->type->dims[i];
         s.kind = TAPE_IOTA;
@@ -108,8 +108,11 @@ static xt_status tape_kernel_run(const cpu_call *c) {
 static void tape_kernel_free(void *state) {
     tape_free(state);
 }
-static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true};
-const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true};
+static bool tape_kernel_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return tape_access(t->state, t->reads, k, out);
+}
+static const cpu_kernel fused_kernel = {"fused", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true, .access = tape_kernel_access};
+const cpu_kernel emission_copy = {"copy", tape_kernel_run, tape_kernel_free, .anywhere = true, .is_fused = true, .access = tape_kernel_access};
 
 xt_status emission_add_thunk(emission *e, const cpu_kernel *k, tape *t, const ir_op *named, size_t n_ops, const ir_op *const *ops, size_t n_out,
                              const ir_value *const *outs, const uint64_t *over) {

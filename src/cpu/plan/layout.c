@@ -213,6 +213,12 @@ int layout_feature(cpu_builder *b, const ir_value *v) {
     return v->user && v->user <= b->n_values ? (int)b->values[v->user - 1].feature - 1 : -1;
 }
 
+xt_status layout_check(cpu_builder *b, const ir_value *v) {
+    if (layout_feature(b, v) >= 0) return NULL;
+    return status_new(XT_INTERNAL, NULL, "result %u of %s%s is wanted blocked, but lies dense", v->index,
+                      v->def ? "stablehlo." : "an ", v->def ? ir_op_infos[v->def->code].name : "argument");
+}
+
 /* --- batch norms and what surrounds them ----------------------------------------------------------------------------------------- */
 #define SKIPPED (NOTHING - 1)
 
@@ -280,7 +286,9 @@ static void fuse_grad(layout *l, const ir_op *op, norm_fusion *f) {
     f->norm = op;
     f->x = look_through(l, op->in[0]);
     const ir_op *sel = dy->def;
-    if (sel && sel->code == OP_select && is_free(l, sel) && blocked_like(l, dy, op->in[0]) && layout_is_zero(sel->in[2]) && sel->in[0]->def)
+    /* What select lets through is read as images lie: where that is a window on something, or a constant, dy is a loop's. */
+    if (sel && sel->code == OP_select && is_free(l, sel) && blocked_like(l, dy, op->in[0]) &&
+        blocked_like(l, sel->in[1], dy) && layout_is_zero(sel->in[2]) && sel->in[0]->def)
         z = layout_mask_of(sel->in[0]->def);
     if (z && blocked_like(l, z, dy) && (z->type->dtype == XT_F32 || z->type->dtype == XT_BF16) && all_reads_after(l, dy, op)) {
         f->relu = true;
@@ -324,7 +332,8 @@ static const ir_op *fuse_training(layout *l, const ir_op *op, norm_fusion *f) {
     const ir_op *next = only_reader(l, y);
     f->norm = op;
     f->x = look_through(l, op->in[0]);
-    if (next && next->code == OP_add && next->in[0] != next->in[1] && may_end_at(l, op, next)) {
+    if (next && next->code == OP_add && next->in[0] != next->in[1] && blocked_like(l, &next->out[0], y) &&
+        may_end_at(l, op, next)) {
         const ir_value *other = next->in[next->in[0] == y];
         if (!is_splat(other) && blocked_like(l, other, y)) {
             f->residual = other;
@@ -333,7 +342,7 @@ static const ir_op *fuse_training(layout *l, const ir_op *op, norm_fusion *f) {
             next = only_reader(l, y);
         }
     }
-    if (next && layout_relu_of(next) == y && may_end_at(l, op, next)) {
+    if (next && layout_relu_of(next) == y && blocked_like(l, &next->out[0], y) && may_end_at(l, op, next)) {
         f->relu = true;
         skip(l, f, y);
         y = &next->out[0];

@@ -33,6 +33,8 @@ bool layout_fusion_at(const cpu_builder *b, const ir_op *op, const norm_fusion *
 
 /* The dim of v that is blocked, or -1. */
 int layout_feature(cpu_builder *b, const ir_value *v);
+/* An error where v has no blocked layout: nothing may be read or written as if it had one. */
+xt_status layout_check(cpu_builder *b, const ir_value *v);
 /* v's elements in blocked order: [N, C/16, spatial, spatial, 16]. `v` has the 4 dims of the array. */
 view layout_blocked_view(const view *v, int feature);
 /* 1 + the feature dim of the images that the elementwise op goes over, 0: it works on dense arrays. */

@@ -11,5 +11,7 @@
 void cpu_builder_deinit(cpu_builder *b);
 /* After a stage, with `assigned` once memory is assigned: what the invariants of run/plan.h say, checked. verify.c */
 xt_status cpu_plan_verify(const cpu_exec *e, bool assigned);
+xt_status cpu_plan_broken(const cpu_exec *e, uint32_t thunk, const char *what, uint32_t slot);
+xt_status cpu_plan_verify_reads(const cpu_exec *e); /* part of it: verify_reads.c */
 
 #endif

@@ -11,10 +11,12 @@ size_t build_bytes_read(const cpu_builder *b, const ir_value *v, const cpu_ref *
 static xt_status read_inputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_in; i++) {
         const ir_value *v = d->in ? d->in[i] : d->op->in[i];
+        bool blocked = i < 64 && d->in_blocked >> i & 1;
         if (d->places)
             t->in[i] = d->places[i];
         else
-            XT_TRY(i < 64 && d->in_blocked >> i & 1 ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
+            XT_TRY(blocked ? layout_blocked(b, v, &t->in[i]) : cpu_build_dense(b, v, &t->in[i]));
+        t->reads[i] = v;
         t->bytes += (double)(d->places ? build_bytes_read(b, v, &t->in[i]) : ir_type_bytes(v->type));
     }
     return NULL;
@@ -33,7 +35,10 @@ static xt_status note_place(cpu_builder *b, const ir_value *v, bool blocked, cpu
 static xt_status make_outputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk *t) {
     for (size_t i = 0; i < d->n_out; i++) {
         const ir_value *v = d->out ? d->out[i] : &d->op->out[i];
-        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type};
+        cpu_slot s = {.kind = CPU_SLOT_TEMP, .bytes = ir_type_bytes(v->type), .op = v->def ? v->def : d->op, .type = v->type, .value = v};
+        bool blocked = i < 64 && d->out_blocked >> i & 1;
+        if (blocked) XT_TRY(layout_check(b, v));
+        if (blocked) s.feature = (uint8_t)(layout_feature(b, v) + 1);
         if (d->to_results) {
             s.kind = CPU_SLOT_OUT;
             s.index = d->result + (uint32_t)i;
@@ -44,7 +49,7 @@ static xt_status make_outputs(cpu_builder *b, const cpu_thunk_desc *d, cpu_thunk
         if (d->to_results)
             b->plan->out_slots[s.index] = t->out[i].slot;
         else
-            XT_TRY(note_place(b, v, i < 64 && d->out_blocked >> i & 1, t->out[i]));
+            XT_TRY(note_place(b, v, blocked, t->out[i]));
     }
     if (d->scratch_bytes) XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_TEMP, .bytes = d->scratch_bytes, .op = d->op}, &t->scratch));
     return NULL;
@@ -60,9 +65,11 @@ xt_status cpu_build_thunk(cpu_builder *b, const cpu_thunk_desc *d) {
     t.ordinal = d->op->user ? b->ordinals[d->op->user - 1] : CPU_NONE;
     t.ops = base_malloc((t.n_ops + 1) * sizeof *t.ops);
     t.in = base_calloc(t.n_in + 1, sizeof *t.in);
+    t.reads = base_calloc(t.n_in + 1, sizeof *t.reads);
+    t.in_blocked = d->in_blocked;
     t.out = base_calloc(t.n_out + 1, sizeof *t.out);
     t.over = base_calloc(t.n_out + 1, sizeof *t.over);
-    if (!t.ops || !t.in || !t.out || !t.over) {
+    if (!t.ops || !t.in || !t.reads || !t.out || !t.over) {
         s = status_oom(0, "a buffer plan");
         goto fail;
     }

@@ -63,7 +63,12 @@ xt_status build_prepare(cpu_builder *b, const ir_value *v) {
 static xt_status constant_slot(cpu_builder *b, const ir_value *v, cpu_ref *out) {
     const ir_literal *l = ir_get_literal(v->def);
     if (!l) return status_new(XT_INTERNAL, NULL, "a constant without a value");
-    cpu_slot s = {.kind = CPU_SLOT_CONST, .bytes = ir_type_bytes(v->type), .data = l->data, .type = v->type, .op = v->def};
+    cpu_slot s = {.kind = CPU_SLOT_CONST,
+                  .bytes = ir_type_bytes(v->type),
+                  .data = l->data,
+                  .type = v->type,
+                  .op = v->def,
+                  .value = v};
     bool expand = l->splat && v->type->count > 1;
     if (expand || (uintptr_t)l->data % CPU_ALIGN) {
         char *p = base_aligned(CPU_ALIGN, s.bytes ? s.bytes : 1);
@@ -173,23 +178,21 @@ static xt_status reorder_run(const cpu_call *c) {
     cpu_move_run(&c->device->team, c->thunk->state, c->out[0], c->in[0]);
     return NULL;
 }
-static const cpu_kernel reorder_kernel = {"reorder", reorder_run, NULL, true};
-
-static void rows_of(view *v) {
-    v->strides[v->n - 1] = 1;
-    for (int i = v->n - 2; i >= 0; i--) v->strides[i] = v->strides[i + 1] * v->dims[i + 1];
-    v->offset = 0;
+static bool reorder_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return cpu_move_access(t->state, t->reads[0], k, out);
 }
+static const cpu_kernel reorder_kernel = {"reorder", reorder_run, NULL, true, .access = reorder_access};
 
 static xt_status add_reorder(cpu_builder *b, const ir_value *v, bool to_blocked) {
     static const uint64_t one = 1;
     view plain;
+    XT_TRY(layout_check(b, v));
     cpu_move *m = base_malloc(sizeof *m);
     if (!m) return status_oom(sizeof *m, "a plan");
     view_dense(v->type, &plain);
     int feature = layout_feature(b, v);
     view seen = layout_blocked_view(&plain, feature), rows = seen;
-    rows_of(&rows);
+    view_rows(&rows);
     if (!to_blocked && feature == 1) { /* the dense side is written in order: features before space */
         view *two[2] = {&seen, &rows};
         for (int k = 0; k < 2; k++) {

@@ -43,7 +43,7 @@ static xt_status add_arguments(cpu_builder *b, const ir_block *body) {
     for (size_t i = 0; i < body->n_args; i++) {
         const ir_value *v = body->args[i];
         cpu_ref ref = {0, 0};
-        XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_ARG, .index = (uint32_t)i, .bytes = ir_type_bytes(v->type), .type = v->type}, &ref.slot));
+        XT_TRY(build_slot(b, (cpu_slot){.kind = CPU_SLOT_ARG, .index = (uint32_t)i, .bytes = ir_type_bytes(v->type), .type = v->type, .value = v}, &ref.slot));
         value_info *info = build_info(b, v);
         if (!info) return status_oom(sizeof *info, "a buffer plan");
         info->state = VALUE_DENSE;

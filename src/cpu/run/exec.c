@@ -43,7 +43,7 @@ static double mib(int64_t bytes) {
 
 /* Adds what was wanted, and what else is alive then, to an allocator's refusal. */
 static xt_status explain_oom(const cpu_exec *e, xt_status s, size_t bytes, const char *what) {
-    if (!s || xt_status_code(s) != XT_RESOURCE_EXHAUSTED) return s;
+    if (!s || status_code(s) != XT_RESOURCE_EXHAUSTED) return s;
     str live = STR_INIT;
     cpu_report_live(e, e->plan.peak_thunk, &live);
     char where[96] = "its start";
@@ -209,7 +209,7 @@ static bool runs_in_pool(const cpu_thunk *t) {
     size_t n = t->kernel->programs ? t->kernel->programs(t->state, &subs) : 0;
     for (size_t i = 0; i < n; i++)
         if (!subs[i]->own_team) return false;
-    return !t->kernel->blas && (!t->kernel->onednn || openmp_is_ours());
+    return !t->kernel->onednn || openmp_is_ours();
 }
 
 static bool calls_host(const ir_block *b) {

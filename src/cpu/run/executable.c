@@ -42,6 +42,7 @@ void cpu_thunk_free(cpu_thunk *t) {
     if (t->state) free_state(t->kernel, t->state);
     base_free(t->ops);
     base_free(t->in);
+    base_free(t->reads);
     base_free(t->out);
     base_free(t->over);
 }

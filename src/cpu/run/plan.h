@@ -4,7 +4,9 @@
  *  1. thunks run in list order; a thunk reads only slots that earlier thunks, the caller or the compiler have filled;
  *  2. a slot's memory is its own from its first to its last thunk: temporaries share one arena by offset, arguments are read only
  *     (unless an output takes a donated one over, after its last reader), outputs and constants last the whole run;
- *  3. a value is dense and row-major at (slot, byte offset); reshapes and bitcasts are other names for the same place;
+ *  3. a value is dense and row-major at (slot, byte offset), or a blocked image (layout.h) at a slot's start; reshapes
+ *     and bitcasts are other names for the same place, windows are applied once: by their reader, or by the copy that
+ *     made the place;
  *  4. a thunk's output may be the memory of one of its inputs only where `over` allows it: such kernels read element i before they write it;
  *  5. nothing in a plan changes while it runs, so one executable may run on several devices at once. */
 #ifndef XT_SRC_CPU_RUN_PLAN_H
@@ -31,6 +33,8 @@ typedef struct cpu_slot {
     void *owned; /* CONST: what to free */
     const ir_op *op; /* who writes it first; NULL for arguments and scratch of no op */
     const ir_type *type; /* for reports; NULL for scratch */
+    const ir_value *value; /* what lies there, whole; NULL for scratch */
+    uint8_t feature; /* layout.h: 1 + the feature dim of a blocked image, 0: row-major */
 } cpu_slot;
 
 typedef struct cpu_ref { /* a dense value */
@@ -47,14 +51,17 @@ typedef struct cpu_call { /* what a kernel gets when it runs */
     void *const *out;
     void *scratch;
 } cpu_call;
+struct cpu_access; /* access.h */
 typedef struct cpu_kernel {
     const char *name;
     xt_status (*run)(const cpu_call *c);
     void (*free_state)(void *state); /* NULL: the state is nothing or one base_malloc block */
     bool anywhere; /* may run on any thread, without a team, in the time its flops and bytes foretell */
     bool onednn; /* its oneDNN calls start regions: in the pool where these come to us (openmp.h) */
-    bool blas; /* its OpenBLAS calls do: only in libgomp's team */
     void (*report)(const void *state, str *out); /* what a profile says of its runs besides their time; NULL: nothing */
+    /* The k-th of its strided reads and writes, false: there are no more. Operands that it does not name, or all
+     * without it, are read and written whole, in their own order. */
+    bool (*access)(const cpu_thunk *t, uint32_t k, struct cpu_access *out);
     size_t (*programs)(const void *state, cpu_exec *const **out); /* those that run inside it; NULL: none */
     bool is_copy; /* all it does is to bring a value to the place of a result */
     bool is_fused; /* a loop over elements, without effects but its results */
@@ -67,6 +74,8 @@ struct cpu_thunk {
     uint32_t n_ops, n_in, n_out;
     uint32_t ordinal; /* of `op` in the program text: n17 */
     cpu_ref *in, *out;
+    const ir_value **reads; /* per input: the value that is read there; NULL: of no value of the program */
+    uint64_t in_blocked; /* bit i: input i is read at its blocked place */
     uint64_t *over; /* per output: bit i = may be written over input i (only i < 64) */
     uint32_t scratch; /* slot, or CPU_NONE */
     void *state; /* the kernel's own */

@@ -5,8 +5,8 @@
  * that was opened together with oneDNN is asked before libgomp is. On a thread between openmp_enter and openmp_leave they divide a region over the
  * pool, and whoever of its threads is there takes the numbers of those who are not; on every other thread they hand the call on to libgomp.
  *
- * Where the program itself brings libgomp (linked with -fopenmp, PyTorch), its libgomp comes first and nothing arrives here: openmp_is_ours tells. Then,
- * and for OpenBLAS, a program runs in libgomp's team (team.h). */
+ * Where the program itself brings libgomp (linked with -fopenmp, PyTorch), its libgomp comes first and nothing arrives here: openmp_is_ours tells. Then
+ * a program with large oneDNN calls runs in libgomp's team (team.h). */
 #ifndef XT_SRC_CPU_THREAD_OPENMP_H
 #define XT_SRC_CPU_THREAD_OPENMP_H
 

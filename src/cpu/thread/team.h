@@ -1,13 +1,15 @@
 /* The threads of one device. Only team.c starts parallel regions; everything else hands it a function and a range.
  *
- * There are two kinds of them. A program runs in a pool of ours (`own`), which waits for no thread that another program keeps from its core (pool.h);
- * oneDNN's regions come to it too (openmp.h). A program that needs OpenBLAS, and any with large oneDNN calls in a process that brings an OpenMP runtime
- * of its own, runs all its regions in libgomp's team, so that the two never fight for cores.
+ * There are two kinds of them. A program runs in a pool of ours (`own`), which waits for no thread that another program
+ * keeps from its core (pool.h); oneDNN's regions come to it too (openmp.h), and OpenBLAS has no regions (blas.h). A
+ * program with large oneDNN calls in a process that brings an OpenMP runtime of its own runs all its regions in
+ * libgomp's team, so that the two never fight for cores.
  *
- * Ranges are cut into chunks of a fixed size that threads take one after the other, so which thread runs a chunk changes from run to run
- * but the chunks never do: a kernel that combines its chunks' results in order is deterministic for any number of threads.
- * libgomp keeps one team per calling thread: a device is used from one thread at a time (its executor). Thread sanitizer does not know libgomp's
- * barriers: there every program runs in the pool, and oneDNN on one thread where its regions do not come to us. */
+ * Ranges are cut into chunks of a fixed size that threads take one after the other, so which thread runs a chunk
+ * changes from run to run but the chunks never do: a kernel that combines its chunks' results in order is deterministic
+ * for any number of threads. libgomp keeps one team per calling thread: a device is used from one thread at a time (its
+ * executor). Thread sanitizer does not know libgomp's barriers: there every program runs in the pool, and oneDNN on one
+ * thread where its regions do not come to us. */
 #ifndef XT_SRC_CPU_THREAD_TEAM_H
 #define XT_SRC_CPU_THREAD_TEAM_H
 

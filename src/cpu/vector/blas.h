@@ -1,14 +1,17 @@
-/* OpenBLAS, opened at the first op that needs it: products of f64 and complex matrices, factorisations. It is 30 MB of code that most programs never
- * run, so nothing is linked: where the library is not installed those ops run on slower loops of our own.
+/* OpenBLAS, opened at the first op that needs it: products of f64 and complex matrices, factorisations. It is 30 MB of
+ * code that most programs never run, so nothing is linked: where the library is not installed those ops run on slower
+ * loops of our own.
  *
- * Its OpenMP build (libopenblas0-openmp) shares our team's threads: called from the executor it divides one product over them, called inside a parallel
- * region it stays on the calling thread. Any other build is told to use one thread, so cores are never fought over.
+ * It never divides anything: how its own threads do depends on their number, and with other widths other kernels run at
+ * the edges, with other bits. Whatever calls it does so inside blas_for, where it stays on the thread that calls; large
+ * work is cut there, into blocks that shapes decide.
  *
  * Matrices are in Fortran's order (columns); integers 32 bits wide; letters are read, lengths of texts never. */
 #ifndef XT_SRC_CPU_VECTOR_BLAS_H
 #define XT_SRC_CPU_VECTOR_BLAS_H
 
 #include "base/base.h"
+#include "cpu/thread/team.h"
 
 typedef int32_t blas_int;
 #define BLAS_IN const blas_int *
@@ -48,6 +51,15 @@ typedef struct blas_api {
 typedef void (*blas_any_fn)(void);
 blas_any_fn blas_routine(blas_type t, const char *name);
 const blas_api *blas_get(void); /* NULL where it is not installed; told once */
+
+/* team_for for functions that call OpenBLAS, on one thread too: each call of fn has it to itself on its thread. */
+void blas_for(const cpu_team *team, int64_t n, int64_t grain, team_fn fn, void *ctx);
+
+/* How many blocks a product of so many multiplications is cut into. What a call packs of its operands it packs anew: on one
+ * thread, slabs of 256 rows of 1024 cost 9 percent, slabs of 512 rows of 2048 cost 6 (AVX-512; 2 to 6 with AVX2). So blocks
+ * grow with the product: twice as many of them for eight times the work. Shapes alone say how many, for the kernels at the
+ * edges of a block have other bits than those inside. */
+int64_t blas_blocks(double work);
 
 bool blas_type_of(xt_dtype t, blas_type *out);
 const void *blas_number(blas_type t, bool one); /* 1 or 0 of the type */

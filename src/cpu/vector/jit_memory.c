@@ -2,6 +2,8 @@
  * other threads run. Code is found again by its bytes, counted, and its room used again when the last user lets go. */
 #include "cpu/vector/jit.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -15,12 +17,13 @@ struct jit_code {
 };
 
 enum { UNIT = 64, BUCKETS = 256 };
-static const size_t MOST = (size_t)64 << 20; /* address space; pages come as they are written */
+static const size_t MOST = (size_t)64 << 20, STEP = (size_t)256 << 10; /* address space; so much of it gets memory at a time */
 static struct {
     pthread_mutex_t lock;
     bool tried;
     uint8_t *write, *run;
-    size_t used;
+    int fd;
+    size_t used, backed; /* backed: so many bytes have memory; a store behind them could be a SIGBUS */
     jit_code *buckets[BUCKETS], *unused;
 } memory = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -34,7 +37,7 @@ static bool open_memory(void) {
         w = mmap(NULL, MOST, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
         x = mmap(NULL, MOST, PROT_READ | PROT_EXEC, MAP_SHARED, fd, 0);
     }
-    close(fd);
+    memory.fd = fd;
     if (w != MAP_FAILED && x != MAP_FAILED) {
         memory.write = w;
         memory.run = x;
@@ -42,7 +45,17 @@ static bool open_memory(void) {
     }
     if (w != MAP_FAILED) munmap(w, MOST);
     if (x != MAP_FAILED) munmap(x, MOST);
+    close(fd);
     return false;
+}
+
+/* Memory for the first n bytes. */
+static bool back(size_t n) {
+    size_t upto = (n + STEP - 1) / STEP * STEP;
+    if (upto > MOST) upto = MOST;
+    if (n > memory.backed && fallocate(memory.fd, 0, (off_t)memory.backed, (off_t)(upto - memory.backed)) != 0 && errno != EOPNOTSUPP) return false;
+    if (upto > memory.backed) memory.backed = upto;
+    return true;
 }
 
 /* Room for n bytes: one that was given back and is not much larger, else new. */
@@ -54,7 +67,7 @@ static jit_code *get_room(size_t n) {
         *link = c->next;
         return c;
     }
-    if (memory.used + room > MOST) return NULL;
+    if (memory.used + room > MOST || !back(memory.used + room)) return NULL;
     jit_code *c = base_calloc(1, sizeof *c);
     if (!c) return NULL;
     c->room = room;

@@ -208,6 +208,13 @@ bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out) 
     return view_count(&out->dst) > 0;
 }
 
+bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_access *out) {
+    if (k > 1) return false;
+    *out = k == 0 ? (cpu_access){.arg = 0, .elem = m->elem, .at = m->src, .order = m->dst, .value = value}
+                  : (cpu_access){.arg = 1, .elem = m->elem, .at = m->dst, .order = m->dst};
+    return true;
+}
+
 typedef struct fill_run {
     char *dst;
     const void *value;

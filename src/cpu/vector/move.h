@@ -3,13 +3,16 @@
 #define XT_SRC_CPU_VECTOR_MOVE_H
 
 #include "cpu/thread/team.h"
-#include "cpu/vector/view.h"
+#include "cpu/vector/access.h"
 
 typedef struct cpu_move { /* strides in elements; dims of both views are equal */
     view dst, src;
     size_t elem;
 } cpu_move;
 bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out); /* false: nothing to move */
+/* As cpu_kernel.access, of a thunk of one input and one result that this copy writes whole, as `value`: the read, then
+ * the write. */
+bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_access *out);
 void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes); /* memcpy by all threads */
 void cpu_fill_run(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n); /* n elements of one value */
 void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes); /* zeros by all threads */

@@ -334,6 +334,23 @@ done:
     return s;
 }
 
+bool tape_access(const tape *t, const ir_value *const *reads, uint32_t k, cpu_access *out) {
+    for (size_t i = 0; i < t->n_sources; i++) {
+        const tape_source *s = &t->sources[i];
+        if (s->kind == TAPE_SPLAT || k-- > 0) continue;
+        *out = (cpu_access){.counts = true};
+        if (s->kind == TAPE_IOTA) return true;
+        view line = {.n = 1, .dims = {t->count}, .strides = {s->kind == TAPE_SCALAR ? 0 : 1}};
+        line.offset = s->kind == TAPE_SCALAR ? s->v.offset : s->offset;
+        *out = (cpu_access){
+            .arg = s->in, .elem = s->elem, .at = s->kind == TAPE_STRIDED ? s->v : line, .value = reads[s->in]};
+        out->order = out->at;
+        view_rows(&out->order);
+        return true;
+    }
+    return false;
+}
+
 void tape_free(tape *t) {
     if (!t) return;
     base_free(t->locs);

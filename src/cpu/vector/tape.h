@@ -8,8 +8,8 @@
 #define XT_SRC_CPU_VECTOR_TAPE_H
 
 #include "cpu/thread/team.h"
+#include "cpu/vector/access.h"
 #include "cpu/vector/simd.h"
-#include "cpu/vector/view.h"
 
 typedef enum tape_source_kind {
     TAPE_DIRECT, /* dense: element i of the loop is element i of the input */
@@ -40,6 +40,8 @@ void tape_store(tape_builder *b, int value, uint32_t out, xt_dtype memory); /* t
 /* Frees b. `out_over`: per output, the inputs it may be written over (n_out words). */
 xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_over);
 void tape_free(tape *t);
+/* As cpu_kernel.access, of a thunk that reads these values: its k-th load from memory, or count. */
+bool tape_access(const tape *t, const ir_value *const *reads, uint32_t k, cpu_access *out);
 size_t tape_scratch_bytes(const tape *t, int threads);
 xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch);
 /* Elements [begin, end) on the calling thread; out: where the first of them goes; scratch: of one thread. */

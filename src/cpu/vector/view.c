@@ -14,6 +14,15 @@ bool view_dense(const ir_type *t, view *out) {
     return true;
 }
 
+void view_rows(view *v) {
+    int64_t s = 1;
+    v->offset = 0;
+    for (int i = v->n - 1; i >= 0; i--) {
+        v->strides[i] = s;
+        s *= v->dims[i];
+    }
+}
+
 int64_t view_count(const view *v) {
     int64_t n = 1;
     for (int i = 0; i < v->n; i++) n *= v->dims[i];

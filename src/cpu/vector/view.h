@@ -13,6 +13,7 @@ typedef struct view {
 
 bool view_dense(const ir_type *t, view *out); /* false: rank too high */
 int64_t view_count(const view *v);
+void view_rows(view *v); /* keeps the dims; the elements lie row-major from 0 */
 bool view_is_dense(const view *v); /* row-major without holes; the offset may be anything */
 void view_collapse(view *v); /* same elements in the same order, fewest dims, no dims of size 1 */
 void view_collapse2(view *a, view *b); /* the same for two views of equal dims at once */

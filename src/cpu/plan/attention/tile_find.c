@@ -2,8 +2,8 @@
  * the numbers of rows between them, the places where the chain is left, and in which order that happens. */
 #include "cpu/plan/attention/tile.h"
 #include "cpu/plan/build_int.h"
-#include "cpu/plan/stages.h"
 #include "cpu/plan/captured.h"
+#include "cpu/plan/stages.h"
 #include "cpu/vector/fold.h"
 #include "pass/pass.h"
 

@@ -1,0 +1,113 @@
+#!/bin/bash
+# File systems that are full, or fill up during a run: training goes on or ends with a sentence, never by a signal. Where a file system of a few hundred
+# kilobytes can be mounted (root, or a user with namespaces of its own).
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off XT_CACHE=off XT_PROGRESS=off
+unset XT_POSTMORTEM_DIR
+cat >"$tmp/steps.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+/* steps N FILE [abort]: half of N steps, then it waits until FILE is there, then the others. Each step is of a line and an op of its own for the events. */
+int main(int argc, char **v) {
+    static float data[64];
+    int n = atoi(v[1]);
+    for (int i = 0; i < n; i++) {
+        for (int k = 0; i == n / 2 && k < 1000 && access(v[2], F_OK) != 0; k++) usleep(10000);
+        if (i == n / 2) puts("half"), fflush(stdout);
+        xt_tensor x = xt_from_array(data, XT_F32, 8 + i % 24);
+        xt_when_ready(xt_sum(xt_exp(x)), NULL, NULL);
+        xt_item(xt_sum(x));
+        xt_mark_step();
+    }
+    if (argc > 3) abort();
+    puts("through");
+    return xt_finish();
+}
+C
+cc -O1 "$tmp/steps.c" -I"$root/include" -o "$tmp/steps" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+small=$tmp/small
+mkdir "$small"
+# on SIZE COMMAND: in a mount namespace with a file system of SIZE at $small
+on() {
+    local size=$1 unshare=(unshare -m)
+    shift
+    [ "$(id -u)" = 0 ] || unshare=(unshare -Urm)
+    "${unshare[@]}" sh -c 'mount -t tmpfs -o "size=$1,mode=0755" tmpfs "$2" && shift 2 && exec "$@"' sh "$size" "$small" "$@"
+}
+on 100k true 2>"$tmp/out" || { echo "no small file system can be mounted here: $(tail -n 1 "$tmp/out")"; exit 77; }
+export small tmp
+cat >"$tmp/fill" <<'S'
+#!/bin/sh
+dd if=/dev/zero of="$small/filler" bs=1k 2>/dev/null
+[ "$(df --output=avail "$small" | tail -n 1)" -lt 4 ] || { echo "$small is not full" >&2; exit 1; }
+S
+# One run of the program in $small, which fills up before it ($when = before), at its half, or not at all ($when = never).
+cat >"$tmp/run" <<'S'
+#!/bin/bash
+cd "$small" && mkdir -m 700 s && rm -f "$tmp/go"
+[ "$when" = before ] && sh "$tmp/fill"
+"$tmp/steps" 400 "$tmp/go" $how >"$tmp/said" 2>"$tmp/out" &
+pid=$!
+if [ "$when" = half ]; then
+    until [ -e s/$pid.xtbox ] || ! kill -0 $pid; do sleep 0.01; done
+    sh "$tmp/fill"
+fi
+: >"$tmp/go"
+wait $pid
+echo $? >"$tmp/rc"
+ls s >"$tmp/files"
+ls -d xt-crash* >"$tmp/crashes" 2>/dev/null
+true
+S
+through() { check "$1" grep -q '^through' "$tmp/said"; check "$1: without a signal" [ "$(cat "$tmp/rc")" = 0 ]; }
+
+# --- the status folder
+export when how
+when=half how= XT_STATUS_DIR=$small/s on 300k bash "$tmp/run"
+through "the status folder fills up during the run"
+when=never how= XT_STATUS_DIR=$small/s on 100k bash "$tmp/run"
+through "there is no room for the status file"
+check "it is said once" [ "$(grep -c 'No space left on device; the run goes on without a status file' "$tmp/out")" = 1 ]
+check "and nothing half made stays" [ ! -s "$tmp/files" ]
+when=before how= XT_STATUS_DIR=$small/s on 300k bash "$tmp/run"
+through "the file system is full from the start"
+
+# --- the crash folder
+mkdir -m 700 "$tmp/status"
+export XT_STATUS_DIR=$tmp/status
+when=before how=abort on 100k bash "$tmp/run"
+check "a crash whose folder has no room ends as the crash" [ "$(cat "$tmp/rc")" = 134 ]
+check "it says where the run was" grep -q 'xtrain: SIGABRT in step' "$tmp/out"
+check "and that there is no report, with the reason" grep -q 'no report: .*No space left on device' "$tmp/out"
+check "and leaves no empty folder" [ ! -s "$tmp/crashes" ]
+
+# --- the cache, events, checkpoints and logs
+when=before how= XT_CACHE=on XT_CACHE_DIR=$small/cache on 100k bash "$tmp/run"
+through "no room for the compile cache"
+check "it is said once" [ "$(grep -c 'compile cache' "$tmp/out")" = 1 ]
+when=before how= XT_EVENTS=$small/events on 100k bash "$tmp/run"
+through "no room for events"
+check "it is said once" [ "$(grep -c 'XT_EVENTS=.* cannot be written' "$tmp/out")" = 1 ]
+fit='cd "$small"; timeout 60 "$XTRAIN" fit mnist --limit-batches 30 --epochs 1 --log-every 1 --no-pictures $how >"$tmp/said" 2>"$tmp/out"; echo $? >"$tmp/rc"'
+export XT_RUNS_DIR=$small/runs
+how= on 120k bash -c "$fit"
+check "a fit whose folder fills up ends with a sentence" [ "$(cat "$tmp/rc")" = 1 ]
+check "which is that the file system is full" grep -q 'No space left on device' "$tmp/out"
+how="--trainer.checkpointing=off" on 16k bash -c "$fit"
+check "one without checkpoints trains on without its logs" [ "$(cat "$tmp/rc")" = 0 ]
+check "and says so" grep -qE 'logger [a-z]+: .*No space left on device; it writes nothing from here on' "$tmp/out"
+
+# --- ranks that meet by a word in /dev/shm
+if [ "$(id -u)" = 0 ]; then
+    unshare -m sh -c 'mount -t tmpfs -o size=1m tmpfs /dev/shm && XT_WORLD_SIZE=2 XT_RANK=0 XT_RENDEZVOUS=full timeout 60 "$tmp/steps" 4 /; echo $? >"$tmp/rc"; ls /dev/shm >"$tmp/files"' >"$tmp/said" 2>"$tmp/out"
+    check "a full /dev/shm is an error" grep -q "the ranks' shared memory needs .* MiB: No space left on device" "$tmp/out"
+    check "no signal" [ "$(cat "$tmp/rc")" -lt 124 ]
+    check "and nothing is left there" [ ! -s "$tmp/files" ]
+else
+    echo "skip a full /dev/shm: only root mounts one"
+fi
+finish

@@ -1,0 +1,182 @@
+#!/bin/bash
+# What another user of the machine, or whoever may write the folder that a program runs in, can put in its way: crash folders, status folders, files to be
+# written. Each is a folder or link of this user's first (no privileges needed), then one of uid 65534 where the test is root.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+root=$(cd "$(dirname "$0")/../.." && pwd)
+export XT_SUMMARY=off XT_CACHE=off XT_PROGRESS=off XT_STATUS_DIR=$tmp/status
+unset XT_POSTMORTEM_DIR
+cat >"$tmp/waits.c" <<'C'
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+#include <xtrain/xtrain.h>
+/* A step, then it says so and waits for a signal; with an argument it ends. */
+int main(int argc, char **argv) {
+    (void)argv;
+    static float data[8];
+    xt_when_ready(xt_sum(xt_from_array(data, XT_F32, 8)), NULL, NULL);
+    xt_mark_step();
+    if (argc > 1) return xt_finish();
+    puts("ready");
+    fflush(stdout);
+    for (int i = 0; i < 2000; i++) usleep(10000);
+    return xt_finish();
+}
+C
+cc -O1 "$tmp/waits.c" -I"$root/include" -o "$tmp/waits" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+umask 022
+here=$tmp/shared
+start() { # start: the program in a folder that all may write
+    rm -rf "$here" "$tmp/status"
+    mkdir -p "$here"
+    chmod 1777 "$here"
+    echo precious >"$tmp/precious"
+    : >"$tmp/said"
+    (cd "$here" && exec "$tmp/waits") >"$tmp/said" 2>"$tmp/out" &
+    pid=$!
+    until grep -q ready "$tmp/said" || ! kill -0 $pid; do sleep 0.01; done
+}
+stop() {
+    kill -"${1:-TERM}" $pid
+    wait $pid 2>/dev/null
+    check "$what: the file that was aimed at is as it was" [ "$(cat "$tmp/precious")" = precious ]
+}
+# The report is in a folder of another name, which is ours alone, and what stood in the way is as it was.
+elsewhere() {
+    stop
+    local made
+    made=$(sed -nE 's/.*xtrain postmortem (.*xt-crash-[0-9]+-[0-9a-f]{8}) explains.*/\1/p' "$tmp/out")
+    check "$what: another name is used, and told" [ -n "$made" ]
+    check "$what: only its owner enters it" [ "$(stat -c '%a %u' "$made" 2>/dev/null)" = "700 $(id -u)" ]
+    check "$what: only its owner reads the report" [ "$(stat -c '%a %u' "$made/report.txt" 2>/dev/null)" = "600 $(id -u)" ]
+    check "$what: it is the report" grep -q SIGTERM "$made/report.txt"
+    check "$what: what stood there got nothing" [ -z "$(find "$here/xt-crash-$pid/" -type f -size +0 2>/dev/null)" ]
+    check "$what: postmortem reads it" "$BUILD/xtrain" postmortem "$made" >/dev/null
+}
+
+# --- of the same user
+what="nothing in the way"
+start
+stop
+check "$what: the folder's name" grep -q "xtrain postmortem .*/xt-crash-$pid explains" "$tmp/out"
+check "$what: 0700" [ "$(stat -c %a "$here/xt-crash-$pid")" = 700 ]
+check "$what: 0600" [ "$(stat -c %a "$here/xt-crash-$pid"/* | sort -u)" = 600 ]
+check "$what: the status folder is 0700" [ "$(stat -c %a "$tmp/status")" = 700 ]
+
+what="a folder that others may write"
+start
+mkdir "$here/xt-crash-$pid"
+chmod 777 "$here/xt-crash-$pid"
+ln -s "$tmp/precious" "$here/xt-crash-$pid/report.txt.new"
+elsewhere
+what="a link in the folder's place"
+start
+mkdir -m 700 "$tmp/aim"
+ln -s "$tmp/aim" "$here/xt-crash-$pid"
+elsewhere
+check "$what: nothing is behind it" [ -z "$(ls "$tmp/aim")" ]
+what="a file in the folder's place"
+start
+: >"$here/xt-crash-$pid"
+elsewhere
+what="links in the folder's files' place"
+start
+mkdir -m 700 "$here/xt-crash-$pid"
+for f in report.txt report.txt.new state.xtbox state.xtbox.new; do ln -s "$tmp/precious" "$here/xt-crash-$pid/$f"; done
+stop
+check "$what: the report" [ -f "$here/xt-crash-$pid/report.txt" -a ! -L "$here/xt-crash-$pid/report.txt" ]
+what="a folder in the report's place"
+start
+mkdir -m 700 "$here/xt-crash-$pid"
+mkdir "$here/xt-crash-$pid/report.txt"
+stop
+check "$what: no report, with the reason" grep -q 'no report: .*Is a directory' "$tmp/out"
+
+what="a status folder that others may write"
+mkdir -m 700 "$tmp/open"
+mkdir "$tmp/open/status"
+chmod 777 "$tmp/open/status"
+XT_STATUS_DIR=$tmp/open/status "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+check "$what: the program runs" [ $? = 0 ]
+check "$what: it is not used, and that is told once" [ "$(grep -c 'others may write it; chmod 700 it; the run goes on without' "$tmp/out")" = 1 ]
+check "$what: nothing is in it" [ -z "$(ls "$tmp/open/status")" ]
+chmod 700 "$tmp/open/status"
+chmod 777 "$tmp/open"
+XT_STATUS_DIR=$tmp/open/status "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+check "one in a folder that others may write" grep -q 'others may write a parent folder; the run goes on without' "$tmp/out"
+what="a link in the status folder's place"
+mkdir -m 700 "$tmp/real"
+ln -s "$tmp/real" "$tmp/linked"
+XT_STATUS_DIR=$tmp/linked "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+check "$what: it is not used" grep -q 'linked: it is a symbolic link; the run goes on without' "$tmp/out"
+what="a killed run"
+start
+mkdir "$here/xt-crash-$pid"
+chmod 777 "$here/xt-crash-$pid"
+ln -s "$tmp/precious" "$here/xt-crash-$pid/report.txt"
+stop KILL
+(cd "$here" && timeout 20 "$tmp/waits" >"$tmp/said" 2>"$tmp/out" & sleep 0.01; until grep -q ready "$tmp/said"; do sleep 0.05; done; kill $!)
+check "$what: the next start saves its state under another name" grep -qE "xtrain postmortem .*xt-crash-$pid-[0-9a-f]{8} explains" "$tmp/out"
+check "$what: the file that was aimed at is as it was" [ "$(cat "$tmp/precious")" = precious ]
+
+what="what a box shows"
+start
+stop
+printf '\033[2J' | dd of="$(ls -d "$here/xt-crash-$pid")/state.xtbox" bs=1 seek="$(grep -abo "$tmp/waits" "$here/xt-crash-$pid/state.xtbox" | head -n 1 | cut -d: -f1)" conv=notrunc 2>/dev/null
+"$BUILD/xtrain" postmortem "$here/xt-crash-$pid" >"$tmp/said" 2>&1
+check "$what: no control characters" [ -s "$tmp/said" -a -z "$(grep -aP '[\x00-\x08\x0b-\x1f\x7f]' "$tmp/said")" ]
+
+# --- of another user
+other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
+if [ "$(id -u)" != 0 ] || ! other true 2>/dev/null; then
+    echo "skip folders of another user: root and setpriv are needed to be two users"
+    finish
+    exit
+fi
+chmod 711 "$tmp"
+what="another user's folder"
+start
+chmod 600 "$tmp/precious"
+other sh -c "mkdir '$here/xt-crash-$pid' && chmod 777 '$here/xt-crash-$pid' && ln -s '$tmp/precious' '$here/xt-crash-$pid/report.txt.new'"
+elsewhere
+check "$what: the other cannot read the report" eval '! other ls "$(ls -d $here/xt-crash-$pid-*)" 2>/dev/null'
+what="another user's link"
+start
+rm -rf "$tmp/aim"
+mkdir "$tmp/aim"
+other ln -s "$tmp/aim" "$here/xt-crash-$pid"
+elsewhere
+
+what="a report that another user left"
+rm -rf "$here"/xt-crash-*
+start
+stop
+cp -r "$here/xt-crash-$pid" "$here/xt-crash-1"
+rm -rf "$here/xt-crash-$pid"
+chown -R 65534 "$here/xt-crash-1"
+"$BUILD/xtrain" postmortem "$here" >"$tmp/out" 2>&1
+check "$what: is not taken for one's own" grep -q 'holds no state of a dead program' "$tmp/out"
+
+what="another user's status folder"
+other mkdir -m 700 "$here/theirs"
+XT_STATUS_DIR=$here/theirs "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+check "$what: is not used" grep -q 'theirs: it belongs to another user; the run goes on without' "$tmp/out"
+check "$what: and is empty" [ -z "$(ls "$here/theirs")" ]
+what="another user's link where a log goes"
+echo precious >"$tmp/precious"
+other ln -s "$tmp/precious" "$here/events"
+(cd "$here" && XT_EVENTS=$here/events XT_DEBUG=exec "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
+check "$what: is told" grep -q "XT_EVENTS=.* cannot be written: .*it is a symbolic link that another user (uid 65534) made" "$tmp/out"
+check "$what: and not followed" [ "$(cat "$tmp/precious")" = precious ]
+what="another user's link where a whole file goes"
+echo precious >"$tmp/precious"
+other ln -s "$tmp/precious" "$here/metrics"
+(cd "$here" && XT_METRICS=$here/metrics "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
+check "$what: is told" grep -q "it is a symbolic link that another user (uid 65534) made" "$tmp/out"
+check "$what: and not followed" [ "$(cat "$tmp/precious")" = precious ]
+ln -s "$tmp/own" "$here/mine"
+(cd "$here" && XT_METRICS=$here/mine "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
+check "one's own link is" [ -s "$tmp/own" -a -L "$here/mine" ]
+finish

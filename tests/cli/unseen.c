@@ -1,0 +1,119 @@
+/* Plain loops that meet an error, one a mode: 20 steps, the error in step 3. What goes on after it prints "alive STEP". */
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <xtrain/xtrain.h>
+
+static const char *mode;
+static int called, after;
+static bool is(const char *name) { return strcmp(mode, name) == 0; }
+static void count(xt_status error, void *user) {
+    (void)error;
+    ++*(int *)user;
+    xt_clear_error(); /* does nothing here: the call that failed must find that it did */
+}
+static xt_tensor net_fn(xt_module *m, xt_tensor x, void *user) {
+    (void)user;
+    return xt_linear(m, "fc", x, 1);
+}
+static xt_tensor wrong(void) { return xt_matmul(xt_ones(XT_F32, 2, 3), xt_ones(XT_F32, 2, 3)); } /* the wrong shape */
+static xt_tensor compiled(const xt_tensor *in, int n, void *user) {
+    (void)n;
+    return *(int *)user == 3 ? wrong() : xt_sum(in[0]);
+}
+static void body(xt_tensor *carry, const xt_tensor *x, xt_tensor *y, void *user) {
+    (void)x;
+    (void)y;
+    carry[0] = *(int *)user == 3 ? wrong() : xt_mul_scalar(carry[0], 0.5);
+}
+static xt_module *net;
+static xt_optimizer *sgd;
+static xt_tensor seen;
+
+static void mistake(int s) {
+    static const char *const wrong_shape[] = {"shape", "looked", "handled", "batch", "wait", "pthread", "item", "last"};
+    if (s == 3 && is("oom")) xt_when_ready(xt_sum(xt_exp(xt_matmul(xt_ones(XT_F32, 8192, 1), xt_ones(XT_F32, 1, 8192)))), NULL, NULL);
+    if (s == 3 && is("refused")) xt_optimizer_step(sgd);                                          /* the refused step */
+    if (s == 3 && is("null") && !xt_sgd(net, .lr = -1)) return;                                   /* the wrong rate */
+    xt_tensor carry = is("scan") ? xt_ones(XT_F32, 2) : (xt_tensor){0};
+    if (is("scan")) xt_scan(body, 1, &carry, 0, NULL, 0, NULL, .length = 4, .user = &s);
+    if ((s == 3 || s == 5) && is("twice")) wrong();
+    for (size_t i = 0; s == 3 && i < sizeof wrong_shape / sizeof *wrong_shape; i++)
+        if (is(wrong_shape[i])) wrong();
+}
+
+static void look(int s) {
+    static char path[64] = "unseen.ckpt";
+    if (is("looked") && xt_error()) {
+        printf("looked: %s\n", xt_status_message(xt_error()));
+        xt_clear_error();
+    }
+    if (is("status") && s == 3) { /* a status that says the same */
+        wrong();
+        xt_status st = xt_save(net, path);
+        printf("status: %s\n", xt_status_message(st));
+        xt_status_free(st);
+    }
+    if (is("returned") && s == 3) { /* what a function returns is the caller's own */
+        xt_status st = xt_load(net, "/nowhere/unseen.ckpt");
+        xt_status_free(st);
+    }
+    if (is("item") && s == 3) {
+        float v = 1;
+        double now = xt_item(seen);
+        printf("item %s, read %d\n", isnan(now) ? "nan" : "a number", xt_read(seen, &v, sizeof v));
+        xt_master_printf("loss %t and %t\n", seen, xt_sum(seen));
+    }
+}
+
+static bool boundary(xt_loader *l) {
+    xt_batch b;
+    if (is("batch")) return xt_next(l, &b);
+    if (is("wait")) return xt_wait();
+    return xt_mark_step();
+}
+
+static void *loop(void *unused) {
+    net = xt_module_new(net_fn, NULL);
+    sgd = xt_sgd(net, .lr = 0.01);
+    xt_log_every_n_steps(1);
+    xt_loader *l = xt_sample_loader(.batch = 2, .count = 64, .x = {XT_F32, {2}}, .y = {XT_I64});
+    int s = 0;
+    xt_step *step = is("step") ? xt_compile(compiled, .user = &s) : NULL;
+    seen = xt_keep(xt_full(2.5, XT_F32));
+    for (s = 0; s < 20; s++) {
+        if (step) xt_call(step, xt_ones(XT_F32, 2 + s));
+        else if (!is("refused") || s != 3) {
+            xt_tensor loss = xt_mean(xt_forward(net, xt_ones(XT_F32, 4, 3)));
+            xt_log("loss", loss);
+            xt_backward(loss);
+            xt_optimizer_step(sgd);
+        }
+        if (!is("last") || s == 19) mistake(is("last") ? 3 : s);
+        look(s);
+        if (!step && !boundary(l) && is("twice")) xt_clear_error();
+        after += s > (is("last") ? 19 : 3);
+    }
+    return unused;
+}
+
+static void at_exit(void) { puts("the program's own exit handler ran"); }
+
+int main(int argc, char **argv) {
+    mode = argc > 1 ? argv[1] : "shape";
+    atexit(at_exit);
+    printf("begin ");
+    if (is("twice") || is("handled") || is("item")) xt_on_error(count, &called);
+    if (is("pthread")) {
+        pthread_t t;
+        if (pthread_create(&t, NULL, loop, NULL) != 0) return 77;
+        pthread_join(t, NULL);
+    } else
+        loop(NULL);
+    printf("alive for %d steps, handler %d\n", after, called);
+    int code = xt_finish();
+    printf("finish %d\n", code);
+    return 0;
+}

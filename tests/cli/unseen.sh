@@ -1,0 +1,89 @@
+#!/bin/bash
+# An error that nobody looks at ends the program: printed once, with its line, when it arises; at the end of the step the process exits with code 1. An error
+# that the program looks at, or has a handler for, is its own business.
+set -u
+. "$(dirname "$0")/../examples/lib.sh"
+here=$(cd "$(dirname "$0")" && pwd)
+root=$(cd "$here/../.." && pwd)
+asan=${ASAN_BUILD:+-fsanitize=address,undefined}
+export XT_SUMMARY=off XT_STATUS_DIR=$tmp/status XT_POSTMORTEM_DIR=$tmp/crash
+cc -std=c11 -D_GNU_SOURCE -Wall -Wextra -Werror ${asan:+$asan} -I"$root/include" "$here/unseen.c" -o "$tmp/unseen" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" -lm -pthread || exit 1
+line() { grep -n "$1" "$here/unseen.c" | head -n 1 | cut -d: -f1; }
+# run MODE: the program's exit code
+run() { (cd "$tmp" && timeout 60 ./unseen "$1") >"$tmp/out" 2>"$tmp/err"; local rc=$?; cat "$tmp/err" >>"$tmp/out"; return $rc; }
+# ends MODE WORD LINE_OF CALL STEPS: the error with WORD and the line is told once, CALL ends the program after STEPS steps, and what the program has under way is kept
+ends() {
+    run "$1"
+    check "$1: exit code 1" [ $? = 1 ]
+    check "$1: the error is told once, with its line" [ "$(grep -c "unseen.c:$(line "$3").*$2" "$tmp/err")" = 1 ]
+    check "$1: what ends the program" grep -qE "unseen.c:[0-9]+: $4 ends the program with exit code 1, after $5 steps?: nobody has looked" "$tmp/err"
+    check "$1: nothing goes on" [ "$(grep -c alive "$tmp/out")" = 0 ]
+    check "$1: what it printed is there, and its exit handlers run" grep -q "begin the program's own exit handler ran" "$tmp/out"
+}
+ends shape xt_matmul "the wrong shape" xt_mark_step 3
+ends refused xt_optimizer_step "the refused step" xt_mark_step 3
+ends null "lr" "the wrong rate" xt_mark_step 3
+ends scan xt_matmul "the wrong shape" xt_mark_step 3
+ends step xt_matmul "the wrong shape" xt_call 7 # each call ends the step in which its input was made, too
+ends batch xt_matmul "the wrong shape" xt_next 3
+ends wait xt_matmul "the wrong shape" xt_wait 3
+ends pthread xt_matmul "the wrong shape" xt_mark_step 3
+XT_MEMORY_LIMIT=64M ends oom "program of step 3.*failed" "return xt_mark_step" xt_mark_step 3
+check "oom: the report is kept" grep -q 'xtrain postmortem' "$tmp/err"
+
+# The rows that were logged before the error are written.
+(cd "$tmp" && XT_RUNS_DIR=$tmp/rows ./unseen shape >"$tmp/out" 2>&1)
+check "rows before the error are written" [ "$(cat "$tmp"/rows/*/*/metrics.csv 2>/dev/null | grep -c '^[0-9]')" -ge 2 ]
+
+run last
+check "last: xt_finish ends it with exit code 1" [ $? = 1 ]
+check "last: it is told once" [ "$(grep -c 'unseen.c.*xt_matmul' "$tmp/err")" = 1 ]
+check "last: nothing goes on" [ "$(grep -c 'finish' "$tmp/out")" = 0 ]
+
+run looked
+check "looked: goes on" [ $? = 0 ]
+check "looked: all steps" grep -q 'alive for 16 steps' "$tmp/out"
+check "looked: told once by the library" [ "$(grep -c xt_matmul "$tmp/err")" = 1 ]
+check "looked: xt_finish is content" grep -q 'finish 0' "$tmp/out"
+run status
+check "a status that says the same: goes on" [ $? = 0 ]
+check "status: the message is the error's" grep -q 'status: .*xt_matmul' "$tmp/out"
+check "status: it goes on, and is still pending at the end" grep -q 'finish 1' "$tmp/out"
+run returned
+check "a status that is returned is the caller's own" grep -q 'finish 0' "$tmp/out"
+run handled
+check "handler: goes on" [ $? = 0 ]
+check "handler: called once for the failure" grep -q 'alive for 16 steps, handler 1$' "$tmp/out"
+check "handler: nothing is printed" [ "$(grep -vc '^xt_log writes to' "$tmp/err")" = 0 ]
+check "handler: the error stays pending" grep -q 'finish 1' "$tmp/out"
+run twice
+check "handler: two failures, two calls" grep -q 'alive for 16 steps, handler 2$' "$tmp/out"
+check "handler: cleared after each" grep -q 'finish 0' "$tmp/out"
+run item
+check "after a failure xt_item gives NaN, xt_read false" grep -q 'item nan, read 0' "$tmp/out"
+check "%t says the cause once" grep -qE 'loss \(no value: .*unseen.c:[0-9]+: xt_matmul.*\) and \(no value\)$' "$tmp/out"
+
+# C++
+cat >"$tmp/plain.cpp" <<'C'
+#include <cstdio>
+#include <xtrain/xtrain.h>
+int main(int argc, char **) {
+    int calls = 0;
+    if (argc > 1) xt_on_error([](xt_status, void *user) { ++*static_cast<int *>(user); }, &calls);
+    for (int s = 0; s < 20; s++) {
+        xt_tensor x = xt_ones(XT_F32, 2, 3);
+        if (s == 3) xt_matmul(x, x); // the wrong shape
+        xt_mark_step();
+    }
+    std::printf("alive, %d\n", calls);
+    return xt_finish();
+}
+C
+if c++ -std=c++20 -Wall ${asan:+$asan} -I"$root/include" "$tmp/plain.cpp" -o "$tmp/plain" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" >"$tmp/out" 2>&1; then
+    (cd "$tmp" && ./plain) >"$tmp/out" 2>&1
+    check "C++: exit code 1" [ $? = 1 ]
+    check "C++: the line, and what ends it" [ "$(grep -cE 'plain.cpp:8: xt_matmul|plain.cpp:9: xt_mark_step ends the program' "$tmp/out")" = 2 ]
+    (cd "$tmp" && ./plain handler) >"$tmp/out" 2>&1
+    check "C++: with a handler it goes on" grep -q 'alive, 1' "$tmp/out"
+else check "a C++ program compiles" false; fi
+finish

@@ -1,0 +1,148 @@
+/* Files that others have a hand in: space that is there before a file is mapped, and files that are not what their name says. */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "base/blackbox.h"
+#include "base/private_file.h"
+#include "coll/segment.h"
+
+static char dir[] = "/tmp/xt-private-XXXXXX", told[1 << 12];
+
+static void sink(xt_severity severity, const char *text, size_t n, void *user) {
+    (void)severity, (void)user;
+    size_t at = strlen(told);
+    snprintf(told + at, sizeof told - at, "%.*s\n", (int)n, text);
+}
+
+static char *in_dir(const char *name) {
+    static char path[4][128];
+    static int at;
+    snprintf(path[at = (at + 1) % 4], sizeof path[0], "%s/%s", dir, name);
+    return path[at];
+}
+
+static int count(const char *text, const char *part) {
+    int n = 0;
+    for (const char *p = text; (p = strstr(p, part)); p++) n++;
+    return n;
+}
+
+static void space_is_there(void **state) {
+    (void)state;
+    static const int errors[] = {0, EOPNOTSUPP};
+    for (size_t i = 0; i < BASE_COUNT(errors); i++) {
+        struct stat st;
+        int fd = open(in_dir("space"), O_RDWR | O_CREAT | O_TRUNC, 0600);
+        file_allocate_fails(errors[i]);
+        assert_int_equal(file_allocate(fd, 300001), 0);
+        assert_int_equal(fstat(fd, &st), 0);
+        assert_int_equal(st.st_size, 300001);
+        assert_true(st.st_blocks * 512 >= 300001);
+        close(fd);
+    }
+    file_allocate_fails(ENOSPC);
+    assert_int_equal(file_allocate(-1, 1), ENOSPC);
+    file_allocate_fails(0);
+    assert_int_equal(file_allocate(-1, 1), EBADF);
+}
+
+/* Said once, and the callers of the box live without it. */
+static void no_room_no_box(void **state) {
+    (void)state;
+    setenv("XT_STATUS_DIR", in_dir("status"), 1);
+    file_allocate_fails(ENOSPC);
+    assert_null(blackbox_get());
+    blackbox_note(BOX_STEP, 0, 1, 0, 0);
+    blackbox_report("nobody reads it");
+    blackbox_value("loss", 1);
+    blackbox_at_rest(true);
+    assert_null(blackbox_dump("why"));
+    blackbox_close(true);
+    file_allocate_fails(0);
+    assert_int_equal(count(told, "status: No space left on device; the run goes on without a status file"), 1);
+    assert_int_equal(rmdir(in_dir("status")), 0); /* nothing in it */
+}
+
+static void only_regular_files(void **state) {
+    (void)state;
+    struct stat st;
+    close(open(in_dir("file"), O_CREAT | O_WRONLY, 0600));
+    assert_int_equal(symlink("file", in_dir("link")) | mkfifo(in_dir("fifo"), 0600) | mkdir(in_dir("folder"), 0700), 0);
+    static const char *const names[] = {"link", "fifo", "folder", "none"}, *const why[] = {"it is a symbolic link", "it is no regular file",
+                                                                                           "it is a folder", "No such file or directory"};
+    alarm(20); /* a FIFO is not waited for */
+    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+        assert_int_equal(file_open_regular(AT_FDCWD, in_dir(names[i]), &st), -1);
+        assert_string_equal(file_open_problem(errno), why[i]);
+    }
+    alarm(0);
+    int fd = file_open_regular(AT_FDCWD, in_dir("file"), &st);
+    assert_true(fd >= 0 && S_ISREG(st.st_mode));
+    close(fd);
+}
+
+static void names_are_shown_whole_or_cut(void **state) {
+    (void)state;
+    char long_name[400];
+    str s = STR_INIT;
+    str_append_name(&s, "a\nb\033[2J\x7f");
+    assert_string_equal(str_cstr(&s), "a\\x0ab\\x1b[2J\\x7f");
+    str_clear(&s);
+    memset(long_name, 'x', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = 0;
+    str_append_name(&s, long_name);
+    assert_true(s.len < 230 && strstr(str_cstr(&s), "... (399 characters)"));
+    str_free(&s);
+}
+
+/* The ranks' memory under a word of theirs, with a header that says the parts lie behind the file's end, and one that is cut off. */
+static void a_forged_segment_is_refused(void **state) {
+    (void)state;
+    char word[64], path[128];
+    segment s;
+    const char *shm = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp";
+    snprintf(word, sizeof word, "forged-%d", (int)getpid());
+    snprintf(path, sizeof path, "%s/xtrain-%u-%s", shm, (unsigned)geteuid(), word);
+    assert_null(segment_attach(word, 0, 2, coll_now() + 1000000000, &s));
+    seg_header h = *s.head;
+    segment_detach(&s);
+    static const size_t lengths[] = {sizeof h, 4096, 100, 1};
+    for (size_t i = 0; i < BASE_COUNT(lengths); i++) {
+        unlink(path);
+        h.bytes = lengths[i];
+        int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
+        assert_true(fd >= 0 && write(fd, &h, lengths[i] < sizeof h ? lengths[i] : sizeof h) > 0 && ftruncate(fd, (off_t)lengths[i]) == 0);
+        close(fd);
+        xt_status st = segment_attach(word, 0, 2, coll_now() + 1000000000, &s);
+        if (lengths[i] < sizeof h) { /* its maker was killed: made anew */
+            assert_null(st);
+            segment_detach(&s);
+        } else {
+            assert_non_null(st);
+            assert_non_null(strstr(xt_status_message(st), "was not made by this version"));
+        }
+        xt_status_free(st);
+    }
+    unlink(path);
+}
+
+int main(void) {
+    if (!mkdtemp(dir)) return 1;
+    setenv("XT_SUMMARY", "off", 1);
+    xt_set_sink(sink, NULL);
+    const struct CMUnitTest tests[] = {cmocka_unit_test(space_is_there), cmocka_unit_test(no_room_no_box), cmocka_unit_test(only_regular_files),
+                                       cmocka_unit_test(names_are_shown_whole_or_cut), cmocka_unit_test(a_forged_segment_is_refused)};
+    int failed = cmocka_run_group_tests(tests, NULL, NULL);
+    char remove[128];
+    snprintf(remove, sizeof remove, "rm -rf %s", dir);
+    return system(remove) ? 1 : failed;
+}

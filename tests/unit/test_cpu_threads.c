@@ -1,0 +1,415 @@
+/* What OpenBLAS computes has the same bits on 1, 2, 3 and 8 threads: products, convolutions and factorisations of every type, under each of its sets
+ * of kernels, and whatever the environment says of threads.
+ *
+ * OpenBLAS chooses its kernels when it is loaded, so the program starts itself anew for each set (OPENBLAS_CORETYPE), as `test_cpu_threads rows`: that
+ * run compares the rows over the threads and prints a number made of all their bits. The environment may change neither. `all` in front of the list
+ * of sets (`test_cpu_threads all`, in tests/slow/blas.sh) takes more shapes and every set that the processor can run. */
+#include <dlfcn.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/wait.h>
+
+#include "cpu_check.h"
+#include "cpu/vector/blas.h"
+
+static const char *self;
+static bool all_rows;
+enum { MOST = 8 };
+
+/* --- rows -------------------------------------------------------------------------------------------------------------------------------- */
+static uint64_t digest = 14695981039346656037u;
+static size_t ran, differ_count;
+
+static void add_bits(const void *p, size_t n) { /* FNV-1a */
+    for (size_t i = 0; i < n; i++) digest = (digest ^ ((const unsigned char *)p)[i]) * 1099511628211u;
+}
+
+static uint64_t scramble(uint64_t x) { /* Stafford's mix of 64 bits */
+    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u;
+    x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return x ^ x >> 31;
+}
+
+/* Both parts of complex numbers; the diagonal of a matrix that has to be definite is made large and the matrix its own transpose. */
+static void fill_parts(array *a, uint64_t seed, bool definite) {
+    xt_dtype t = a->type->dtype;
+    bool complex = t == XT_C64 || t == XT_C128, wide = t == XT_F64 || t == XT_C128;
+    int64_t parts = complex ? 2 : 1, n = a->type->rank ? a->type->dims[a->type->rank - 1] : 1;
+    for (int64_t i = 0; i < a->type->count * parts; i++) {
+        int64_t at = i / parts, row = at / n % n, column = at % n, first = definite && row < column ? at - row * n - column + column * n + row : at;
+        double v = (double)(scramble(seed << 32 | (uint64_t)(first * parts + i % parts)) >> 40) / 8388608.0 - 1.0;
+        if (definite && i % parts) v = row == column ? 0 : row < column ? -v : v;
+        if (definite && row == column && i % parts == 0) v = 2.0 * (double)n + v;
+        if (wide)
+            ((double *)a->data)[i] = v;
+        else if (t == XT_F32 || t == XT_C64)
+            ((float *)a->data)[i] = (float)v;
+        else
+            array_set(a, i, v);
+    }
+}
+
+static char *results(const char *name, const char *text, int threads, bool definite, size_t *out_bytes) {
+    cpu_exec *e = NULL;
+    cpu_device *d = NULL;
+    array in[MOST] = {0}, out[MOST] = {0};
+    int from[MOST];
+    heap h = {0};
+    cpu_alloc a = {&h, heap_alloc, heap_free};
+    expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = threads}, &e), name);
+    expect_ok(cpu_device_new(threads, NULL, &d), name);
+    for (size_t t = 0; t < e->plan.n_thunks && blas_get(); t++)
+        if (!strcmp(e->plan.thunks[t].kernel->name, "interpreter")) fail_msg("%s runs on the interpreter's code", name);
+    size_t n_in = cpu_exec_inputs(e), n_out = cpu_exec_outputs(e), bytes = 0;
+    for (size_t i = 0; i < n_in; i++) {
+        expect_ok(array_new(cpu_exec_input_type(e, i), &in[i]), name);
+        fill_parts(&in[i], 100 + i, definite && i == 0);
+    }
+    expect_ok(cpu_run(e, d, &a, in, NULL, out, from), name);
+    for (size_t j = 0; j < n_out; j++) bytes += ir_type_bytes(out[j].type);
+    char *bits = base_malloc(bytes + 1), *p = bits;
+    assert_non_null(bits);
+    for (size_t j = 0; j < n_out; j++) {
+        size_t n = ir_type_bytes(out[j].type);
+        memcpy(p, out[j].data, n);
+        p += n;
+        heap_free(&h, out[j].data, n);
+    }
+    for (size_t i = 0; i < n_in; i++) array_free(&in[i]);
+    cpu_device_free(d);
+    cpu_exec_free(e);
+    assert_int_equal(h.live, 0);
+    *out_bytes = bytes;
+    return bits;
+}
+
+static void compare(const char *name, const char *text, bool definite) {
+    static const int threads[] = {2, 3, 8};
+    size_t n, m;
+    char *one = results(name, text, 1, definite, &n);
+    for (size_t i = 0; i < BASE_COUNT(threads); i++) {
+        char *more = results(name, text, threads[i], definite, &m);
+        if (n != m || memcmp(one, more, n) != 0) {
+            print_error("%s: other bits on %d threads than on one\n", name, threads[i]);
+            differ_count++;
+        }
+        base_free(more);
+    }
+    add_bits(one, n);
+    base_free(one);
+    ran++;
+}
+
+static const struct {
+    const char *lhs, *rhs, *out, *dims;
+    const char *types; /* NULL: all four */
+    bool slow;
+} products[] = {
+    {"5x7", "7x6", "5x6", "contracting_dims = [1] x [0]", NULL, false},
+    {"7", "7", "", "contracting_dims = [0] x [0]", NULL, false},
+    {"1x300", "300x1030", "1x1030", "contracting_dims = [1] x [0]", NULL, false},
+    {"1030x300", "300x1", "1030x1", "contracting_dims = [1] x [0]", NULL, false},
+    {"1030x300", "300x3", "1030x3", "contracting_dims = [1] x [0]", NULL, false},
+    {"70x96", "96x80", "70x80", "contracting_dims = [1] x [0]", NULL, false},
+    {"96x70", "81x96", "70x81", "contracting_dims = [0] x [1]", NULL, false},
+    {"257x129", "129x131", "257x131", "contracting_dims = [1] x [0]", NULL, false},
+    {"256x300", "300x250", "256x250", "contracting_dims = [1] x [0]", NULL, false},
+    {"301x250", "199x301", "250x199", "contracting_dims = [0] x [1]", NULL, false},
+    {"9x40x33", "9x33x21", "9x40x21", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", NULL, false},
+    {"3x101x130", "3x130x150", "3x101x150", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", NULL, false},
+    {"5x30x7", "40x7x30", "30x5x40", "batching_dims = [1] x [2], contracting_dims = [2] x [1]", NULL, false},
+    {"33x2100", "2100x1001", "33x1001", "contracting_dims = [1] x [0]", "f64", false},
+    {"1x2048", "2048x2050", "1x2050", "contracting_dims = [1] x [0]", "f64", false},
+    {"601x500", "500x907", "601x907", "contracting_dims = [1] x [0]", "f64", false},
+    {"601x500", "500x907", "601x907", "contracting_dims = [1] x [0]", "f16 complex<f32> complex<f64>", true},
+    {"1301x1200", "1200x1407", "1301x1407", "contracting_dims = [1] x [0]", "f64 complex<f32>", true},
+    {"64x130x130", "64x130x130", "64x130x130", "batching_dims = [0] x [0], contracting_dims = [2] x [1]", NULL, true},
+    {"20000x40", "40x30", "20000x30", "contracting_dims = [1] x [0]", NULL, true},
+};
+
+static void run_products(const char *type) {
+    for (size_t r = 0; r < BASE_COUNT(products); r++) {
+        char text[1024], name[128];
+        const char *x = *products[r].out ? "x" : "";
+        if ((products[r].types && !strstr(products[r].types, type)) || (products[r].slow && !all_rows)) continue;
+        snprintf(name, sizeof name, "product of %s: %s, %s", type, products[r].lhs, products[r].rhs);
+        snprintf(text, sizeof text,
+                 "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n"
+                 "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%s%s%s>\nreturn %%r : tensor<%s%s%s>\n}\n",
+                 products[r].lhs, type, products[r].rhs, type, products[r].out, x, type, products[r].dims, products[r].lhs, type, products[r].rhs,
+                 type, products[r].out, x, type, products[r].out, x, type);
+        compare(name, text, false);
+    }
+}
+
+static const struct {
+    const char *x, *kernel, *out, *numbers, *window;
+    int groups;
+    bool slow;
+} convolutions[] = {
+    {"2x3x12x12", "16x3x3x3", "2x16x10x10", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [1, 1], pad = [[0, 0], [0, 0]]", 1, false},
+    {"2x16x12x12", "16x16x3x3", "2x16x5x5", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [2, 2], pad = [[0, 0], [0, 0]]", 1, false},
+    {"1x33x33x7", "3x3x7x19", "1x33x33x19", "[b, 0, 1, f]x[0, 1, i, o]->[b, 0, 1, f]", "stride = [1, 1], pad = [[1, 1], [1, 1]]", 1, false},
+    {"3x8x23x21", "12x2x3x3", "3x12x21x19", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [1, 1], pad = [[0, 0], [0, 0]]", 4, false},
+    {"2x5x701", "9x5x7", "2x9x695", "[b, f, 0]x[o, i, 0]->[b, f, 0]", "stride = [1], pad = [[0, 0]]", 1, false},
+    {"4x64x34x34", "64x64x3x3", "4x64x32x32", "[b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1]", "stride = [1, 1], pad = [[0, 0], [0, 0]]", 1, true},
+};
+
+static void run_convolutions(const char *type) {
+    for (size_t r = 0; r < BASE_COUNT(convolutions); r++) {
+        char text[1024], name[128];
+        const char *x = convolutions[r].x, *k = convolutions[r].kernel, *y = convolutions[r].out;
+        if (convolutions[r].slow && !all_rows) continue;
+        snprintf(name, sizeof name, "convolution of %s: %s, %s", type, x, k);
+        snprintf(
+            text, sizeof text,
+            "func.func @main(%%x: tensor<%sx%s>, %%w: tensor<%sx%s>) -> tensor<%sx%s> {\n"
+            "%%r = stablehlo.convolution(%%x, %%w) dim_numbers = %s, window = {%s} {batch_group_count = 1 : i64, feature_group_count = %d : i64} : "
+            "(tensor<%sx%s>, tensor<%sx%s>) -> tensor<%sx%s>\nreturn %%r : tensor<%sx%s>\n}\n",
+            x, type, k, type, y, type, convolutions[r].numbers, convolutions[r].window, convolutions[r].groups, x, type, k, type, y, type, y, type);
+        compare(name, text, false);
+    }
+}
+
+/* LAPACK's calls. In the results: M, U and V matrices of m x n, m x least and least x n, C a complex M, v and r vectors of `least` numbers of the type and
+ * of its real one, t one number less, p pivots, i a status. */
+static const struct {
+    const char *name, *complex_name, *results, *complex_results, *options;
+    bool square, definite;
+} calls[] = {
+    {"potrf", "potrf", "Mi", "Mi", "uplo = 76 : ui8", true, true},
+    {"potrf", "potrf", "Mi", "Mi", "uplo = 85 : ui8", true, true},
+    {"getrf", "getrf", "Mpi", "Mpi", "", false, false},
+    {"geqrf", "geqrf", "Mv", "Mv", "", false, false},
+    {"syevd", "heevd", "Mri", "Mri", "mode = 86 : ui8, uplo = 76 : ui8", true, true},
+    {"gesdd", "gesdd", "MrUVi", "MrUVi", "mode = 83 : ui8", false, false},
+    {"geev", "geev", "vvCCi", "vMMi", "compute_left = 86 : ui8, compute_right = 86 : ui8", true, false},
+    {"gees", "gees", "MMvvii", "MMvii", "mode = 86 : ui8, sort = 78 : ui8", true, false},
+    {"gehrd", "gehrd", "Mti", "Mti", "", true, false},
+    {"sytrd", "hetrd", "Mrsti", "Mrsti", "uplo = 76 : ui8", true, true},
+    {"gesvd", "gesvd", "MrUVi", "MrUVi", "mode = 83 : ui8", false, false},
+};
+
+static void type_of_result(char part, const char *type, const char *lead, int m, int n, str *out) {
+    int least = m < n ? m : n;
+    const char *real = strstr(type, "32") ? "f32" : "f64";
+    switch (part) {
+    case 'M': str_printf(out, "tensor<%s%dx%dx%s>", lead, m, n, type); break;
+    case 'U': str_printf(out, "tensor<%s%dx%dx%s>", lead, m, least, type); break;
+    case 'V': str_printf(out, "tensor<%s%dx%dx%s>", lead, least, n, type); break;
+    case 'C': str_printf(out, "tensor<%s%dx%dxcomplex<%s>>", lead, m, n, real); break;
+    case 'v': str_printf(out, "tensor<%s%dx%s>", lead, least, type); break;
+    case 'r': str_printf(out, "tensor<%s%dx%s>", lead, least, real); break;
+    case 't': str_printf(out, "tensor<%s%dx%s>", lead, least - 1, type); break;
+    case 's': str_printf(out, "tensor<%s%dx%s>", lead, least - 1, real); break;
+    case 'p': str_printf(out, "tensor<%s%dxi32>", lead, least); break;
+    default: str_printf(out, "tensor<%.*si32>", (int)strlen(lead), lead); break;
+    }
+}
+
+static void run_call(size_t r, const char *type, int batch, int m, int n) {
+    bool complex = *type == 'c', wide = strstr(type, "64") != NULL;
+    const char *parts = complex ? calls[r].complex_results : calls[r].results;
+    char name[128], lead[16] = "", letter = complex ? (wide ? 'z' : 'c') : wide ? 'd' : 's';
+    str types = {0}, values = {0}, text = {0}, operand = {0};
+    if (batch) snprintf(lead, sizeof lead, "%dx", batch);
+    for (size_t i = 0; parts[i]; i++) {
+        str_printf(&types, "%s", i ? ", " : "");
+        str_printf(&values, "%s%%r#%zu", i ? ", " : "", i);
+        type_of_result(parts[i], type, lead, m, n, &types);
+    }
+    type_of_result('M', type, lead, m, n, &operand);
+    const char *from = str_cstr(&operand), *to = str_cstr(&types), *call = complex ? calls[r].complex_name : calls[r].name;
+    snprintf(name, sizeof name, "%s of %s", call, from);
+    str_printf(
+        &text,
+        "func.func @main(%%x: %s) -> (%s) {\n%%r:%zu = stablehlo.custom_call @lapack_%c%s_ffi(%%x) {mhlo.backend_config = {%s%s}} : (%s) -> (%s)\n"
+        "return %s : %s\n}\n",
+        from, to, strlen(parts), letter, call, calls[r].options, strcmp(call, "gehrd") ? "" : "low = 1 : i32", from, to, str_cstr(&values), to);
+    compare(name, str_cstr(&text), calls[r].definite);
+    str_free(&types), str_free(&values), str_free(&text), str_free(&operand);
+}
+
+static void run_calls(const char *type) {
+    static const struct {
+        int batch, m, n;
+        bool slow;
+        const char *types;
+    } shapes[] = {{0, 9, 9, false, NULL},  {5, 40, 40, false, NULL},    {0, 90, 90, false, NULL},  {3, 90, 50, false, NULL}, {0, 50, 90, true, NULL},
+                  {3, 90, 90, true, NULL}, {0, 350, 350, false, "f64"}, {0, 520, 520, true, NULL}, {0, 600, 350, true, NULL}};
+    for (size_t r = 0; r < BASE_COUNT(calls); r++)
+        for (size_t i = 0; i < BASE_COUNT(shapes); i++) {
+            bool slow = shapes[i].slow || (shapes[i].m >= 350 && r > 3);
+            if ((slow && !all_rows) || (calls[r].square && shapes[i].m != shapes[i].n) || (shapes[i].types && !strstr(shapes[i].types, type)))
+                continue;
+            run_call(r, type, shapes[i].batch, shapes[i].m, shapes[i].n);
+        }
+}
+
+/* Systems of a triangle from both sides; Q from its reflectors, products with it, and QR with pivots, which have operands besides a matrix. */
+static void run_solves(const char *type) {
+    for (int left = 0; left < 2; left++)
+        for (int n = 40; n <= (all_rows ? 640 : 160); n *= 4) {
+            char text[1024], name[128], rhs[64];
+            snprintf(rhs, sizeof rhs, "tensor<%dx%dx%s>", left ? n : 301, left ? 301 : n, type);
+            snprintf(name, sizeof name, "%d x %d system of %s, left %d", n, n, type, left);
+            snprintf(text, sizeof text,
+                     "func.func @main(%%a: tensor<%dx%dx%s>, %%b: %s) -> %s {\n%%r = \"stablehlo.triangular_solve\"(%%a, %%b) <{left_side = %s, "
+                     "lower = true, "
+                     "transpose_a = #stablehlo<transpose NO_TRANSPOSE>, unit_diagonal = false}> : (tensor<%dx%dx%s>, %s) -> %s\nreturn %%r : %s\n}\n",
+                     n, n, type, rhs, rhs, left ? "true" : "false", n, n, type, rhs, rhs, rhs);
+            compare(name, text, true);
+        }
+}
+
+static void run_reflectors(const char *type) {
+    bool complex = *type == 'c', wide = strstr(type, "64") != NULL;
+    char letter = complex ? (wide ? 'z' : 'c') : wide ? 'd' : 's', text[1600], name[128];
+    for (int n = 60; n <= (all_rows || !strcmp(type, "f64") ? 360 : 60); n *= 6) {
+        int m = n + 25;
+        snprintf(name, sizeof name, "Q and products with it, %d x %d of %s", m, n, type);
+        snprintf(text, sizeof text,
+                 "func.func @main(%%x: tensor<%dx%dx%s>, %%c: tensor<%dx%dx%s>, %%p: tensor<%dxi32>) -> (tensor<%dx%dx%s>, tensor<%dx%dx%s>, "
+                 "tensor<%dx%dx%s>, tensor<%dxi32>) {\n"
+                 "%%r:2 = stablehlo.custom_call @lapack_%cgeqrf_ffi(%%x) {mhlo.backend_config = {}} : (tensor<%dx%dx%s>) -> (tensor<%dx%dx%s>, "
+                 "tensor<%dx%s>)\n"
+                 "%%q = stablehlo.custom_call @lapack_%c%s_ffi(%%r#0, %%r#1) {mhlo.backend_config = {}} : (tensor<%dx%dx%s>, tensor<%dx%s>) -> "
+                 "tensor<%dx%dx%s>\n"
+                 "%%o = stablehlo.custom_call @lapack_%c%s_ffi(%%r#0, %%r#1, %%c) {mhlo.backend_config = {left = true, transpose = true}} : "
+                 "(tensor<%dx%dx%s>, tensor<%dx%s>, "
+                 "tensor<%dx%dx%s>) -> tensor<%dx%dx%s>\n"
+                 "%%z = stablehlo.constant dense<0> : tensor<%dxi32>\n%%s:3 = stablehlo.custom_call @lapack_%cgeqp3_ffi(%%x, %%z) "
+                 "{mhlo.backend_config = {}} : (tensor<%dx%dx%s>, "
+                 "tensor<%dxi32>) -> (tensor<%dx%dx%s>, tensor<%dxi32>, tensor<%dx%s>)\nreturn %%q, %%o, %%s#0, %%s#1 : tensor<%dx%dx%s>, "
+                 "tensor<%dx%dx%s>, tensor<%dx%dx%s>, tensor<%dxi32>\n}\n",
+                 m, n, type, m, 70, type, n, m, n, type, m, 70, type, m, n, type, n, letter, m, n, type, m, n, type, n, type, letter,
+                 complex ? "ungqr" : "orgqr", m, n, type, n, type, m, n, type, letter, complex ? "unmqr" : "ormqr", m, n, type, n, type, m, 70, type,
+                 m, 70, type, n, letter, m, n, type, n, m, n, type, n, n, type, m, n, type, m, 70, type, m, n, type, n);
+        compare(name, text, false);
+    }
+}
+
+/* The run that is started: rows on threads, then what kernels they had and the number of their bits. */
+static int run_rows(void) {
+    static const char *const types[] = {"f64", "f16", "f32", "complex<f32>", "complex<f64>"};
+    for (size_t t = 0; t < BASE_COUNT(types); t++) {
+        if (t != 2) run_products(types[t]), run_convolutions(types[t]);
+        if (t != 1) run_calls(types[t]), run_solves(types[t]), run_reflectors(types[t]);
+    }
+    char *(*name)(void);
+    void *lib = dlopen("libopenblas.so.0", RTLD_NOW | RTLD_NOLOAD), *p = lib ? dlsym(lib, "openblas_get_corename") : NULL;
+    memcpy(&name, &p, sizeof p);
+    printf("%zu rows, kernels %s, bits %016llx\n", ran, p ? name() : "none", (unsigned long long)digest);
+    return differ_count > 0;
+}
+
+/* --- sets of kernels and environments ------------------------------------------------------------------------------------------------------ */
+typedef enum needs { NOTHING, SSE42, AVX, AVX2, AVX512, BF16 } needs;
+static const struct {
+    const char *core;
+    needs needs;
+    bool slow;
+} cores[] = {
+    {"Haswell", AVX2, false},    {"Zen", AVX2, false},     {"SkylakeX", AVX512, false}, {"Sandybridge", AVX, false}, {"Nehalem", SSE42, false},
+    {"Prescott", NOTHING, true}, {"Core2", NOTHING, true}, {"Penryn", NOTHING, true},   {"Cooperlake", BF16, true},  {"Athlon", NOTHING, true},
+};
+
+static bool can_run(needs n) {
+#if defined(__x86_64__)
+    __builtin_cpu_init();
+    switch (n) {
+    case NOTHING: return true;
+    case SSE42: return __builtin_cpu_supports("sse4.2");
+    case AVX: return __builtin_cpu_supports("avx");
+    case AVX2: return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    case AVX512:
+        return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512dq") &&
+               __builtin_cpu_supports("avx512vl");
+    case BF16: return __builtin_cpu_supports("avx512bf16") && can_run(AVX512);
+    }
+#endif
+    (void)n;
+    return false;
+}
+
+/* Runs the rows under `env` and reads what they say: the kernels' name and the number of all bits. */
+static bool rows_under(const char *env, char kernels[64], char bits[32]) {
+    char command[2048], text[16384];
+    snprintf(command, sizeof command, "env %s '%s' %s 2>&1", env, self, all_rows ? "all-rows" : "rows");
+    FILE *p = popen(command, "r");
+    assert_non_null(p);
+    size_t n = fread(text, 1, sizeof text - 1, p);
+    int status = pclose(p);
+    text[n] = 0;
+    const char *last = strstr(text, " rows, kernels ");
+    if (last && sscanf(last, " rows, kernels %63[^,], bits %31s", kernels, bits) == 2 && status == 0) return true;
+    print_error("%s: exit %d\n%s\n", env, WIFEXITED(status) ? WEXITSTATUS(status) : 1000, text);
+    return false;
+}
+
+static void every_set_of_kernels(void **state) {
+    (void)state;
+    char kernels[64], bits[32], env[64];
+    size_t failed = !rows_under("-u OPENBLAS_CORETYPE", kernels, bits);
+    bool library = blas_get() != NULL;
+    for (size_t i = 0; i < BASE_COUNT(cores) && library; i++) {
+        if (cores[i].slow && !all_rows) continue;
+        if (!can_run(cores[i].needs)) {
+            printf("skip the kernels of %s: this processor cannot run them\n", cores[i].core);
+            continue;
+        }
+        snprintf(env, sizeof env, "OPENBLAS_CORETYPE=%s", cores[i].core);
+        if (!rows_under(env, kernels, bits)) {
+            failed++;
+        } else if (strcasecmp(kernels, cores[i].core) != 0) {
+            failed++;
+            print_error("%s ran the kernels of %s\n", env, kernels);
+        }
+    }
+    failed += !rows_under("XT_CPU_FEATURES=avx2", kernels, bits);
+    if (failed) fail_msg("%zu sets of kernels", failed);
+    if (!library) printf("skip all sets of kernels but one: OpenBLAS is not installed\n");
+}
+
+/* What it says of threads, languages, places and memory: the bits are those of an environment that says nothing. */
+static void whatever_the_environment_says(void **state) {
+    (void)state;
+    static const struct {
+        const char *env;
+        bool slow;
+    } envs[] = {
+        {"OMP_NUM_THREADS=7 OMP_DYNAMIC=true OMP_NESTED=true OPENBLAS_NUM_THREADS=3 GOTO_NUM_THREADS=5 MKL_NUM_THREADS=6 MKL_DYNAMIC=false LC_ALL=xx "
+         "TZ=garbage "
+         "MALLOC_PERTURB_=165 MALLOC_ARENA_MAX=1 -u HOME",
+         false},
+        {"OMP_NUM_THREADS=1", true},
+        {"OMP_NUM_THREADS=7", true},
+        {"OMP_NUM_THREADS=64 OMP_MAX_ACTIVE_LEVELS=4 OMP_NESTED=true", true},
+        {"OMP_THREAD_LIMIT=1", true},
+        {"OMP_PROC_BIND=close OMP_PLACES=cores OMP_WAIT_POLICY=active", true},
+        {"OPENBLAS_NUM_THREADS=3", true},
+        {"OMP_DYNAMIC=true", true},
+        {"GOTO_NUM_THREADS=4 OPENBLAS_MAIN_FREE=1", true},
+        {"LC_ALL=xx LANG=de_DE.UTF-8 TZ=garbage -u HOME", true},
+        {"MALLOC_PERTURB_=165 MALLOC_ARENA_MAX=1", true},
+    };
+    const char *core = can_run(AVX2) ? "Haswell" : "Nehalem";
+    char kernels[64], bits[32], plain[32], env[1024];
+    snprintf(env, sizeof env, "OPENBLAS_CORETYPE=%s", core);
+    assert_true(rows_under(env, kernels, plain));
+    for (size_t i = 0; i < BASE_COUNT(envs); i++) {
+        if (envs[i].slow && !all_rows) continue;
+        const char *gone = strstr(envs[i].env, " -u "); /* env's options come first */
+        snprintf(env, sizeof env, "%s %.*s OPENBLAS_CORETYPE=%s", gone ? gone + 1 : "", gone ? (int)(gone - envs[i].env) : 1000, envs[i].env, core);
+        if (!rows_under(env, kernels, bits)) fail_msg("under %s", env);
+        if (strcmp(bits, plain) != 0) fail_msg("under %s the bits are %s, without %s", env, bits, plain);
+    }
+}
+
+int main(int argc, char **argv) {
+    self = argv[0];
+    all_rows = argc > 1 && strncmp(argv[1], "all", 3) == 0;
+    if (argc > 1 && strstr(argv[1], "rows")) return run_rows();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(every_set_of_kernels), cmocka_unit_test(whatever_the_environment_says)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
