@@ -5,6 +5,8 @@ EPOCHS ?= 3
 DEVICE ?=
 PEERS ?=
 BENCH ?=
+FIGURES ?= $(BUILD)/bench.json
+PICTURE ?= $(BUILD)/steps.png
 export YES
 
 .DEFAULT_GOAL := all
@@ -46,10 +48,16 @@ asan: deps
 tsan: deps
 	@tests/run.sh $(BUILD) slow:tsan
 
-## make bench        all benchmarks in one run; PEERS=1 runs PyTorch and JAX beside it (installed into build/peers once; PEERS=DIR: in DIR, by bench/peers/setup.sh), BENCH="--quick ..."
+## make bench        all benchmarks in one run, figures to build/bench.json (FIGURES=FILE); options: BENCH="--quick ..."
+##                   PEERS=1 runs PyTorch and JAX beside it (installed into build/peers once; PEERS=DIR: in DIR, by
+##                   bench/peers/setup.sh), prints the tables of doc/benchmarks.md, draws build/steps.png (PICTURE=FILE)
+peers_dir = $(if $(filter 1,$(PEERS)),$(BUILD)/peers,$(PEERS))
+with_steps = $(if $(findstring --only,$(BENCH)),$(findstring steps,$(BENCH)),steps)
 bench: deps all
+	@$(if $(findstring --json,$(BENCH)),$(error BENCH has --json: name the file of figures by FIGURES=FILE))
 	@$(if $(filter 1,$(PEERS)),bench/peers/setup.sh $(BUILD)/peers)
-	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(if $(filter 1,$(PEERS)),$(BUILD)/peers,$(PEERS))) $(BENCH)
+	@$(BUILD)/xtrain_bench $(if $(PEERS),--peers $(peers_dir)) --json $(FIGURES) $(BENCH)
+	@$(if $(PEERS),$(if $(with_steps),$(BUILD)/steps_chart $(FIGURES) --table --png $(PICTURE)))
 
 ## make install      library, headers, plugin, command, pkg-config and CMake files, man page (PREFIX by `meson configure`, DESTDIR works)
 install: all

@@ -22,6 +22,8 @@
 
 #include <xtrain/plot.h>
 
+#include "bench/peers.h"
+
 static char here[PATH_MAX], source[PATH_MAX]; /* of this program; of bench/ */
 static const char *parts = "steps,start,dispatch,kernels,switches", *only_rows, *peers, *beside = "eager,compile,xla,jax";
 static bool quick;
@@ -75,9 +77,6 @@ static void tell_running(const char *row, const char *what) {
 }
 
 /* --- rows: one training step each ------------------------------------------------------------------------------------------------------------------- */
-enum { EAGER, COMPILE, XLA, JAX, PEERS };
-static const char *const peer_names[PEERS] = {"eager", "compile", "xla", "jax"};
-static const char *const full_names[PEERS] = {"PyTorch", "torch.compile", "PyTorch/XLA", "JAX"};
 typedef struct row {
     const char *name, *model, *precision;
     int batch, side, seq, steps, peer_steps;
@@ -122,6 +121,16 @@ static const char *sizes(const row *r, char *buf, size_t n) {
     size_t k = (size_t)snprintf(buf, n, "--batch %d --precision %s", r->batch, r->precision);
     if (r->side && strcmp(r->model, "resnet18") == 0) k += (size_t)snprintf(buf + k, n - k, " --side %d", r->side);
     if (r->seq) snprintf(buf + k, n - k, " --seq %d", r->seq);
+    return buf;
+}
+
+/* What people call the row: the label of tables and pictures that bench/steps_chart.c makes. */
+static const char *label(const row *r, char *buf, size_t n) {
+    char size[32] = "";
+    if (strcmp(r->model, "resnet18") == 0) snprintf(size, sizeof size, " x %dx%d", r->side, r->side);
+    if (r->seq) snprintf(size, sizeof size, " x %d", r->seq);
+    const char *model = strcmp(r->model, "mnist") == 0 ? "MNIST net" : r->seq ? "GPT-2 124M" : "ResNet-18";
+    snprintf(buf, n, "%s, %d%s, %s", model, r->batch, size, strcmp(r->precision, "fp32") == 0 ? "f32" : r->precision);
     return buf;
 }
 
@@ -200,7 +209,9 @@ static void time_steps(void) {
         cell(p50), cell(p99), cell(load50), cell(load99), cell(rss);
         cJSON *o = cJSON_CreateObject();
         cJSON_AddItemToArray(out, o);
+        char text[64];
         cJSON_AddStringToObject(o, "row", r->name);
+        cJSON_AddStringToObject(o, "label", label(r, text, sizeof text));
         cJSON_AddNumberToObject(o, "ms_median", p50);
         cJSON_AddNumberToObject(o, "ms_p99", p99);
         cJSON_AddNumberToObject(o, "ms_median_loader", load50);
@@ -373,8 +384,20 @@ static void time_switches(void) {
 }
 
 /* --- main ------------------------------------------------------------------------------------------------------------------------------------------- */
+/* The figures say which sources they are of, so that a table made from them can. */
+static void source_commit(void) {
+    char command[PATH_MAX + 64], commit[64] = "";
+    snprintf(command, sizeof command, "git -C '%s' rev-parse --short HEAD 2>/dev/null", source);
+    FILE *f = popen(command, "r");
+    if (f && fgets(commit, sizeof commit, f)) commit[strcspn(commit, "\n")] = 0;
+    if (f) pclose(f);
+    if (*commit) cJSON_AddStringToObject(all, "commit", commit);
+    else cJSON_AddNullToObject(all, "commit");
+}
+
 static void machine(void) {
-    char line[256], cpu[256] = "unknown processor";
+    char line[256], cpu[256] = "unknown processor", date[16];
+    time_t now = time(NULL);
     FILE *f = fopen("/proc/cpuinfo", "r");
     while (f && fgets(line, sizeof line, f))
         if (strncmp(line, "model name", 10) == 0 && strchr(line, ':')) snprintf(cpu, sizeof cpu, "%s", strchr(line, ':') + 2);
@@ -384,6 +407,9 @@ static void machine(void) {
     cJSON_AddStringToObject(all, "processor", cpu);
     cJSON_AddNumberToObject(all, "processors", (double)sysconf(_SC_NPROCESSORS_ONLN));
     cJSON_AddStringToObject(all, "xtrain", xt_version());
+    strftime(date, sizeof date, "%Y-%m-%d", gmtime(&now));
+    cJSON_AddStringToObject(all, "date", date);
+    source_commit();
 }
 
 static int usage(int code) {

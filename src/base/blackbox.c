@@ -42,8 +42,9 @@ static uint64_t start_ticks(void) {
 }
 
 /* --- the crash folder -------------------------------------------------------------------------------------------------------------------------- */
-/* xt-crash-PID; the ranks of a run share that of their launcher. The folder that it will lie in is opened when the program starts: a dying process makes it there
- * and nowhere else, and never follows a name that somebody may have put something under since. */
+/* xt-crash-PID; the ranks of a run share that of their launcher. The folder that it will lie in is opened when the
+ * program starts: a dying process makes it there and nowhere else, and never follows a name that somebody may have put
+ * something under since. */
 static void name_folder(void) {
     const world *w = world_get();
     int rank = w->size > 1 ? w->rank : -1;
@@ -111,7 +112,8 @@ const char *blackbox_dump(const char *why) {
     blackbox *b = blackbox_get();
     const char *problem = b ? dump(why) : NULL;
     if (problem)
-        log_once("crash folder", XT_SEV_WARNING, "no report is written: %s: %s; XT_POSTMORTEM_DIR=DIR names another place", crash.path, problem);
+        log_once("crash folder", XT_SEV_WARNING,
+                 "no report is written: %s: %s; XT_POSTMORTEM_DIR=DIR names another place", crash.path, problem);
     return b && !problem ? crash.path : NULL;
 }
 
@@ -248,13 +250,14 @@ static void describe_process(blackbox *b) {
 /* Said once in a process: the run goes on. */
 static blackbox *without(const char *folder, const char *why) {
     log_once("black box", XT_SEV_WARNING,
-             "%s: %s; the run goes on without a status file and crash folder (xtrain top and postmortem do not see it); XT_STATUS_DIR=DIR names "
-             "another folder, XT_POSTMORTEM=off says nothing",
+             "%s: %s; the run goes on without a status file and crash folder (xtrain top and postmortem do not "
+             "see it); XT_STATUS_DIR=DIR names another folder, XT_POSTMORTEM=off says nothing",
              folder, why);
     return NULL;
 }
 
-/* The whole file has its place before it is mapped: a store into a hole would end the program by SIGBUS when its file system is full by then. */
+/* The whole file has its place before it is mapped: a store into a hole would end the program by SIGBUS when its file
+ * system is full by then. */
 static blackbox *new_mapping(const char *temporary, const char **why) {
     unlink(temporary); /* of a dead process with our number */
     int fd = open(temporary, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);

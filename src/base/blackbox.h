@@ -83,7 +83,8 @@ typedef struct crash_place {
 } crash_place;
 void crash_place_open(crash_place *p, const char *folder, int pid);
 void crash_place_close(crash_place *p);
-/* Makes the crash folder, 0700, or opens it when it is there and this user's alone; its descriptor. -1: *out_why. Both are safe in signal handlers. */
+/* Makes the crash folder, 0700, or opens it when it is there and this user's alone; its descriptor. -1: *out_why. Both
+ * are safe in signal handlers. */
 int crash_folder_make(crash_place *p, const char **out_why);
 void crash_folder_unmake(const crash_place *p); /* if it is empty */
 void crash_folders_ready(void);                  /* before a signal handler calls the next */

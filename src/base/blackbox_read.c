@@ -82,8 +82,8 @@ bool blackbox_load(const char *path, box_file *out) {
         if (n < 0) break;
     close(fd);
     if (at != sizeof *b || memcmp(b->magic, "xtbox002", sizeof b->magic) != 0 || b->size != sizeof *b) return false;
-    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions), TERMINATE(b->batch),
-        TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->recording), TERMINATE(b->note);
+    TERMINATE(b->oom_file), TERMINATE(b->program), TERMINATE(b->folder), TERMINATE(b->device), TERMINATE(b->versions),
+        TERMINATE(b->batch), TERMINATE(b->loss_name), TERMINATE(b->place), TERMINATE(b->recording), TERMINATE(b->note);
     TERMINATE(b->last_error), TERMINATE(b->report);
     for (int i = 0; i < BOX_PLACES; i++) TERMINATE(b->places[i]);
     if (b->n_rows < 0 || b->n_rows > BOX_ROWS) b->n_rows = 0;
@@ -166,7 +166,8 @@ bool blackbox_salvage(const box_file *f, char *out, size_t n) {
     if (folder >= 0) close(folder);
     if (why) {
         crash_folder_unmake(&place);
-        log_once("salvage", XT_SEV_WARNING, "no report of an earlier run is written: %s: %s; its state stays in %s", place.path, why, f->path);
+        log_once("salvage", XT_SEV_WARNING, "no report of an earlier run is written: %s: %s; its state stays in %s",
+                 place.path, why, f->path);
     } else {
         crash_folders_ready();
         crash_folder_note(place.path);

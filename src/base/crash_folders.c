@@ -1,10 +1,12 @@
-/* Making crash folders, and their life. They lie where programs run, which may be a folder that others write too: so nothing that is there already is used but what is
- * this user's alone, and everything goes through descriptors.
+/* Making crash folders, and their life. They lie where programs run, which may be a folder that others write too: so
+ * nothing that is there already is used but what is this user's alone, and everything goes through descriptors.
  *
- * How long they stay: Each xt-crash-PID that a program of this user leaves is noted in a list beside the status files; a program that starts keeps the
- * newest XT_POSTMORTEM_KEEP (20; 0 = all) and removes the others, with a line that says so. So no folder is searched, whatever working folders runs had.
+ * How long they stay: each xt-crash-PID that a program of this user leaves is noted in a list beside the status files;
+ * a program that starts keeps the newest XT_POSTMORTEM_KEEP (20; 0 = all) and removes the others, with a line that says
+ * so. So no folder is searched, whatever working folders runs had.
  *
- * Only what the library wrote is removed: the reports and boxes in a folder of that name which is this user's own; a folder in which something else lies stays. */
+ * Only what the library wrote is removed: the reports and boxes in a folder of that name which is this user's own; a
+ * folder in which something else lies stays. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +21,7 @@
 
 enum { KEEP = 20 };
 
-/* --- making one --------------------------------------------------------------------------------------------------------------------------------- */
+/* --- making one -------------------------------------------------------------------------------------------- */
 void crash_place_open(crash_place *p, const char *folder, int pid) {
     struct stat st;
     uint32_t any = 0;
@@ -39,7 +41,8 @@ void crash_place_open(crash_place *p, const char *folder, int pid) {
 /* A program that closes all descriptors, as daemons do, may have given the number to another file. */
 static bool still_open(const crash_place *p) {
     struct stat st;
-    return p->folder >= 0 && fstat(p->folder, &st) == 0 && (int64_t)st.st_dev == p->device && (int64_t)st.st_ino == p->inode;
+    return p->folder >= 0 && fstat(p->folder, &st) == 0 && (int64_t)st.st_dev == p->device &&
+           (int64_t)st.st_ino == p->inode;
 }
 
 void crash_place_close(crash_place *p) {
@@ -62,7 +65,8 @@ int crash_folder_make(crash_place *p, const char **out_why) {
         return -1;
     }
     int fd = private_dir_make(p->folder, p->name, out_why);
-    if (fd < 0 && p->random[0] && faccessat(p->folder, p->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) { /* something else has the name: left alone */
+    if (fd < 0 && p->random[0] &&
+        faccessat(p->folder, p->name, F_OK, AT_SYMLINK_NOFOLLOW) == 0) { /* something else has the name: left alone */
         add_random(p);
         fd = private_dir_make(p->folder, p->name, out_why);
     }
@@ -73,7 +77,7 @@ void crash_folder_unmake(const crash_place *p) {
     if (still_open(p)) unlinkat(p->folder, p->name, AT_REMOVEDIR);
 }
 
-/* --- the list ------------------------------------------------------------------------------------------------------------------------------------ */
+/* --- the list ---------------------------------------------------------------------------------------------- */
 static char list_path[480];
 
 static const char *list_file(void) {

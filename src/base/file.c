@@ -112,13 +112,15 @@ static xt_status open_target(file_writer *w, const char *path) {
     struct stat st;
     XT_TRY(file_output_target(path, &w->target));
     bool exists = stat(w->target, &st) == 0;
-    if (exists && S_ISDIR(st.st_mode)) return status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: it is a folder", path);
+    if (exists && S_ISDIR(st.st_mode))
+        return status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: it is a folder", path);
     if (exists && !S_ISREG(st.st_mode)) {
         w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
         return w->fd < 0 ? status_errno("cannot open", path) : NULL;
     }
     XT_TRY(open_temporary(w, 0666));
-    return exists && fchmod(w->fd, st.st_mode & 07777) != 0 ? status_errno("cannot set the mode of", w->temporary) : NULL;
+    return exists && fchmod(w->fd, st.st_mode & 07777) != 0 ? status_errno("cannot set the mode of", w->temporary)
+                                                            : NULL;
 }
 
 static xt_status writer_open(const char *path, file_writer **out) {

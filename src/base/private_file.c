@@ -32,7 +32,8 @@ const char *file_open_problem(int error) {
 
 /* strerror is not for signal handlers. */
 static const char *reason(int error) {
-    const char *text = error == ELOOP || error == ENOTDIR ? "something that is no folder has its name" : strerrordesc_np(error);
+    const char *text =
+        error == ELOOP || error == ENOTDIR ? "something that is no folder has its name" : strerrordesc_np(error);
     return text ? text : "an unknown error";
 }
 
@@ -138,10 +139,10 @@ xt_status file_output_target(const char *path, char **out) {
     *out = foreign ? NULL : is_link ? target_of(fd, path) : base_strdup(path);
     if (fd >= 0) close(fd);
     if (foreign)
-        return status_new(
-            XT_PERMISSION_DENIED, NULL,
-            "cannot write %s: it is a symbolic link that another user (uid %u) made; remove it, or write into a folder that only you may write", path,
-            (unsigned)st.st_uid);
+        return status_new(XT_PERMISSION_DENIED, NULL,
+                          "cannot write %s: it is a symbolic link that another user (uid %u) made; remove it, or write "
+                          "into a folder that only you may write",
+                          path, (unsigned)st.st_uid);
     return *out ? NULL : status_oom(strlen(path), "a file name");
 }
 

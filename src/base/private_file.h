@@ -1,8 +1,9 @@
 /* Files and folders beside other users', and names that were read from files.
  *
- * Two kinds of things are not trusted: what stands in a file (anybody may have written the file), and what stands in a folder that others may write. A name
- * out of a file is opened relative to a folder that is already open, never through a symbolic link, never waits (a FIFO), and counts only as a regular
- * file. The functions below are the one place that does this.
+ * Two kinds of things are not trusted: what stands in a file (anybody may have written the file), and what stands in a
+ * folder that others may write. A name out of a file is opened relative to a folder that is already open, never through
+ * a symbolic link, never waits (a FIFO), and counts only as a regular file. The functions below are the one place that
+ * does this.
  *
  *     struct stat st;
  *     int fd = file_open_regular(folder, name, &st);
@@ -15,33 +16,39 @@
 
 #include "base/base.h"
 
-/* Opens `name` in `folder` (AT_FDCWD: the working folder) for reading: a regular file, no symbolic link, without waiting. -1: errno says why; EISDIR,
- * ENODEV (a FIFO, socket or device) and ELOOP (a symbolic link) are findings of this function too. `out` may be NULL. */
+/* Opens `name` in `folder` (AT_FDCWD: the working folder) for reading: a regular file, no symbolic link, without
+ * waiting. -1: errno says why; EISDIR, ENODEV (a FIFO, socket or device) and ELOOP (a symbolic link) are findings of
+ * this function too. `out` may be NULL. */
 int file_open_regular(int folder, const char *name, struct stat *out);
 const char *file_open_problem(int error); /* "it is a symbolic link", ...; what strerror says for the rest */
 
-/* A folder of this user's alone, by its descriptor: what is made relative to it is where it was meant to be, whoever renames what in the folders above.
- * `others`: permissions that group and others must not have (022: to write; 077: none at all). These four are safe in signal handlers. -1, with the reason. */
+/* A folder of this user's alone, by its descriptor: what is made relative to it is where it was meant to be, whoever
+ * renames what in the folders above. `others`: permissions that group and others must not have (022: to write; 077:
+ * none at all). These four are safe in signal handlers. -1, with the reason. */
 const char *private_dir_problem(int fd, mode_t others);
 int private_dir_open(int parent, const char *name, mode_t others, const char **out_why);
 int private_dir_make(int parent, const char *name, const char **out_why); /* 0700, or there already and 077 */
-/* The whole file, 0600, or the one before: under another name, made anew (no link is followed), and renamed. NULL: done, else why not. */
+/* The whole file, 0600, or the one before: under another name, made anew (no link is followed), and renamed. NULL:
+ * done, else why not. */
 const char *private_file_write(int folder, const char *name, const void *data, size_t n);
-/* Why the folder of this path may be exchanged or written by others: its own mode and owner (as above), or a folder above it that others may write (sticky ones, as
- * /tmp, are fine) or that belongs to somebody else. NULL: it is safe. */
+/* Why the folder of this path may be exchanged or written by others: its own mode and owner (as above), or a folder
+ * above it that others may write (sticky ones, as /tmp, are fine) or that belongs to somebody else. NULL: it is safe.
+ */
 const char *private_path_problem(const char *dir, mode_t others);
 
-/* Where a file that the program was told to write really goes: through symbolic links of this user's and root's (as everywhere), not through those that another
- * user made, who could name any file of this user's. base_free(*out). */
+/* Where a file that the program was told to write really goes: through symbolic links of this user's and root's (as
+ * everywhere), not through those that another user made, who could name any file of this user's. base_free(*out). */
 xt_status file_output_target(const char *path, char **out);
 
-/* Makes a new file `bytes` long with every byte on the medium, or in the memory of its file system. A hole in a file that is mapped is a SIGBUS at the first
- * store for which the medium has no room; so no file is mapped for writing before this. Gives 0 or an error number: ENOSPC, EDQUOT, EFBIG, ... */
+/* Makes a new file `bytes` long with every byte on the medium, or in the memory of its file system. A hole in a file
+ * that is mapped is a SIGBUS at the first store for which the medium has no room; so no file is mapped for writing
+ * before this. Gives 0 or an error number: ENOSPC, EDQUOT, EFBIG, ... */
 int file_allocate(int fd, size_t bytes);
-void file_allocate_fails(
-    int error); /* test hook: every file_allocate fails so, without an attempt; EOPNOTSUPP: as on a file system that cannot; 0 = off */
+void file_allocate_fails(int error); /* test hook: every file_allocate fails so, without an attempt; EOPNOTSUPP: as on a
+                                        file system that cannot; 0 = off */
 
-/* `name` for a message: control characters as \xNN, the end of a long one left out. A name out of a file can neither forge a line nor flood the screen. */
+/* `name` for a message: control characters as \xNN, the end of a long one left out. A name out of a file can neither
+ * forge a line nor flood the screen. */
 void str_append_name(str *to, const char *name);
 
 #endif

@@ -56,8 +56,8 @@ static xt_status fill_file(int fd, int size, uint64_t token, const char *remedy)
     seg_header plan = plan_layout(size), *h = NULL;
     int err = file_allocate(fd, plan.bytes); /* a full tmpfs is an error here, not a SIGBUS later */
     if (err)
-        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "the ranks' shared memory needs %llu MiB: %s; %s", (unsigned long long)(plan.bytes >> 20),
-                          strerror(err), remedy);
+        return status_new(XT_RESOURCE_EXHAUSTED, NULL, "the ranks' shared memory needs %llu MiB: %s; %s",
+                          (unsigned long long)(plan.bytes >> 20), strerror(err), remedy);
     XT_TRY(map_file(fd, plan.bytes, &h));
     plan.token = token;
     plan.magic = 0;
@@ -69,17 +69,19 @@ static xt_status fill_file(int fd, int size, uint64_t token, const char *remedy)
     return st;
 }
 
-/* Read, not looked at through a mapping: the file may end before its header does, or have a hole there. `out` is all zero then, as before its maker is done. */
+/* Read, not looked at through a mapping: the file may end before its header does, or have a hole there. `out` is all
+ * zero then, as before its maker is done. */
 static void read_header(int fd, seg_header *out) {
     memset(out, 0, sizeof *out);
     if (pread(fd, out, sizeof *out, 0) != (ssize_t)sizeof *out) memset(out, 0, sizeof *out);
 }
 
-/* Whether all parts lie where this version puts them: nothing behind the file's end is touched, whoever wrote the header. */
+/* Whether all parts lie where this version puts them: nothing behind the file's end is touched, whoever wrote the
+ * header. */
 static bool laid_out(const seg_header *h) {
     seg_header plan = plan_layout((int)h->size);
-    return h->bytes == plan.bytes && h->slots_at == plan.slots_at && h->kv_at == plan.kv_at && h->kv_bytes == plan.kv_bytes &&
-           h->areas_at == plan.areas_at && h->area == plan.area;
+    return h->bytes == plan.bytes && h->slots_at == plan.slots_at && h->kv_at == plan.kv_at &&
+           h->kv_bytes == plan.kv_bytes && h->areas_at == plan.areas_at && h->area == plan.area;
 }
 
 static xt_status check_header(const seg_header *h, size_t file_bytes, int size, const char *name) {
@@ -139,7 +141,9 @@ static xt_status make(int size, made *m) {
     if (m->fd < 0) return status_errno("making the ranks' shared memory", "");
     if (fchmod(m->fd, 0600) != 0) return status_errno("protecting the ranks' shared memory", "");
     XT_TRY(fill_file(m->fd, size, token, "fewer ranks, or more memory, are needed"));
-    fcntl(m->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW); /* nobody makes it shorter under the ranks; where seals are unknown, all is as before */
+    fcntl(m->fd, F_ADD_SEALS,
+          F_SEAL_SHRINK |
+              F_SEAL_GROW); /* nobody makes it shorter under the ranks; where seals are unknown, all is as before */
     XT_TRY(map_file(m->fd, plan_layout(size).bytes, &m->head));
     m->maker = getpid();
     str name = STR_INIT;

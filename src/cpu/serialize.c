@@ -3,9 +3,8 @@
  *
  *     "XTCPUEX1"  checksum of the rest (2 x u64)  build id size (u32)  build id  replicas, partitions, threads (3 x i32)  text size (u64)  text
  *
- * Integers are in the machine's byte order; the build id contains the architecture. */
+ * Integers are in the machine's byte order; a build is of one architecture. */
 #include "cpu/run/plan.h"
-#include "cpu/vector/simd.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>
@@ -14,12 +13,13 @@ enum { OPTS = 4 }; /* numbers of the options */
 static const char magic[8] = {'X', 'T', 'C', 'P', 'U', 'E', 'X', '1'};
 #define HEADER_BYTES (sizeof magic + 2 * sizeof(uint64_t))
 
-/* The file this code was loaded from, by size and time, and the instruction set its loops use here. */
+/* The file this code was loaded from, by size and time. The instruction set is not part of it: the text is compiled again where it is loaded, so machines
+ * that share a folder, and runs under several XT_CPU_FEATURES, share its files. */
 static void build_id(char *buf, size_t n) {
     Dl_info info;
     struct stat st = {0};
     if (!dladdr((const void *)&magic, &info) || !info.dli_fname || stat(info.dli_fname, &st) != 0) st.st_size = 0;
-    snprintf(buf, n, "xtrain-cpu %s %lld %lld %s", XT_VERSION, (long long)st.st_size, (long long)st.st_mtime, simd_get()->name);
+    snprintf(buf, n, "xtrain-cpu %s %lld %lld", XT_VERSION, (long long)st.st_size, (long long)st.st_mtime);
 }
 
 xt_status cpu_serialize(const cpu_exec *e, char **out, size_t *n) {

@@ -77,7 +77,8 @@ static bool move_lost(void *user, const box_file *f) {
     return true;
 }
 
-/* The newest xt-crash-* in dir that is this user's, or of whom the folder belongs to: in one such as /tmp anybody can leave one. */
+/* The newest xt-crash-* in dir that is this user's, or of whom the folder belongs to: in one such as /tmp anybody can
+ * leave one. */
 static bool newest_crash(const char *dir, char *out, size_t n) {
     DIR *d = opendir(dir);
     struct timespec best = {0};

@@ -46,16 +46,16 @@ bool restart_read(const restart_file *f, char *out, size_t n) {
     return out[0] != 0;
 }
 
-/* The record of this run, never what somebody put in its place: this user's, or (a server may give root's files to nobody) of the folder's owner. The memory
- * file of a launcher is reached through a link of the kernel's. */
+/* The record of this run, never what somebody put in its place: this user's, or (a server may give root's files to
+ * nobody) of the folder's owner. The memory file of a launcher is reached through a link of the kernel's. */
 static int open_record(const char *name, int flags) {
     struct stat st, folder;
     const char *slash = strrchr(name, '/');
     char dir[PATH_MAX];
     int fd = open(name, flags | O_CLOEXEC | O_NONBLOCK | (strncmp(name, "/proc/", 6) == 0 ? 0 : O_NOFOLLOW));
     snprintf(dir, sizeof dir, "%.*s", slash ? (int)(slash - name) : 1, slash ? name : ".");
-    bool ours =
-        fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || (stat(dir, &folder) == 0 && folder.st_uid == st.st_uid));
+    bool ours = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+                (st.st_uid == geteuid() || (stat(dir, &folder) == 0 && folder.st_uid == st.st_uid));
     if (fd >= 0 && !ours) close(fd);
     return ours ? fd : -1;
 }

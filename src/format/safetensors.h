@@ -25,7 +25,8 @@ typedef struct st_entry {
     uint64_t begin, end; /* in the file */
 } st_entry;
 xt_status st_open(const char *path, st_file **out);
-xt_status st_open_fd(int fd, const char *path, st_file **out); /* takes the descriptor over, also on failure; path is for messages */
+xt_status st_open_fd(int fd, const char *path,
+                     st_file **out); /* takes the descriptor over, also on failure; path is for messages */
 void st_close(st_file *f);
 size_t st_count(const st_file *f);
 const st_entry *st_at(const st_file *f, size_t i);

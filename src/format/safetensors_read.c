@@ -115,7 +115,8 @@ xt_status st_open_fd(int fd, const char *path, st_file **out) {
     return NULL;
 }
 
-/* Never waits: a path may come from a listing or from another file, and a FIFO that nobody writes would hold the program for good. */
+/* Never waits: a path may come from a listing or from another file, and a FIFO that nobody writes would hold the
+ * program for good. */
 xt_status st_open(const char *path, st_file **out) {
     struct stat st;
     *out = NULL;

@@ -36,7 +36,8 @@ void lazy_check_finished(void) {
 static void at_exit(void) {
     if (getpid() != dev.pid) return;
     lazy_check_finished();
-    if (!dev.client || !dev.finished || dev.left_open || gettid() != getpid()) return; /* tensors belong to the thread that made them */
+    if ((!dev.client && !dev.n_hooks) || !dev.finished || dev.left_open || gettid() != getpid())
+        return; /* tensors belong to the thread that made them */
     lazy_run_finish_hooks();
     lazy_free_owned();
     lazy_reset_thread();

@@ -211,10 +211,12 @@ uint64_t lazy_seed(void);                       /* xt_seed's, else XT_SEED, else
 void lazy_note_asker(const xt_src *src, const char *what);
 /* `what` (kept) names the function that asks, for reports. */
 void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_ready_fn fn, void (*failed)(void *), void *user);
-/* For a thread that is about to wait for what it asked for in the step it is recording, which only this thread can end: the requests for `fn` are on their
- * way when this returns, computed by one program of their own as xt_item does, and the step stays as it is; or they have failed, with the line that asked. */
+/* For a thread that is about to wait for what it asked for in the step it is recording, which only this thread can
+ * end: the requests for `fn` are on their way when this returns, computed by one program of their own as xt_item
+ * does, and the step stays as it is; or they have failed, with the line that asked. */
 void lazy_requests_now(xt_ready_fn fn);
-/* This thread hands out values (it is the reader): what comes behind in its queue never comes while it waits, so it waits for none. */
+/* This thread hands out values (it is the reader): what comes behind in its queue never comes while it waits, so
+ * it waits for none. */
 bool lazy_on_reader(void);
 /* The last request was made in a compiled function: replays ask with again(again_user) as user. */
 void lazy_request_again(void *(*again)(void *), void *again_user);

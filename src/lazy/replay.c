@@ -59,7 +59,10 @@ bool lazy_plan_fits(lazy_ctx *c, const lazy_plan *p, const lazy_signature *sig, 
     }
     for (size_t i = 0; i < p->n_items; i++) {
         const lazy_replay *a = &p->items[i].action;
-        if (p->items[i].kind == LAZY_ITEM_ACTION && a->valid && !a->valid(a->user)) return say(why, "what it logged belonged to another stage"), false;
+        if (p->items[i].kind == LAZY_ITEM_ACTION && a->valid && !a->valid(a->user))
+            return say(why, "what it logged belonged to another stage, or to a step whose row was due where this one's "
+                            "is not"),
+                   false;
     }
     return true;
 }

@@ -303,7 +303,7 @@ void lazy_request_value(const xt_src *src, const char *what, xt_tensor t, xt_rea
     }
 }
 
-/* --- values of the open step that this thread is about to wait for ------------------------------------------------------------------------- */
+/* --- values of the open step that this thread is about to wait for ----------------------------------------------- */
 /* Moves the requests for fn behind the others; gives how many others there are. The order among each kind stays. */
 static size_t set_apart(lazy_ctx *c, xt_ready_fn fn) {
     lazy_request *q = c->requests;
@@ -334,13 +334,14 @@ static xt_status compute_requests(lazy_ctx *c, lazy_request *q, size_t n) {
         r.askers[r.n++] = q[i].asked;
     }
     if (!s && r.n && c->tape)
-        s = status_new(
-            XT_FAILED_PRECONDITION, src,
-            "%s inside the compiled step function %s: something there waits for its value, which a step has only when it has run; wait after xt_call",
-            r.askers[0].what, c->tape->step->name);
+        s = status_new(XT_FAILED_PRECONDITION, src,
+                       "%s inside the compiled step function %s: something there waits for its value, which a step has "
+                       "only when it has run; wait after xt_call",
+                       r.askers[0].what, c->tape->step->name);
     if (!s && r.n && !c->error) s = lazy_run(c, &r, LAZY_READ, true, src, out);
     for (size_t i = 0, k = 0; !s && r.n && !c->error && i < n; i++)
-        if (!q[i].buf && q[i].value) q[i].buf = lazy_buf_new(out[k++], q[i].asked.src, 0, LAZY_VALUE, q[i].value->type, c->step);
+        if (!q[i].buf && q[i].value)
+            q[i].buf = lazy_buf_new(out[k++], q[i].asked.src, 0, LAZY_VALUE, q[i].value->type, c->step);
     base_free(out);
     lazy_roots_free(&r);
     return s ? status_at(s, src) : NULL;

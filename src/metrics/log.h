@@ -70,13 +70,23 @@ void log_set_stage(log_stage s); /* of this thread; LOG_TRAIN at first */
 void log_set_manual(bool on);
 /* The trainer: the number of the optimizer step being recorded, and whether its row is written: histograms and images are read in no other. */
 void log_row_next(bool due, int64_t step);
+void log_tell_anew(void); /* a fit or a pass begins: what is not written is told again */
+/* At a fit's begin, and at its end, which says which of them no step has read. */
+void log_unread_forget(void);
+void log_unread_tell(int64_t every);
 /* The trainer: optimizer steps done so far. What is no number and logged outside of training steps is of that step. */
 void log_at_step(int64_t done);
-/* The hooks of a place outside of the steps are over: what they asked to be shown is computed and on its way. log_between_send does it too. */
+/* The hooks of a place outside of the steps are over: what they asked to be shown is computed and on its way.
+ * log_between_send does it too. */
 void log_artifacts_send(void);
 /* Where a trainer's thread is. Between steps, in hooks around an epoch or a pass, values are of the stage's epoch: log_between_send writes them, numbers
  * without a program or a read. All ranks send at the same places. Where nothing is trained or validated, logging is an error that names the alternative. */
-typedef enum log_place { LOG_IN_STEP, LOG_BETWEEN, LOG_NOWHERE, LOG_CLOSED } log_place; /* LOG_CLOSED: nowhere, and the loggers are not open yet */
+typedef enum log_place {
+    LOG_IN_STEP,
+    LOG_BETWEEN,
+    LOG_NOWHERE,
+    LOG_CLOSED
+} log_place; /* LOG_CLOSED: nowhere, and the loggers are not open yet */
 log_place log_set_place(log_place place, log_stage of); /* gives what it was; of: the stage, between steps */
 void log_between_send(int64_t step);
 void log_between_forget(void);

@@ -1,12 +1,18 @@
 /* Histograms, images and texts: a tensor's values come to the reader thread, are turned into what loggers show on the logger thread, and are handed to the
  * sinks that take them, in the order of the rows around them. */
 #include <math.h>
+#include <stdatomic.h>
 #include <time.h>
 
 #include "metrics/log_int.h"
 
-static const char *const calls[] = {[LOG_HISTOGRAM] = "xt_log_histogram", [LOG_IMAGE] = "xt_log_image", [LOG_TEXT] = "xt_log_text"};
+static const char *const calls[] = {
+    [LOG_HISTOGRAM] = "xt_log_histogram", [LOG_IMAGE] = "xt_log_image", [LOG_TEXT] = "xt_log_text"};
 static const char *const plurals[] = {[LOG_HISTOGRAM] = "histograms", [LOG_IMAGE] = "images", [LOG_TEXT] = "texts"};
+
+const char *log_call_name(log_artifact_kind kind) {
+    return calls[kind];
+}
 
 typedef struct artifact {
     log_artifact a;
@@ -45,6 +51,8 @@ static bool wanted(const log_engine *e, log_artifact_kind kind) {
     return kind == LOG_TEXT || !e->manual || e->place != LOG_IN_STEP || e->stage != LOG_TRAIN || e->row_next;
 }
 
+static struct model *note_replay(log_artifact_kind kind, const artifact *x);
+
 /* Whether something given here, now, is to be written; what is refused is an error. */
 static bool may_give(log_engine *e, const xt_src *src, const char *name, log_artifact_kind kind) {
     if (!name || !*name) {
@@ -54,11 +62,30 @@ static bool may_give(log_engine *e, const xt_src *src, const char *name, log_art
     if (log_muted(e, calls[kind], name)) return false;
     if (e->place == LOG_CLOSED) {
         lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                             "%s \"%s\": the fit's loggers are not open yet (setup, configure_optimizers); log it in on_fit_start or later",
+                             "%s \"%s\": the fit's loggers are not open yet (setup, configure_optimizers); log it in "
+                             "on_fit_start or later",
                              calls[kind], name));
         return false;
     }
-    return !e->sanity && wanted(e, kind);
+    bool wants = wanted(e, kind);
+    if (kind != LOG_TEXT && e->manual && e->place == LOG_IN_STEP && e->stage == LOG_TRAIN)
+        log_unread_note(e, src, kind, name, wants);
+    if (!e->sanity && wants) return true;
+    note_replay(kind, NULL);
+    return false;
+}
+
+/* Which step something given now is of, and when that is. */
+static void fill_moment(const log_engine *e, artifact *x) {
+    bool in_step = e->place == LOG_IN_STEP, plain = in_step && !e->manual;
+    struct timespec t;
+    clock_gettime(CLOCK_REALTIME, &t);
+    x->a.wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+    x->a.stage = in_step ? e->stage : e->given_stage;
+    x->a.step = plain                              ? counter_get(COUNTER_optimizer_steps)
+                : in_step && e->stage == LOG_TRAIN ? e->next_step
+                                                   : e->done_step;
+    if (plain) log_open_default_sinks();
 }
 
 static artifact *begin(const xt_src *src, const char *name, log_artifact_kind kind) {
@@ -71,15 +98,75 @@ static artifact *begin(const xt_src *src, const char *name, log_artifact_kind ki
         lazy_fail(status_oom(sizeof *x, calls[kind]));
         return NULL;
     }
-    bool in_step = e->place == LOG_IN_STEP, plain = in_step && !e->manual;
-    if (plain) log_open_default_sinks();
-    struct timespec t;
-    clock_gettime(CLOCK_REALTIME, &t);
     x->src = src_intern(src);
-    x->a = (log_artifact){
-        .kind = kind, .stage = in_step ? e->stage : e->given_stage, .name = x->name, .wall = (double)t.tv_sec + (double)t.tv_nsec * 1e-9};
-    x->a.step = plain ? counter_get(COUNTER_optimizer_steps) : in_step && e->stage == LOG_TRAIN ? e->next_step : e->done_step;
+    x->a.kind = kind;
+    x->a.name = x->name;
+    fill_moment(e, x);
     return x;
+}
+
+/* --- in compiled step functions ---------------------------------------------------------------------------------- */
+/* What a recording gives at each of its replays: a copy of `given`, which is never given itself. A recording that
+ * gave nothing, since no row was due, is replayed in such steps only, and one that gave something in the others. */
+struct model {
+    artifact *given; /* NULL: nothing */
+    log_artifact_kind kind;
+};
+typedef struct model model;
+
+static void model_free(void *user) {
+    model *m = user;
+    if (m->given) artifact_free(m->given);
+    base_free(m);
+}
+
+static bool gives_the_same(void *user) {
+    const model *m = user;
+    const log_engine *e = log_engine_peek();
+    return e && (!e->mute && !e->sanity && e->place != LOG_CLOSED && wanted(e, m->kind)) == (m->given != NULL);
+}
+
+static artifact *copy_of(const artifact *of) {
+    const log_engine *e = log_engine_peek();
+    artifact *x = e ? base_malloc(sizeof *x) : NULL;
+    if (!x) return NULL;
+    *x = *of;
+    x->a.name = x->name = base_strdup(of->name);
+    x->a.text = x->text = of->text ? base_strdup(of->text) : NULL;
+    if (!x->name || (of->text && !x->text)) {
+        artifact_free(x);
+        return NULL;
+    }
+    fill_moment(e, x);
+    return x;
+}
+
+/* The user of a request at a replay; NULL without memory, which is an artifact less. */
+static void *asked_again(void *user) {
+    artifact *x = copy_of(((const model *)user)->given);
+    if (x) log_work_begin();
+    return x;
+}
+
+static void give(void *user);
+static void text_again(void *user) {
+    artifact *x = copy_of(((const model *)user)->given);
+    if (!x) return;
+    log_work_begin();
+    log_work_queue(give, x);
+}
+
+/* NULL outside of a recording. x NULL: nothing is given. */
+static model *note_replay(log_artifact_kind kind, const artifact *x) {
+    model *m = lazy_tracing() ? base_calloc(1, sizeof *m) : NULL;
+    if (!m) return NULL;
+    m->kind = kind;
+    m->given = x ? copy_of(x) : NULL;
+    lazy_on_replay(&(lazy_replay){.valid = gives_the_same,
+                                  .before = m->given && kind == LOG_TEXT ? text_again : NULL,
+                                  .release = model_free,
+                                  .user = m});
+    return m;
 }
 
 /* --- on the logger thread ------------------------------------------------------------------------------------------------------------------------- */
@@ -127,11 +214,16 @@ static bool make_image(artifact *x) {
     return true;
 }
 
-/* Once a line: the call may be in every step. */
+static atomic_int runs;
+void log_tell_anew(void) {
+    atomic_fetch_add(&runs, 1);
+}
+
+/* Once a line and run: the call may be in every step. */
 static void tell_unwritten(const artifact *x, const char *why) {
     char at[256], key[320];
     src_text(x->src, at, sizeof at);
-    snprintf(key, sizeof key, "unwritten %s", at);
+    snprintf(key, sizeof key, "unwritten %d %s", atomic_load(&runs), at);
     log_once(key, XT_SEV_WARNING, "%s: %s \"%s\" is not written: %s", at, calls[x->a.kind], x->a.name, why);
 }
 
@@ -153,6 +245,7 @@ static void give(void *user) {
 /* --- asking for the values ------------------------------------------------------------------------------------------------------------------------- */
 static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) {
     artifact *x = user;
+    if (!x) return; /* see asked_again */
     x->dtype = dtype;
     x->data = base_malloc(bytes + 1);
     if (!x->data || bytes < x->count * xt_dtype_size(dtype)) {
@@ -166,6 +259,7 @@ static void arrived(void *user, const void *data, size_t bytes, xt_dtype dtype) 
 }
 
 static void never(void *user) {
+    if (!user) return;
     tell_unwritten(user, "its values never came, since the step that makes them failed");
     artifact_free(user);
     log_work_lost();
@@ -174,8 +268,10 @@ static void never(void *user) {
 static void ask(const xt_src *src, artifact *x, xt_tensor t) {
     log_engine *e = log_engine_get();
     if (e && !e->asked) e->asked = x->src;
+    model *m = note_replay(x->a.kind, x);
     log_work_begin();
     lazy_request_value(src, calls[x->a.kind], t, arrived, never, x);
+    if (m) lazy_request_again(asked_again, m);
 }
 
 void log_artifacts_now(void) {
@@ -258,6 +354,7 @@ void xt_log_text_at(const xt_src *src, const char *name, const char *text) {
         return;
     }
     x->a.text = x->text;
+    note_replay(LOG_TEXT, x);
     log_work_begin();
     log_work_queue(give, x);
 }

@@ -16,6 +16,7 @@ static void engine_free(void *p) {
         lazy_options_forget(set);
     }
     log_between_free(e);
+    log_unread_free(e);
     base_free(e);
     if (engine == e) engine = NULL;
 }
@@ -131,6 +132,7 @@ void log_names_anew(log_stage s) {
     log_engine *e = log_engine_peek();
     for (size_t i = 0; e && i < e->sets[s].n; i++) e->sets[s].metrics[i].restored = true;
     if (e) e->sets[s].fresh = false, e->sets[s].row_window = e->sets[s].window;
+    if (e && s == LOG_TRAIN) e->plain = false;
 }
 
 void log_epoch_begin(log_stage s) {

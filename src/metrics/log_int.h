@@ -57,6 +57,9 @@ typedef struct log_engine { /* of a thread */
     bool mute, mute_said, sanity;
     int loader_plus_1; /* 0: there is one */
     int64_t every, seen_steps;
+    bool plain; /* a loop without a trainer has logged values */
+    struct log_unread *unread; /* log_unread.c */
+    size_t n_unread, cap_unread;
 } log_engine;
 
 /* log_queue.c, for log_artifact.c: work for the logger thread. log_work_begin before it is asked for; then one of the other two, from any thread. */
@@ -64,7 +67,8 @@ void log_work_begin(void);
 void log_work_queue(void (*fn)(void *user), void *user);
 void log_work_lost(void);
 bool log_give_artifact(const log_artifact *a); /* to all sinks; on the logger thread. False: none of them shows it */
-/* For a thread that will wait: what it asked for in the step being recorded is on its way, or failed, when these return. */
+/* For a thread that will wait: what it asked for in the step being recorded is on its way, or failed, when these
+ * return. */
 void log_artifacts_now(void);
 void log_between_now(void);
 void log_open_default_sinks(void); /* once, where there are none */
@@ -79,6 +83,11 @@ void log_nothing_row(log_stage s, int64_t step); /* this rank has no epoch value
 
 /* log_ranks.c */
 bool log_ranks_meet(const log_engine *e); /* at each row of a trainer, whatever they have logged */
+
+/* log_unread.c: histograms and images of a fit's training steps, which only those with a row read. */
+void log_unread_note(log_engine *e, const xt_src *src, log_artifact_kind kind, const char *name, bool read);
+void log_unread_free(log_engine *e);
+const char *log_call_name(log_artifact_kind kind); /* "xt_log_histogram" */
 
 /* log_between.c */
 void log_between_note(log_engine *e, log_given given); /* takes the name over */

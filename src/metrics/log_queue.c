@@ -131,8 +131,8 @@ void log_work_queue(void (*fn)(void *user), void *user) {
     log_job_queue(j);
 }
 
-/* What is under way may be of the step that this thread is recording, and nobody else ends that. The threads that rows and values go through wait for
- * none: a logger of the program's that asks for a value is itself under way. */
+/* What is under way may be of the step that this thread is recording, and nobody else ends that. The threads that
+ * rows and values go through wait for none: a logger of the program's that asks for a value is itself under way. */
 void log_drain(void) {
     if (on_logger || lazy_on_reader()) return;
     log_artifacts_now();

@@ -63,12 +63,25 @@ typedef struct noted { /* what a log call gives */
     bool share; /* a metric's: `weight` is its denominator */
 } noted;
 
+/* A fit that has failed keeps the error that it fails with: this one is only told. */
+static void refuse_here(xt_status s) {
+    if (!lazy_pending()) {
+        lazy_fail(s);
+        return;
+    }
+    log_msg(XT_SEV_WARNING, "%s", status_message(s));
+    xt_status_free(s);
+}
+
 /* Around an epoch or a pass: the value is of the epoch, whatever the stage's steps log by default. */
 static void note_between(log_engine *e, const xt_src *src, const char *name, const noted *v, const xt_log_opts *o) {
     log_given g = {.metric = {.o = *o, .src = src_intern(src), .count = v->count, .finish = v->finish, .arg = v->arg}, .value = v->value, .weight = v->weight, .number = v->number, .weight_value = v->weight_value};
     if (e->place == LOG_NOWHERE || e->place == LOG_CLOSED)
-        lazy_fail(status_new(XT_FAILED_PRECONDITION, src, "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, configure_optimizers, the start and end of a fit, predictions); "
-                             "xt_trainer_log_host writes numbers at any time of a fit", name));
+        refuse_here(status_new(XT_FAILED_PRECONDITION, src,
+                               "xt_log \"%s\": nothing is trained, validated or tested here (setup, teardown, "
+                               "configure_optimizers, the start and end of a fit, "
+                               "predictions); xt_trainer_log_host writes numbers at any time of a fit",
+                               name));
     else if (o->on_step == XT_ON || o->on_epoch == XT_OFF)
         lazy_fail(status_new(XT_INVALID_ARGUMENT, src, "xt_log \"%s\": %s, but between steps a value is of the whole epoch; log it in a hook of the batches, or leave on_step and on_epoch unset", name,
                              o->on_step == XT_ON ? "on_step is on" : "on_epoch is off"));
@@ -91,7 +104,8 @@ static bool good_call(const xt_src *src, const char *name, const xt_log_opts *o)
 
 bool log_muted(log_engine *e, const char *what, const char *name) {
     if (!e->mute) return false;
-    if (!e->mute_said && world_get()->rank == 0) log_msg(XT_SEV_WARNING, "%s \"%s\": the trainer is barebones, nothing is logged", what, name);
+    if (!e->mute_said && world_get()->rank == 0)
+        log_msg(XT_SEV_WARNING, "%s \"%s\": the trainer is barebones, nothing is logged", what, name);
     e->mute_said = true;
     return true;
 }
@@ -348,8 +362,17 @@ static void forget_recorded(void *user) {
     set->before = NULL;
 }
 
+/* Its first values: those of an earlier fit are in rows of its own. */
+static void begin_plain(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    if (e->plain || e->manual || !set->n_pending || set->holds) return;
+    e->plain = set->epoch_begins = set->window_begins = true;
+    set->row_window = set->window;
+}
+
 void log_record_step(log_engine *e) {
     e->asked = 0;
+    begin_plain(e);
     for (int s = 0; s < LOG_STAGE_COUNT; s++) {
         log_set *set = &e->sets[s];
         if (set->n_pending == 0 || set->holds) continue;

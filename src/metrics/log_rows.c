@@ -199,8 +199,34 @@ static void after(void *user, lazy_cause cause, int64_t step, bool ok) {
     log_emit(LOG_TRAIN, false, steps);
 }
 
+/* What a plain loop has logged since its last row: that of a run shorter than a row's period, and of what comes
+ * behind the last step. And the values with .on_epoch, whose epoch is the loop. */
+static void last_rows(log_engine *e) {
+    log_set *set = &e->sets[LOG_TRAIN];
+    const log_metric *first = set->n_pending ? &set->metrics[set->pending[0].metric] : NULL;
+    if (e->manual || lazy_pending()) return;
+    if (first && !lazy_device_is_open(NULL)) {
+        char at[256];
+        log_msg(XT_SEV_WARNING,
+                "%s: xt_log \"%s\" is not written: it was logged after xt_finish, and the program ended without "
+                "another one",
+                src_text(first->src, at, sizeof at), first->name);
+        log_forget_step(LOG_TRAIN);
+        return;
+    }
+    if (first) lazy_boundary(LAZY_FINISH, src_get(first->src));
+    if (!e->plain) return;
+    e->plain = false;
+    log_open_default_sinks();
+    log_emit(LOG_TRAIN, false, counter_get(COUNTER_optimizer_steps));
+    log_emit(LOG_TRAIN, true, counter_get(COUNTER_optimizer_steps));
+    lazy_drain(); /* the reader holds what it reads until it has handed it out */
+}
+
 static void finish(void *user) {
     (void)user;
+    log_engine *e = log_engine_peek();
+    if (e) last_rows(e);
     log_close();
 }
 

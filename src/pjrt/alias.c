@@ -8,7 +8,7 @@ static xt_status hold(PJRT_Buffer *b, face_value **out) {
     return *out ? NULL : status_new(XT_FAILED_PRECONDITION, NULL, "the buffer has been deleted or donated to a program");
 }
 
-FACE(Buffer_Bitcast, buffer) {
+FACE(Buffer_Bitcast) {
     const ir_type *t;
     face_value *v, *view;
     XT_TRY(face_type_of(a->element_type, a->dims, a->num_dims, &t));
@@ -16,8 +16,9 @@ FACE(Buffer_Bitcast, buffer) {
     XT_TRY(face_layout_asked(a->device_layout, t, &layout));
     if (ir_type_bytes(t) != ir_type_bytes(a->buffer->type)) {
         char got[200], want[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be seen as %s: it has %zu bytes, not %zu", face_type_text(a->buffer->type, got, sizeof got), face_type_text(t, want, sizeof want),
-                          ir_type_bytes(a->buffer->type), ir_type_bytes(t));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be seen as %s: it has %zu bytes, not %zu",
+                          face_type_text(a->buffer->type, got, sizeof got), face_type_text(t, want, sizeof want), ir_type_bytes(a->buffer->type),
+                          ir_type_bytes(t));
     }
     XT_TRY(hold(a->buffer, &v));
     xt_status s = face_value_view(v, t, layout, NULL, &view);
@@ -30,7 +31,7 @@ struct PJRT_FulfillAliasBufferCallback {
     face_value *alias; /* not ready, without memory */
 };
 
-FACE(Client_CreateAliasBuffer, client) {
+FACE(Client_CreateAliasBuffer) {
     PJRT_Device *d;
     const ir_type *t;
     face_value *v;
@@ -63,8 +64,7 @@ static void alias_ready(void *user, xt_status s) {
     face_value_release(alias);
 }
 
-FACE(Client_FulfillAliasBuffer, client) {
-    XT_TRY(FACE_CHECK(a->fulfill_alias_buffer_cb, "Client_FulfillAliasBuffer", "fulfill_alias_buffer_cb"));
+FACE(Client_FulfillAliasBuffer) {
     if (a->status_code == PJRT_OK) XT_TRY(FACE_CHECK(a->buffer, "Client_FulfillAliasBuffer", "buffer"));
     face_value *alias = a->fulfill_alias_buffer_cb->alias, *v = NULL;
     xt_status failed = NULL;
@@ -72,7 +72,8 @@ FACE(Client_FulfillAliasBuffer, client) {
         failed = face_take_error(face_callback_error(a->status_code, a->error_message, a->error_message_size), "set by the client");
     else if (a->buffer->type != alias->type || !face_layout_same(a->buffer->layout, alias->layout, alias->type)) {
         char got[200], want[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s, or lies in memory in another order", face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "an alias of %s cannot stand for %s, or lies in memory in another order",
+                          face_type_text(alias->type, want, sizeof want), face_type_text(a->buffer->type, got, sizeof got));
     } else
         XT_TRY(hold(a->buffer, &v));
     face_take_back(a->fulfill_alias_buffer_cb, FACE_ALIAS);
@@ -87,13 +88,20 @@ FACE(Client_FulfillAliasBuffer, client) {
 
 /* --- a donation that waits ------------------------------------------------------------------------------------------------------------------ */
 static void dependency_ready(PJRT_Buffer_DonateWithControlDependency_Callback_Args *a) {
+    xt_status s = face_check_donation_callback(a);
+    if (!a || !PJRT_REACHES(a, callback_data) || !face_take_back(a->callback_data, FACE_DEPENDENCY)) {
+        xt_status_free(s); /* called before, or not by who was given it: nobody waits for it */
+        return;
+    }
     face_event *e = a->callback_data;
-    face_event_set(e, a->error_code == PJRT_OK ? NULL : face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "the control dependency failed"));
+    if (!s && a->error_code != PJRT_OK)
+        s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "the control dependency failed");
+    face_event_set(e, s);
     face_event_release(e);
 }
 
 /* The new buffer is the old one's array, ready only after the callback; the old one is gone at once. */
-FACE(Buffer_DonateWithControlDependency, buffer) {
+FACE(Buffer_DonateWithControlDependency) {
     face_value *v, *view = NULL;
     face_event *dependency = face_event_new();
     if (!dependency) return status_oom(sizeof *v, "an event");
@@ -108,7 +116,7 @@ FACE(Buffer_DonateWithControlDependency, buffer) {
         return s;
     }
     face_value_release(face_buffer_take(a->buffer));
-    a->callback_data = dependency;
+    face_give(a->callback_data = dependency, FACE_DEPENDENCY);
     a->dependency_ready_callback = dependency_ready;
     return NULL;
 }

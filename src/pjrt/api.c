@@ -5,20 +5,21 @@
 
 /* Only a callback of a program's host transfers gets such a stream, and programs with host transfers are refused when they are run. */
 #define REFUSED(F)                                                                                                                                   \
-    F(CopyToDeviceStream_Destroy) F(CopyToDeviceStream_AddChunk) F(CopyToDeviceStream_TotalBytes) F(CopyToDeviceStream_GranuleSize) F(CopyToDeviceStream_CurrentBytes)
+    F(CopyToDeviceStream_Destroy)                                                                                                                    \
+    F(CopyToDeviceStream_AddChunk) F(CopyToDeviceStream_TotalBytes) F(CopyToDeviceStream_GranuleSize) F(CopyToDeviceStream_CurrentBytes)
 #define REFUSE(name)                                                                                                                                 \
-    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
+    FACE(name) {                                                                                                                                     \
         (void)a;                                                                                                                                     \
-        return face_error(status_new(XT_UNIMPLEMENTED, NULL, "PJRT_" #name " is not offered by the xtrain CPU plugin"));                             \
+        return status_new(XT_UNIMPLEMENTED, NULL, "PJRT_" #name " is not offered by the xtrain CPU plugin");                                         \
     }
 REFUSED(REFUSE)
 
-FACE_PLAIN(Plugin_Initialize) {
+FACE(Plugin_Initialize) {
     (void)a;
     return NULL;
 }
 
-FACE_PLAIN(Plugin_Attributes) {
+FACE(Plugin_Attributes) {
     static const int64_t current[] = {1, 17, 0}, oldest[] = {0, 9, 0};
     static PJRT_NamedValue attributes[2];
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -33,9 +34,10 @@ FACE_PLAIN(Plugin_Attributes) {
 
 #define PJRT_FN(name, since, size, ...) .name = face_##name,
 #define PJRT_FN_VOID PJRT_FN
-static const PJRT_Api api = {.struct_size = PJRT_SIZE_OF(PJRT_Api),
-                             .extension_start = &face_profiler.base,
-                             .pjrt_api_version = {.struct_size = PJRT_SIZE_OF(PJRT_Api_Version), .major_version = 0, .minor_version = 103},
+static const PJRT_Api api = {
+    .struct_size = PJRT_SIZE_OF(PJRT_Api),
+    .extension_start = &face_profiler.base,
+    .pjrt_api_version = {.struct_size = PJRT_SIZE_OF(PJRT_Api_Version), .major_version = 0, .minor_version = 103},
 #include "device/pjrt_slots.def"
 };
 #undef PJRT_FN

@@ -48,7 +48,7 @@ static xt_status copy_in(face_value *v, const void *data, const int64_t *strides
     return s;
 }
 
-FACE(Client_BufferFromHostBuffer, client) {
+FACE(Client_BufferFromHostBuffer) {
     PJRT_Device *d;
     const ir_type *t;
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
@@ -58,6 +58,7 @@ FACE(Client_BufferFromHostBuffer, client) {
     XT_TRY(face_layout_asked(a->device_layout, t, &layout));
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of the buffer is NULL");
     const int64_t *strides = a->num_byte_strides ? a->byte_strides : NULL;
+    XT_TRY(face_check_read(a->data, strides, t));
     bool keep = a->host_buffer_semantics == PJRT_HOST_ZERO_COPY || a->host_buffer_semantics == PJRT_HOST_MUTABLE_ZERO_COPY;
     face_event *done = face_event_new();
     face_value *v = NULL;
@@ -93,7 +94,7 @@ static void view_ended(void *user, xt_status s) {
 }
 
 /* A buffer over memory someone else owns (DLPack); on_delete_callback tells its end. */
-FACE(Client_CreateViewOfDeviceBuffer, client) {
+FACE(Client_CreateViewOfDeviceBuffer) {
     PJRT_Device *d;
     const ir_type *t;
     XT_TRY(face_pick_device(a->client, a->device, a->memory, &d));
@@ -118,7 +119,7 @@ FACE(Client_CreateViewOfDeviceBuffer, client) {
     return s;
 }
 
-FACE(Client_CreateUninitializedBuffer, client) {
+FACE(Client_CreateUninitializedBuffer) {
     PJRT_Device *d;
     const ir_type *t;
     face_value *v;
@@ -139,7 +140,7 @@ FACE(Client_CreateUninitializedBuffer, client) {
 }
 
 /* A buffer that stands for a failure: whatever uses it gets the error. */
-FACE(Client_CreateErrorBuffer, client) {
+FACE(Client_CreateErrorBuffer) {
     PJRT_Device *d;
     const ir_type *t;
     face_value *v;
@@ -151,30 +152,30 @@ FACE(Client_CreateErrorBuffer, client) {
 }
 
 /* --- questions --------------------------------------------------------------------------------------------------------------------------- */
-FACE(Buffer_ElementType, buffer) {
+FACE(Buffer_ElementType) {
     a->type = (PJRT_Buffer_Type)a->buffer->type->dtype;
     return NULL;
 }
 
-FACE(Buffer_Dimensions, buffer) {
+FACE(Buffer_Dimensions) {
     a->dims = a->buffer->type->dims; /* types live as long as the process */
     a->num_dims = a->buffer->type->rank;
     return NULL;
 }
 
-FACE(Buffer_UnpaddedDimensions, buffer) {
+FACE(Buffer_UnpaddedDimensions) {
     a->unpadded_dims = a->buffer->type->dims;
     a->num_dims = a->buffer->type->rank;
     return NULL;
 }
 
-FACE(Buffer_DynamicDimensionIndices, buffer) {
+FACE(Buffer_DynamicDimensionIndices) {
     a->dynamic_dim_indices = NULL;
     a->num_dynamic_dims = 0;
     return NULL;
 }
 
-FACE(Buffer_GetMemoryLayout, buffer) {
+FACE(Buffer_GetMemoryLayout) {
     uint32_t rank = a->buffer->type->rank;
     if (rank > MAX_LAYOUT_RANK) return status_new(XT_UNIMPLEMENTED, NULL, "layouts of more than %d dims", MAX_LAYOUT_RANK);
     a->layout = (PJRT_Buffer_MemoryLayout){
@@ -187,27 +188,27 @@ FACE(Buffer_GetMemoryLayout, buffer) {
     return NULL;
 }
 
-FACE(Buffer_OnDeviceSizeInBytes, buffer) {
+FACE(Buffer_OnDeviceSizeInBytes) {
     a->on_device_size_in_bytes = ir_type_bytes(a->buffer->type);
     return NULL;
 }
 
-FACE(Buffer_Device, buffer) {
+FACE(Buffer_Device) {
     a->device = a->buffer->device;
     return NULL;
 }
 
-FACE(Buffer_Memory, buffer) {
+FACE(Buffer_Memory) {
     a->memory = a->buffer->memory;
     return NULL;
 }
 
-FACE(Buffer_IsOnCpu, buffer) {
+FACE(Buffer_IsOnCpu) {
     a->is_on_cpu = true;
     return NULL;
 }
 
-FACE(Buffer_IsDeleted, buffer) {
+FACE(Buffer_IsDeleted) {
     pthread_mutex_lock(&a->buffer->lock);
     a->is_deleted = a->buffer->value == NULL;
     pthread_mutex_unlock(&a->buffer->lock);
@@ -215,12 +216,12 @@ FACE(Buffer_IsDeleted, buffer) {
 }
 
 /* --- the end ------------------------------------------------------------------------------------------------------------------------------- */
-FACE(Buffer_Delete, buffer) {
+FACE(Buffer_Delete) {
     face_value_release(face_buffer_take(a->buffer));
     return NULL;
 }
 
-FACE_END(Buffer_Destroy, buffer) {
+FACE(Buffer_Destroy) {
     PJRT_Buffer *b = a->buffer;
     PJRT_Client *c = b->device->client;
     face_value_release(b->value);

@@ -86,7 +86,8 @@ static xt_status read_options(const PJRT_NamedValue *v, size_t n, create_options
         }
         while (k < BASE_COUNT(known) && (strlen(known[k].name) != v[i].name_size || memcmp(known[k].name, v[i].name, v[i].name_size) != 0)) k++;
         if (k == BASE_COUNT(known))
-            return status_new(XT_INVALID_ARGUMENT, NULL, "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes, platform_name",
+            return status_new(XT_INVALID_ARGUMENT, NULL,
+                              "unknown create option '%.*s': this plugin knows cpu_device_count, node_id, num_nodes, platform_name",
                               (int)v[i].name_size, v[i].name);
         XT_TRY(option_int(&v[i], (int64_t *)((char *)out + known[k].offset)));
     }
@@ -129,7 +130,8 @@ static xt_status kv_get(const PJRT_Client_Create_Args *a, const char *key, char 
                                        .callback_error = &face_callback_error,
                                        .user_arg = a->kv_get_user_arg};
     XT_TRY(face_take_error(a->kv_get_callback(&g), "waiting for another process"));
-    *out = base_strndup(g.value, g.value_size);
+    XT_TRY(status_context(face_check_kv_get(&g), "the value that another process gave for %s", key));
+    *out = base_strndup(g.value ? g.value : "", g.value_size);
     if (g.value_deleter_callback) g.value_deleter_callback(g.value);
     return *out ? NULL : status_oom(g.value_size, "a key's value");
 }
@@ -199,7 +201,8 @@ static xt_status start_executors(PJRT_Client *c) {
     }
     for (size_t i = 0; i < c->n_mine; i++) {
         xt_status s = c->mine[i]->started ? face_executor_wait_started(c->mine[i]) : NULL;
-        bool better = s && (!first || (status_code(first) == XT_ABORTED && status_code(s) != XT_ABORTED)); /* the cause, not what waited for it */
+        bool better =
+            s && (!first || (status_code(first) == XT_ABORTED && status_code(s) != XT_ABORTED)); /* the cause, not what waited for it */
         xt_status_free(better ? first : s);
         if (better) first = s;
     }
@@ -226,7 +229,7 @@ static xt_status set_up(PJRT_Client *c, const PJRT_Client_Create_Args *a, const 
 }
 
 /* kv_try_get came after the base; it is not used. */
-FACE_SIZED(Client_Create, offsetof(PJRT_Client_Create_Args, client) + sizeof(void *), struct_size) {
+FACE(Client_Create) {
     create_options o = {0};
     XT_TRY(read_options(a->create_options, a->num_options, &o));
     if (o.num_nodes > 1 && (!a->kv_get_callback || !a->kv_put_callback))
@@ -251,10 +254,12 @@ FACE_SIZED(Client_Create, offsetof(PJRT_Client_Create_Args, client) + sizeof(voi
     return NULL;
 }
 
-FACE(Client_Destroy, client) {
+FACE(Client_Destroy) {
     for (size_t i = 0; i < a->client->n_mine; i++)
         if (a->client->mine[i]->started && pthread_equal(a->client->mine[i]->executor, pthread_self()))
-            return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Client_Destroy in a callback on %s's own thread would wait for itself: destroy the client on another thread", a->client->mine[i]->description.text);
+            return status_new(XT_FAILED_PRECONDITION, NULL,
+                              "PJRT_Client_Destroy in a callback on %s's own thread would wait for itself: destroy the client on another thread",
+                              a->client->mine[i]->description.text);
     XT_TRY(face_end_handle(a->client, FACE_CLIENT, "Client_Destroy", "client"));
     face_take_back(&a->client->topology, FACE_TOPOLOGY);
     atomic_store(&a->client->closed, true);
@@ -269,47 +274,47 @@ void face_tell(const char *text, const char **out, size_t *out_size) {
 }
 
 /* --- what it is ------------------------------------------------------------------------------------------------------------------------------------- */
-FACE(Client_PlatformName, client) {
+FACE(Client_PlatformName) {
     face_tell(a->client->platform, &a->platform_name, &a->platform_name_size);
     return NULL;
 }
 
-FACE(Client_PlatformVersion, client) {
+FACE(Client_PlatformVersion) {
     face_tell(face_version, &a->platform_version, &a->platform_version_size);
     return NULL;
 }
 
-FACE(Client_ProcessIndex, client) {
+FACE(Client_ProcessIndex) {
     a->process_index = a->client->node_id;
     return NULL;
 }
 
-FACE(Client_Devices, client) {
+FACE(Client_Devices) {
     a->devices = a->client->all;
     a->num_devices = a->client->n_devices;
     return NULL;
 }
 
-FACE(Client_AddressableDevices, client) {
+FACE(Client_AddressableDevices) {
     a->addressable_devices = a->client->mine;
     a->num_addressable_devices = a->client->n_mine;
     return NULL;
 }
 
-FACE(Client_AddressableMemories, client) {
+FACE(Client_AddressableMemories) {
     a->addressable_memories = a->client->memories;
     a->num_addressable_memories = a->client->n_mine * FACE_KINDS;
     return NULL;
 }
 
-FACE(Client_LookupDevice, client) {
+FACE(Client_LookupDevice) {
     if (a->id < 0 || (size_t)a->id >= a->client->n_devices)
         return status_new(XT_NOT_FOUND, NULL, "there is no device %d: the client has %zu", a->id, a->client->n_devices);
     a->device = a->client->all[a->id];
     return NULL;
 }
 
-FACE(Client_LookupAddressableDevice, client) {
+FACE(Client_LookupAddressableDevice) {
     if (a->local_hardware_id < 0 || (size_t)a->local_hardware_id >= a->client->n_mine)
         return status_new(XT_NOT_FOUND, NULL, "there is no local device %d: this process has %zu", a->local_hardware_id, a->client->n_mine);
     a->addressable_device = a->client->mine[a->local_hardware_id];
@@ -317,7 +322,7 @@ FACE(Client_LookupAddressableDevice, client) {
 }
 
 /* Replica r of partition p runs on device r * partitions + p, as in XLA's default. */
-FACE(Client_DefaultDeviceAssignment, client) {
+FACE(Client_DefaultDeviceAssignment) {
     int64_t n = (int64_t)a->num_replicas * a->num_partitions;
     if (a->num_replicas < 1 || a->num_partitions < 1 || n > (int64_t)a->client->n_devices || (size_t)n > a->default_assignment_size)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%d replicas of %d partitions do not fit %zu devices", a->num_replicas, a->num_partitions,
@@ -326,21 +331,23 @@ FACE(Client_DefaultDeviceAssignment, client) {
     return NULL;
 }
 
-FACE(Client_TopologyDescription, client) {
+FACE(Client_TopologyDescription) {
     a->topology = &a->client->topology;
     return NULL;
 }
 
 /* Host memory is device memory here, so there is nothing to map. */
-FACE(Client_DmaMap, client) {
-    return a->data || a->size == 0 ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_DmaMap: data is NULL");
+FACE(Client_DmaMap) {
+    (void)a;
+    return NULL;
 }
 
-FACE(Client_DmaUnmap, client) {
-    return a->data ? NULL : status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Client_DmaUnmap: data is NULL");
+FACE(Client_DmaUnmap) {
+    (void)a;
+    return NULL;
 }
 
-FACE(Client_UpdateGlobalProcessInfo, client) {
+FACE(Client_UpdateGlobalProcessInfo) {
     (void)a; /* the group notices a dead process by itself */
     return NULL;
 }

@@ -58,61 +58,61 @@ xt_status face_pick_device(PJRT_Client *c, PJRT_Device *device, PJRT_Memory *mem
 }
 
 /* --- descriptions ------------------------------------------------------------------------------------------------------------------------ */
-FACE(DeviceDescription_Id, device_description) {
+FACE(DeviceDescription_Id) {
     a->id = a->device_description->id;
     return NULL;
 }
 
-FACE(DeviceDescription_ProcessIndex, device_description) {
+FACE(DeviceDescription_ProcessIndex) {
     a->process_index = a->device_description->process;
     return NULL;
 }
 
-FACE(DeviceDescription_Attributes, device_description) {
+FACE(DeviceDescription_Attributes) {
     a->attributes = NULL;
     a->num_attributes = 0;
     return NULL;
 }
 
-FACE(DeviceDescription_Kind, device_description) {
+FACE(DeviceDescription_Kind) {
     a->device_kind = device_kind;
     a->device_kind_size = sizeof device_kind - 1;
     return NULL;
 }
 
-FACE(DeviceDescription_DebugString, device_description) {
+FACE(DeviceDescription_DebugString) {
     face_tell(a->device_description->text, &a->debug_string, &a->debug_string_size);
     return NULL;
 }
 
-FACE(DeviceDescription_ToString, device_description) {
+FACE(DeviceDescription_ToString) {
     face_tell(a->device_description->text, &a->to_string, &a->to_string_size);
     return NULL;
 }
 
 /* --- devices ------------------------------------------------------------------------------------------------------------------------------- */
-FACE(Device_GetDescription, device) {
+FACE(Device_GetDescription) {
     a->device_description = &a->device->description;
     return NULL;
 }
 
-FACE(Device_IsAddressable, device) {
+FACE(Device_IsAddressable) {
     a->is_addressable = a->device->local_id >= 0;
     return NULL;
 }
 
-FACE(Device_LocalHardwareId, device) {
+FACE(Device_LocalHardwareId) {
     a->local_hardware_id = a->device->local_id;
     return NULL;
 }
 
-FACE(Device_AddressableMemories, device) {
+FACE(Device_AddressableMemories) {
     a->memories = a->device->memories;
     a->num_memories = a->device->local_id >= 0 ? FACE_KINDS : 0;
     return NULL;
 }
 
-FACE(Device_DefaultMemory, device) {
+FACE(Device_DefaultMemory) {
     if (a->device->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", a->device->description.text);
     a->memory = &a->device->memory[0];
     return NULL;
@@ -122,7 +122,7 @@ static void no_attributes(PJRT_Device_Attributes *p) {
     (void)p;
 }
 
-FACE(Device_GetAttributes, device) {
+FACE(Device_GetAttributes) {
     a->attributes = NULL;
     a->num_attributes = 0;
     a->device_attributes = NULL;
@@ -131,7 +131,7 @@ FACE(Device_GetAttributes, device) {
 }
 
 /* The struct grew after 0.81; nothing beyond the caller's end is written. */
-FACE_SIZED(Device_MemoryStats, offsetof(PJRT_Device_MemoryStats_Args, peak_pool_bytes_is_set) + 1, device) {
+FACE(Device_MemoryStats) {
     PJRT_Device *d = a->device;
     size_t skip = offsetof(PJRT_Device_MemoryStats_Args, bytes_in_use);
     memset((char *)a + skip, 0, (a->struct_size < sizeof *a ? a->struct_size : PJRT_SIZE_OF(PJRT_Device_MemoryStats_Args)) - skip);
@@ -143,14 +143,15 @@ FACE_SIZED(Device_MemoryStats, offsetof(PJRT_Device_MemoryStats_Args, peak_pool_
     a->bytes_reserved = d->in_use + d->kept_bytes; /* with blocks kept for reuse */
     a->largest_free_block_bytes = face_largest_kept(d);
     pthread_mutex_unlock(&d->account);
-    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = a->bytes_reserved_is_set = a->largest_free_block_bytes_is_set = true;
+    a->peak_bytes_in_use_is_set = a->num_allocs_is_set = a->largest_alloc_size_is_set = a->bytes_reserved_is_set =
+        a->largest_free_block_bytes_is_set = true;
     long pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGESIZE);
     a->bytes_limit = d->limit > 0 ? d->limit : pages > 0 && page > 0 ? (int64_t)pages * page : 0;
     a->bytes_limit_is_set = a->bytes_limit > 0;
     return NULL;
 }
 
-FACE(Device_ClearMemoryStats, device) {
+FACE(Device_ClearMemoryStats) {
     pthread_mutex_lock(&a->device->account);
     a->device->peak = a->device->in_use;
     a->device->n_allocs = a->device->largest = 0;
@@ -159,32 +160,32 @@ FACE(Device_ClearMemoryStats, device) {
 }
 
 /* --- memories -------------------------------------------------------------------------------------------------------------------------------- */
-FACE(Memory_Id, memory) {
+FACE(Memory_Id) {
     a->id = a->memory->id;
     return NULL;
 }
 
-FACE(Memory_Kind, memory) {
+FACE(Memory_Kind) {
     face_tell(face_kind_names[a->memory->kind], &a->kind, &a->kind_size);
     return NULL;
 }
 
-FACE(Memory_Kind_Id, memory) {
+FACE(Memory_Kind_Id) {
     a->kind_id = a->memory->kind;
     return NULL;
 }
 
-FACE(Memory_DebugString, memory) {
+FACE(Memory_DebugString) {
     face_tell(a->memory->text, &a->debug_string, &a->debug_string_size);
     return NULL;
 }
 
-FACE(Memory_ToString, memory) {
+FACE(Memory_ToString) {
     face_tell(a->memory->text, &a->to_string, &a->to_string_size);
     return NULL;
 }
 
-FACE(Memory_AddressableByDevices, memory) {
+FACE(Memory_AddressableByDevices) {
     a->devices = a->memory->device->self;
     a->num_devices = 1;
     return NULL;

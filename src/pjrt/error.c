@@ -20,30 +20,28 @@ PJRT_Error *face_error(xt_status s) {
     return e;
 }
 
-xt_status face_check(const void *args, size_t needed, const char *function) {
-    const PJRT_Any_Args *a = args;
-    if (!a) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: the argument struct is NULL", function);
-    if (a->struct_size < needed)
-        return status_new(XT_INVALID_ARGUMENT, NULL,
-                          "PJRT_%s: struct_size is %zu, this plugin needs %zu; the caller was built for an older or broken PJRT API", function,
-                          a->struct_size, needed);
-    return NULL;
-}
-
 void face_Error_Destroy(PJRT_Error_Destroy_Args *a) {
-    if (!a || !face_take_back(a->error, FACE_ERROR)) return;
+    xt_status s = face_check(a, FACE_SLOT_Error_Destroy);
+    bool unusable = s != NULL;
+    xt_status_free(s); /* nobody can be told */
+    if (unusable || !face_take_back(a->error, FACE_ERROR)) return;
     xt_status_free(a->error->status);
     face_handle_free(a->error, sizeof *a->error);
 }
 
 void face_Error_Message(PJRT_Error_Message_Args *a) {
-    if (!a) return;
+    xt_status s = face_check(a, FACE_SLOT_Error_Message);
+    bool unusable = s != NULL;
+    xt_status_free(s);
+    if (unusable) return;
     bool has = face_is_given(a->error, FACE_ERROR);
-    a->message = has ? status_message(a->error->status) : a->error == &no_memory ? no_memory_text : "the error has been destroyed, or is none of this plugin's";
+    a->message = has                      ? status_message(a->error->status)
+                 : a->error == &no_memory ? no_memory_text
+                                          : "the error has been destroyed, or is none of this plugin's";
     a->message_size = strlen(a->message);
 }
 
-FACE_PLAIN(Error_GetCode) {
+FACE(Error_GetCode) {
     if (a->error != &no_memory) XT_TRY(FACE_CHECK(a->error, "Error_GetCode", "error"));
     a->code = a->error->status ? (PJRT_Error_Code)status_code(a->error->status) : PJRT_RESOURCE_EXHAUSTED;
     return NULL;

@@ -15,6 +15,7 @@ struct PJRT_Event {
     xt_status error; /* kept until the last reference goes: each asker gets a clone */
     waiter *first, **last; /* called in the order they came */
     PJRT_Device *maker; /* NULL: a client, or nobody in particular */
+    atomic_bool open; /* made by a client, which may set it, once */
 };
 
 face_event *face_event_new(void) {
@@ -70,15 +71,24 @@ bool face_event_is_ready(face_event *e) {
     return atomic_load_explicit(&e->ready, memory_order_acquire);
 }
 
-void face_event_made_by(face_event *e, PJRT_Device *d) { e->maker = d; }
-void face_event_follows(face_event *e, const face_event *of) { e->maker = of->maker; }
+void face_event_made_by(face_event *e, PJRT_Device *d) {
+    e->maker = d;
+}
+void face_event_follows(face_event *e, const face_event *of) {
+    e->maker = of->maker;
+}
 
-bool face_event_is_promised(face_event *e) { return !e->maker && !face_event_is_ready(e); }
+bool face_event_is_promised(face_event *e) {
+    return !e->maker && !face_event_is_ready(e);
+}
 
 xt_status face_event_wait(face_event *e) {
     if (face_event_is_ready(e)) return status_clone(e->error);
     if (e->maker && face_executor_is_here(e->maker) && !face_event_is_ready(e))
-        return status_new(XT_FAILED_PRECONDITION, NULL, "a callback on %s's own thread waits for what only comes after it: ask for it by PJRT_Event_OnReady, or wait on another thread", e->maker->description.text);
+        return status_new(
+            XT_FAILED_PRECONDITION, NULL,
+            "a callback on %s's own thread waits for what only comes after it: ask for it by PJRT_Event_OnReady, or wait on another thread",
+            e->maker->description.text);
     pthread_mutex_lock(&e->lock);
     while (!e->ready) pthread_cond_wait(&e->cond, &e->lock);
     pthread_mutex_unlock(&e->lock);
@@ -119,22 +129,22 @@ xt_status face_event_given(xt_status s, face_event **out) {
 }
 
 /* --- the table's functions ------------------------------------------------------------------------------------------------------------------ */
-FACE_END(Event_Destroy, event) {
+FACE(Event_Destroy) {
     face_event_release(a->event);
     return NULL;
 }
 
-FACE(Event_IsReady, event) {
+FACE(Event_IsReady) {
     a->is_ready = face_event_is_ready(a->event);
     return NULL;
 }
 
-FACE(Event_Error, event) {
+FACE(Event_Error) {
     if (!face_event_is_ready(a->event)) return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Event_Error: the event is not ready yet");
     return face_event_wait(a->event);
 }
 
-FACE(Event_Await, event) {
+FACE(Event_Await) {
     return face_event_wait(a->event);
 }
 
@@ -149,8 +159,7 @@ static void call_client(void *user, xt_status s) {
     c.fn(face_error(s), c.user_arg);
 }
 
-FACE(Event_OnReady, event) {
-    if (!a->callback) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Event_OnReady: the callback is NULL");
+FACE(Event_OnReady) {
     client_callback *c = base_malloc(sizeof *c);
     if (!c) return status_oom(sizeof *c, "a callback");
     *c = (client_callback){a->callback, a->user_arg};
@@ -164,7 +173,7 @@ struct PJRT_AsyncTrackingEvent {
     PJRT_Device *device;
 };
 
-FACE(Device_CreateAsyncTrackingEvent, device) {
+FACE(Device_CreateAsyncTrackingEvent) {
     a->event = face_handle_new(sizeof *a->event);
     if (!a->event) return status_oom(sizeof *a->event, "an event");
     a->event->device = a->device;
@@ -172,20 +181,22 @@ FACE(Device_CreateAsyncTrackingEvent, device) {
     return NULL;
 }
 
-FACE_END(AsyncTrackingEvent_Destroy, event) {
+FACE(AsyncTrackingEvent_Destroy) {
     face_handle_free(a->event, sizeof *a->event);
     return NULL;
 }
 
-FACE_PLAIN(Event_Create) {
+FACE(Event_Create) {
     a->event = face_event_new();
     if (!a->event) return status_oom(sizeof *a->event, "an event");
+    atomic_store(&a->event->open, true);
     FACE_GIVE(a->event);
     return NULL;
 }
 
-FACE(Event_Set, event) {
-    if (face_event_is_ready(a->event)) return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Event_Set: the event is set already");
+FACE(Event_Set) {
+    if (!atomic_exchange(&a->event->open, false))
+        return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_Event_Set: the event is set already, or was not made by PJRT_Event_Create");
     xt_status s = NULL;
     if (a->error_code != PJRT_OK)
         s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");

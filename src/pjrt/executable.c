@@ -67,16 +67,9 @@ static xt_status check_open(const PJRT_Client *c) {
     return atomic_load(&c->closed) ? status_new(XT_FAILED_PRECONDITION, NULL, "the client has been destroyed") : NULL;
 }
 
-static xt_status check_program(const PJRT_Program *p) {
-    if (!p || p->struct_size < PJRT_SIZE_OF(PJRT_Program))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program struct is missing or shorter than %zu bytes", PJRT_SIZE_OF(PJRT_Program));
-    return NULL;
-}
-
-FACE(Client_Compile, client) {
+FACE(Client_Compile) {
     face_program *p;
     XT_TRY(check_open(a->client));
-    XT_TRY(check_program(a->program));
     XT_TRY(face_program_compile(a->program, a->compile_options, a->compile_options_size, a->client->threads, &p));
     return face_load(a->client, p, &a->executable);
 }
@@ -98,21 +91,19 @@ static face_program *retain(face_program *p) {
 }
 
 /* Compiling for a topology needs no client: the program is the same on any. */
-FACE(Compile, topology) {
+FACE(Compile) {
     face_program *p;
-    XT_TRY(check_program(a->program));
     XT_TRY(face_program_compile(a->program, a->compile_options, a->compile_options_size, 0, &p));
     return executable_new(p, &a->executable);
 }
 
-FACE(Client_Load, client) {
-    XT_TRY(FACE_CHECK(a->executable, "Client_Load", "executable"));
+FACE(Client_Load) {
     XT_TRY(check_open(a->client));
     return face_load(a->client, retain(a->executable->program), &a->loaded_executable);
 }
 
 /* load_options came after the base; there is nothing in it for one host. */
-FACE_SIZED(Executable_DeserializeAndLoad, offsetof(PJRT_Executable_DeserializeAndLoad_Args, load_options), client) {
+FACE(Executable_DeserializeAndLoad) {
     face_program *p;
     XT_TRY(check_open(a->client));
     if (!a->serialized_executable) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_Executable_DeserializeAndLoad: serialized_executable is NULL");
@@ -122,77 +113,77 @@ FACE_SIZED(Executable_DeserializeAndLoad, offsetof(PJRT_Executable_DeserializeAn
 }
 
 /* --- what an executable is ----------------------------------------------------------------------------------------------------------------- */
-FACE_END(Executable_Destroy, executable) {
+FACE(Executable_Destroy) {
     face_program_release(a->executable->program);
     face_handle_free(a->executable, sizeof *a->executable);
     return NULL;
 }
 
-FACE(Executable_Name, executable) {
+FACE(Executable_Name) {
     face_tell(cpu_exec_name(a->executable->program->exec), &a->executable_name, &a->executable_name_size);
     return NULL;
 }
 
-FACE(Executable_NumReplicas, executable) {
+FACE(Executable_NumReplicas) {
     a->num_replicas = (size_t)a->executable->program->options.replicas;
     return NULL;
 }
 
-FACE(Executable_NumPartitions, executable) {
+FACE(Executable_NumPartitions) {
     a->num_partitions = (size_t)a->executable->program->options.partitions;
     return NULL;
 }
 
-FACE(Executable_NumOutputs, executable) {
+FACE(Executable_NumOutputs) {
     a->num_outputs = a->executable->program->n_out;
     return NULL;
 }
 
-FACE(Executable_SizeOfGeneratedCodeInBytes, executable) {
+FACE(Executable_SizeOfGeneratedCodeInBytes) {
     a->size_in_bytes = cpu_exec_stats(a->executable->program->exec)->code_bytes;
     return NULL;
 }
 
-FACE(Executable_OutputElementTypes, executable) {
+FACE(Executable_OutputElementTypes) {
     a->output_types = a->executable->program->out_types;
     a->num_output_types = a->executable->program->n_out;
     return NULL;
 }
 
-FACE(Executable_OutputDimensions, executable) {
+FACE(Executable_OutputDimensions) {
     a->num_outputs = a->executable->program->n_out;
     a->dims = a->executable->program->out_dims;
     a->dim_sizes = a->executable->program->out_ranks;
     return NULL;
 }
 
-FACE(Executable_OutputMemoryKinds, executable) {
+FACE(Executable_OutputMemoryKinds) {
     a->num_outputs = a->executable->program->n_out;
     a->memory_kinds = a->executable->program->kinds + a->executable->program->n_in;
     a->memory_kind_sizes = a->executable->program->kind_sizes + a->executable->program->n_in;
     return NULL;
 }
 
-FACE(Executable_ParameterMemoryKinds, executable) {
+FACE(Executable_ParameterMemoryKinds) {
     a->num_parameters = a->executable->program->n_in;
     a->memory_kinds = a->executable->program->kinds;
     a->memory_kind_sizes = a->executable->program->kind_sizes;
     return NULL;
 }
 
-FACE(Executable_GetCostAnalysis, executable) {
+FACE(Executable_GetCostAnalysis) {
     a->num_properties = BASE_COUNT(a->executable->program->costs);
     a->properties = a->executable->program->costs;
     return NULL;
 }
 
-FACE(Executable_Fingerprint, executable) {
+FACE(Executable_Fingerprint) {
     face_tell(a->executable->program->fingerprint, &a->executable_fingerprint, &a->executable_fingerprint_size);
     return NULL;
 }
 
 /* The struct grew after 0.81 (112 bytes): later fields are written where the caller's struct has them. */
-FACE_SIZED(Executable_GetCompiledMemoryStats, offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, total_size_in_bytes), executable) {
+FACE(Executable_GetCompiledMemoryStats) {
     const cpu_stats *s = cpu_exec_stats(a->executable->program->exec);
     size_t skip = offsetof(PJRT_Executable_GetCompiledMemoryStats_Args, generated_code_size_in_bytes);
     memset((char *)a + skip, 0, (a->struct_size < sizeof *a ? a->struct_size : sizeof *a) - skip);
@@ -210,8 +201,7 @@ FACE_SIZED(Executable_GetCompiledMemoryStats, offsetof(PJRT_Executable_GetCompil
 }
 
 /* Two calls: without memory the size is told, with memory the text is filled in. */
-FACE(Executable_OptimizedProgram, executable) {
-    XT_TRY(check_program(a->program));
+FACE(Executable_OptimizedProgram) {
     const face_program *of = a->executable->program;
     size_t n = of->hlo_size;
     const char *text = of->hlo ? of->hlo : cpu_exec_text(of->exec, &n);
@@ -235,7 +225,7 @@ static void keep_options(PJRT_SerializedCompileOptions *p) {
     (void)p;
 }
 
-FACE(Executable_Serialize, executable) {
+FACE(Executable_Serialize) {
     str s = STR_INIT;
     xt_status e = face_program_write(a->executable->program, &s);
     if (e) {
@@ -249,7 +239,7 @@ FACE(Executable_Serialize, executable) {
     return NULL;
 }
 
-FACE(Executable_GetCompileOptions, executable) {
+FACE(Executable_GetCompileOptions) {
     a->serialized_bytes = a->executable->program->option_bytes; /* lives with the executable */
     a->serialized_bytes_size = a->executable->program->option_size;
     a->serialized_compile_options = NULL;
@@ -258,28 +248,28 @@ FACE(Executable_GetCompileOptions, executable) {
 }
 
 /* --- what a loaded executable is ------------------------------------------------------------------------------------------------------------- */
-FACE_END(LoadedExecutable_Destroy, executable) {
+FACE(LoadedExecutable_Destroy) {
     face_loaded_release(a->executable);
     return NULL;
 }
 
-FACE(LoadedExecutable_GetExecutable, loaded_executable) {
+FACE(LoadedExecutable_GetExecutable) {
     return executable_new(retain(a->loaded_executable->program), &a->executable);
 }
 
-FACE(LoadedExecutable_AddressableDevices, executable) {
+FACE(LoadedExecutable_AddressableDevices) {
     a->addressable_devices = a->executable->devices;
     a->num_addressable_devices = a->executable->n_devices;
     return NULL;
 }
 
-FACE(LoadedExecutable_AddressableDeviceLogicalIds, executable) {
+FACE(LoadedExecutable_AddressableDeviceLogicalIds) {
     a->addressable_device_logical_ids = a->executable->logical;
     a->num_addressable_device_logical_ids = a->executable->n_devices;
     return NULL;
 }
 
-FACE(LoadedExecutable_GetDeviceAssignment, executable) {
+FACE(LoadedExecutable_GetDeviceAssignment) {
     str s = STR_INIT;
     face_assignment_write(&a->executable->program->options, a->executable->ids, &s);
     if (s.failed) {
@@ -293,17 +283,17 @@ FACE(LoadedExecutable_GetDeviceAssignment, executable) {
     return NULL;
 }
 
-FACE(LoadedExecutable_Delete, executable) {
+FACE(LoadedExecutable_Delete) {
     atomic_store(&a->executable->deleted, true);
     return NULL;
 }
 
-FACE(LoadedExecutable_IsDeleted, executable) {
+FACE(LoadedExecutable_IsDeleted) {
     a->is_deleted = atomic_load(&a->executable->deleted);
     return NULL;
 }
 
-FACE(LoadedExecutable_Fingerprint, executable) {
+FACE(LoadedExecutable_Fingerprint) {
     face_tell(a->executable->program->fingerprint, &a->executable_fingerprint, &a->executable_fingerprint_size);
     return NULL;
 }

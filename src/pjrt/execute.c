@@ -122,7 +122,8 @@ static xt_status wrong_layout(const PJRT_LoadedExecutable *e, const PJRT_Buffer 
     str got = STR_INIT, want = STR_INIT;
     face_layout_text(b->layout, b->type->rank, &got);
     face_layout_text(e->program->orders[i], b->type->rank, &want);
-    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s lies in memory as %s; the program was compiled for %s", i, cpu_exec_name(e->program->exec), str_cstr(&got), str_cstr(&want));
+    xt_status s = status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s lies in memory as %s; the program was compiled for %s", i,
+                             cpu_exec_name(e->program->exec), str_cstr(&got), str_cstr(&want));
     str_free(&got);
     str_free(&want);
     return s;
@@ -131,7 +132,8 @@ static xt_status wrong_layout(const PJRT_LoadedExecutable *e, const PJRT_Buffer 
 static xt_status check_input(const PJRT_LoadedExecutable *e, PJRT_Device *d, PJRT_Buffer *b, size_t i) {
     const char *name = cpu_exec_name(e->program->exec);
     if (!b) return status_new(XT_INVALID_ARGUMENT, NULL, "input %zu of %s is NULL", i, name);
-    if (!face_is_given(b, FACE_BUFFER)) return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"), "input %zu of %s", i, name);
+    if (!face_is_given(b, FACE_BUFFER))
+        return status_context(face_no_handle(b, FACE_BUFFER, "LoadedExecutable_Execute", "an argument"), "input %zu of %s", i, name);
     const ir_type *want = e->program->types[i];
     char got_text[200], want_text[200];
     if (!fits(b->type, want))
@@ -210,7 +212,6 @@ static xt_status make_outputs(run_task *t, PJRT_Buffer **out) {
  * and waits in its collectives for the others' calls (PyTorch/XLA makes one a thread). */
 static xt_status check_device(const PJRT_LoadedExecutable *e, PJRT_Device *d) {
     const char *name = cpu_exec_name(e->program->exec);
-    XT_TRY(FACE_CHECK(d, "LoadedExecutable_Execute", "execute_device"));
     if (d->client != e->client)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s cannot be run on %s: another client compiled it", name, d->description.text);
     if (d->local_id < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "%s belongs to another process", d->description.text);
@@ -226,10 +227,7 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
     const char *name = cpu_exec_name(e->program->exec);
     if (atomic_load(&e->client->closed)) return status_new(XT_FAILED_PRECONDITION, NULL, "the client of %s has been destroyed", name);
     if (atomic_load(&e->deleted)) return status_new(XT_FAILED_PRECONDITION, NULL, "the program %s has been deleted", name);
-    if (a->options && a->options->struct_size < PJRT_ExecuteOptions_BASE_SIZE)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_ExecuteOptions has %zu bytes, at least %d are needed", a->options->struct_size,
-                          PJRT_ExecuteOptions_BASE_SIZE);
-    if (a->options && a->options->num_send_ops + a->options->num_recv_ops > 0)
+    if (a->options && (a->options->num_send_ops > 0 || a->options->num_recv_ops > 0))
         return status_new(XT_UNIMPLEMENTED, NULL, "host send and receive callbacks are not offered by this plugin");
     size_t want = a->execute_device ? 1 : e->n_devices;
     if (a->num_devices != want)
@@ -237,10 +235,9 @@ static xt_status check_call(const PJRT_LoadedExecutable_Execute_Args *a) {
                           a->num_devices);
     if (a->num_args != e->program->n_in)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%s takes %zu inputs, %zu were given", name, e->program->n_in, a->num_args);
-    if ((a->num_args > 0 && !a->argument_lists) || (e->program->n_out > 0 && !a->output_lists))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the lists of arguments or outputs of %s are NULL", name);
-    if (a->execute_device) XT_TRY(check_device(e, a->execute_device));
-    return NULL;
+    XT_TRY(face_check_lists((void **)a->argument_lists, want, a->num_args, "LoadedExecutable_Execute", "argument_lists"));
+    XT_TRY(face_check_lists((void **)a->output_lists, want, e->program->n_out, "LoadedExecutable_Execute", "output_lists"));
+    return a->execute_device ? check_device(e, a->execute_device) : NULL;
 }
 
 /* Its temporaries, and results that take no input's memory over: all of them where an input is kept. */
@@ -277,7 +274,8 @@ static bool waits_for_end(const PJRT_LoadedExecutable_Execute_Args *a, run_task 
     const face_program *p = a->executable->program;
     if (!cpu_exec_calls_host(p->exec) || (a->execute_device && p->options.replicas * p->options.partitions > 1)) return false;
     for (size_t i = 0; i < a->num_devices; i++)
-        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i]) || atomic_load(&tasks[i]->device->apart)) return false;
+        if (face_executor_is_here(a->execute_device ? a->execute_device : a->executable->devices[i]) || atomic_load(&tasks[i]->device->apart))
+            return false;
     for (size_t i = 0; i < a->num_devices; i++)
         for (size_t k = 0; k < tasks[i]->n_in; k++) /* promised by the client, perhaps by this thread */
             if (face_event_is_promised(tasks[i]->in[k]->ready)) return false;
@@ -297,7 +295,7 @@ static xt_status wait_for_end(face_event *const *done, size_t n) {
     return first;
 }
 
-FACE(LoadedExecutable_Execute, executable) {
+FACE(LoadedExecutable_Execute) {
     PJRT_LoadedExecutable *e = a->executable;
     XT_TRY(check_call(a));
     run_task **tasks = base_calloc(a->num_devices, sizeof *tasks);
@@ -315,7 +313,8 @@ FACE(LoadedExecutable_Execute, executable) {
         PJRT_Device *d = a->execute_device ? a->execute_device : e->devices[i];
         if (launched) {
             done[i] = face_event_retain(tasks[i]->done);
-            if ((tasks[i]->apart = a->execute_device && e->program->options.replicas * e->program->options.partitions > 1)) atomic_fetch_add(&d->apart, 1);
+            if ((tasks[i]->apart = a->execute_device && e->program->options.replicas * e->program->options.partitions > 1))
+                atomic_fetch_add(&d->apart, 1);
             launch(tasks[i], d, a->argument_lists ? a->argument_lists[i] : NULL);
         } else
             run_free(tasks[i]);
@@ -335,7 +334,7 @@ FACE(LoadedExecutable_Execute, executable) {
 
 /* --- executions that must not run, and what belongs to one ---------------------------------------------------------------------------------- */
 /* A run that still waits fails with the client's error; one that has begun ends as it will, and `poisoned` says so. */
-FACE_SIZED(Device_PoisonExecution, offsetof(PJRT_Device_PoisonExecution_Args, payload), device) {
+FACE(Device_PoisonExecution) {
     PJRT_Device *d = a->device;
     bool found = false;
     pthread_mutex_lock(&d->lock);
@@ -355,14 +354,14 @@ struct PJRT_ExecuteContext {
     char unused;
 };
 
-FACE_PLAIN(ExecuteContext_Create) {
+FACE(ExecuteContext_Create) {
     a->context = face_handle_new(sizeof *a->context);
     if (!a->context) return status_oom(sizeof *a->context, "an execution context");
     FACE_GIVE(a->context);
     return NULL;
 }
 
-FACE_END(ExecuteContext_Destroy, context) {
+FACE(ExecuteContext_Destroy) {
     face_handle_free(a->context, sizeof *a->context);
     return NULL;
 }

@@ -8,7 +8,7 @@
  *  3. The memory of a value may be overwritten by a program only if the caller donated it and nobody else holds the value then.
  *  4. Events are counted: destroying a handle never cancels what waits for it.
  *  5. Buffers and executables keep their client's struct; Client_Destroy drains and joins the executors, so no task runs after it.
- *  6. Out fields are set on success only; struct_size is checked before anything else, then handles: handles.c knows those that clients hold. */
+ *  6. Out fields are set on success only; struct_size, handles, pointers and counts are checked before anything else, by one table (args.def). */
 #ifndef XT_SRC_PJRT_FACE_H
 #define XT_SRC_PJRT_FACE_H
 
@@ -29,8 +29,25 @@
 /* --- handles.c: where handles live, and which of them clients hold ---------------------------------------------------------------------------- */
 enum { FACE_GRAIN = 64 }; /* a handle begins at a multiple of it, in memory of face_handle_new */
 typedef enum face_handle_kind {
-    FACE_ANY, FACE_CLIENT, FACE_DEVICE, FACE_DESCRIPTION, FACE_MEMORY, FACE_BUFFER, FACE_EVENT, FACE_LOADED, FACE_EXECUTABLE, FACE_TOPOLOGY, FACE_TRANSFER, FACE_TRACKING, FACE_CONTEXT,
-    FACE_ALIAS, FACE_LAYOUT, FACE_ERROR
+    FACE_ANY,
+    FACE_CLIENT,
+    FACE_DEVICE,
+    FACE_DESCRIPTION,
+    FACE_MEMORY,
+    FACE_BUFFER,
+    FACE_EVENT,
+    FACE_LOADED,
+    FACE_EXECUTABLE,
+    FACE_TOPOLOGY,
+    FACE_TRANSFER,
+    FACE_TRACKING,
+    FACE_CONTEXT,
+    FACE_ALIAS,
+    FACE_LAYOUT,
+    FACE_ERROR,
+    FACE_PENDING,
+    FACE_DEPENDENCY,
+    FACE_PROFILER
 } face_handle_kind;
 #define FACE_KIND_OF(p)                                                                                                                              \
     _Generic((p), PJRT_Client *: FACE_CLIENT, PJRT_Device *: FACE_DEVICE, PJRT_DeviceDescription *: FACE_DESCRIPTION, PJRT_Memory *: FACE_MEMORY,    \
@@ -43,33 +60,78 @@ void face_handle_free(void *p, size_t n); /* no client holds a handle in it; NUL
 void face_give(const void *handle, face_handle_kind kind); /* to a client; an event once for each time */
 bool face_take_back(const void *handle, face_handle_kind kind); /* false: no client holds it */
 bool face_is_given(const void *handle, face_handle_kind kind);
-xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function, const char *field); /* the error that tells what was found */
+xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function,
+                         const char *field); /* the error that tells what was found */
 xt_status face_check_handle(const void *handle, face_handle_kind kind, const char *function, const char *field);
 xt_status face_end_handle(const void *handle, face_handle_kind kind, const char *function, const char *field); /* takes it back */
 #define FACE_GIVE(handle) face_give(handle, FACE_KIND_OF(handle))
 #define FACE_CHECK(handle, function, field) face_check_handle(handle, FACE_KIND_OF(handle), function, field)
 
-/* Defines the table's function `name`; its body gives a status. SIZED states how much of the Args struct the body needs (structs grew), the
- * others need all of it. `handle` is the field that must be a handle of ours; END ends it: whatever comes after, no client holds it any more. */
-#define FACE_CHECKED(name, size, handle, check)                                                                                                      \
+/* --- args.c: what a function asks of its arguments (args.def), checked before its body runs ---------------------------------- */
+/* Bytes: no address space is larger than this, so what claims to reach further is a mistake, whatever lies at the other end. */
+#define FACE_FURTHEST (INT64_C(1) << 56)
+/* The functions of the extensions that are served. */
+#define FACE_MORE_SLOTS(F)                                                                                                                           \
+    F(Layouts_MemoryLayout_Destroy)                                                                                                                  \
+    F(Layouts_MemoryLayout_Serialize)                                                                                                                \
+    F(Layouts_Client_GetDefaultLayout) F(Layouts_Buffer_MemoryLayout) F(Layouts_Topology_GetDefaultLayout) F(Layouts_Executable_GetOutputLayouts)    \
+        F(Layouts_Executable_GetParameterLayouts) F(Executable_ParameterShardings) F(Executable_OutputShardings)
+typedef enum face_slot {
+#define FACE_SLOT(name) FACE_SLOT_##name,
+#define PJRT_FN(name, since, size, ...) FACE_SLOT(name)
+#define PJRT_FN_VOID PJRT_FN
+#include "device/pjrt_slots.def"
+    FACE_MORE_SLOTS(FACE_SLOT) FACE_SLOTS
+#undef PJRT_FN
+#undef PJRT_FN_VOID
+#undef FACE_SLOT
+} face_slot;
+typedef enum face_role {
+    FACE_UNREAD,
+    FACE_POINTER,
+    FACE_HANDLE,
+    FACE_HANDLE_OR_NULL,
+    FACE_HANDLE_END,
+    FACE_NOT_NULL,
+    FACE_ARRAY,
+    FACE_STRUCT,
+    FACE_STRUCT_OR_NULL,
+    FACE_CHOICE
+} face_role;
+typedef struct face_args face_args;
+typedef struct face_field { /* an item of args.def */
+    const char *name, *count_name;
+    size_t offset, size, count_offset, count_size;
+    size_t inner_offset, inner_size; /* of lists of lists: the count of each; size 0: it is none */
+    size_t elem, when_offset;
+    int64_t most; /* elements, or choices */
+    const face_args *(*of)(void); /* what elements are, or NULL */
+    face_role role;
+    face_handle_kind kind;
+    int when;
+    bool count_signed, pointers, only; /* only: where the int at when_offset is `when` */
+} face_field;
+struct face_args {
+    const char *name;
+    size_t minimum, size; /* the least struct_size, 0: not looked at; bytes of the struct */
+    size_t n;
+    const face_field *fields;
+};
+const face_args *face_args_of(face_slot slot);
+xt_status face_check(const void *args, face_slot slot);
+xt_status face_check_kv_get(const PJRT_KeyValueGetCallback_Args *a); /* what a callback of the client gave back */
+xt_status face_check_read_callback(const PJRT_Buffer_CopyRawToHostFuture_Callback_Args *a);
+xt_status face_check_donation_callback(const PJRT_Buffer_DonateWithControlDependency_Callback_Args *a);
+xt_status face_check_lists(void *const *lists, size_t n, size_t inner, const char *function, const char *field);
+
+/* Defines the table's function `name`; its body gives a status, and runs when its arguments are what args.def asks for. */
+#define FACE(name)                                                                                                                                   \
     static xt_status name##_body(PJRT_##name##_Args *a);                                                                                             \
     PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
-        xt_status s = face_check(a, size, #name);                                                                                                    \
-        if (!s) s = check((const void *)(uintptr_t)a->handle, FACE_KIND_OF(a->handle), #name, #handle);                                              \
+        xt_status s = face_check(a, FACE_SLOT_##name);                                                                                               \
         return face_error(s ? s : name##_body(a));                                                                                                   \
     }                                                                                                                                                \
     static xt_status name##_body(PJRT_##name##_Args *a)
-#define FACE_SIZED(name, size, handle) FACE_CHECKED(name, size, handle, face_check_handle)
-#define FACE(name, handle) FACE_SIZED(name, PJRT_SIZE_OF(PJRT_##name##_Args), handle)
-#define FACE_END(name, handle) FACE_CHECKED(name, PJRT_SIZE_OF(PJRT_##name##_Args), handle, face_end_handle)
-#define FACE_PLAIN(name)                                                                                                                             \
-    static xt_status name##_body(PJRT_##name##_Args *a);                                                                                             \
-    PJRT_Error *face_##name(PJRT_##name##_Args *a) {                                                                                                 \
-        xt_status s = face_check(a, PJRT_SIZE_OF(PJRT_##name##_Args), #name);                                                                        \
-        return face_error(s ? s : name##_body(a));                                                                                                   \
-    }                                                                                                                                                \
-    static xt_status name##_body(PJRT_##name##_Args *a)
-xt_status face_check(const void *args, size_t needed, const char *function);
 
 /* --- error.c --------------------------------------------------------------------------------------------------------------------------------- */
 PJRT_Error *face_error(xt_status s); /* takes s over; NULL stays NULL */
@@ -221,7 +283,8 @@ const int64_t *face_layout_minor_to_major(const face_layout *l);
 xt_status face_layout_stored(const face_layout *l, const ir_type *t, const ir_type **out); /* t with its dims in memory's order */
 /* What a client asks for, NULL being row-major; strides that are no order of dense dims are refused. */
 xt_status face_layout_asked(const PJRT_Buffer_MemoryLayout *asked, const ir_type *t, const face_layout **out);
-bool face_layout_same(const face_layout *a, const face_layout *b, const ir_type *t); /* for arrays of that type, whose dims of one element lie anywhere */
+bool face_layout_same(const face_layout *a, const face_layout *b,
+                      const ir_type *t); /* for arrays of that type, whose dims of one element lie anywhere */
 void face_layout_text(const face_layout *l, size_t rank, str *out); /* "{1,0}" */
 
 /* --- value.c, buffer.c ------------------------------------------------------------------------------------------------------------------------------- */
@@ -252,7 +315,8 @@ struct PJRT_Buffer {
     face_value *pinned; /* guarded; what external references hold, also after deletion */
     int external;
 };
-xt_status face_buffer_new(face_value *v, PJRT_Memory *memory, PJRT_Buffer **out); /* takes the reference over, also on failure; memory NULL: the device's default */
+xt_status face_buffer_new(face_value *v, PJRT_Memory *memory,
+                          PJRT_Buffer **out); /* takes the reference over, also on failure; memory NULL: the device's default */
 face_value *face_buffer_value(PJRT_Buffer *b); /* a new reference, or NULL */
 face_value *face_buffer_take(PJRT_Buffer *b); /* the buffer's own reference: it is deleted now; or NULL */
 xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const ir_type **out);
@@ -268,6 +332,10 @@ xt_status face_strides_stored(int64_t **strides, const face_value *v);
 void face_gather(void *dense, const char *host, const int64_t *strides, const ir_type *t);
 void face_scatter(char *host, const int64_t *strides, const void *dense, const ir_type *t);
 bool face_is_dense(const int64_t *strides, const ir_type *t);
+/* The bytes from element 0,...,0 that a copy to strides writes, none of them twice; strides that go below that element, that let
+ * elements overlap or whose products overflow are refused. */
+xt_status face_write_extent(const int64_t *strides, const ir_type *t, size_t *out);
+xt_status face_check_read(const void *host, const int64_t *strides, const ir_type *t); /* nothing wraps; strides may be negative or zero */
 /* The byte strides a host layout stands for; *out_strides is base_malloc'ed, NULL for row-major. */
 xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t, int64_t **out_strides);
 

@@ -37,7 +37,9 @@ static struct list {
     size_t n;
 } lists[MOST + 1] = {[0 ... MOST] = {.lock = PTHREAD_MUTEX_INITIALIZER}}; /* by size in grains, oldest first */
 
-static size_t place_of(uintptr_t address) { return (size_t)((uint64_t)(address / CHUNK) * UINT64_C(0x9E3779B97F4A7C15) >> 50); }
+static size_t place_of(uintptr_t address) {
+    return (size_t)((uint64_t)(address / CHUNK) * UINT64_C(0x9E3779B97F4A7C15) >> 50);
+}
 
 static atomic_uint *word_of(const void *p) {
     uintptr_t at = (uintptr_t)p, base = at - at % CHUNK;
@@ -120,7 +122,8 @@ void face_give(const void *handle, face_handle_kind kind) {
     atomic_uint *word = word_of(handle);
     assert(word);
     unsigned was = atomic_load_explicit(word, memory_order_relaxed);
-    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : kind) + ONCE, memory_order_release, memory_order_relaxed)) {}
+    while (!atomic_compare_exchange_weak_explicit(word, &was, (was ? was : kind) + ONCE, memory_order_release, memory_order_relaxed)) {
+    }
 }
 
 bool face_take_back(const void *handle, face_handle_kind kind) {
@@ -139,13 +142,30 @@ bool face_is_given(const void *handle, face_handle_kind kind) {
 }
 
 xt_status face_no_handle(const void *handle, face_handle_kind kind, const char *function, const char *field) {
-    static const char *const names[] = {[FACE_CLIENT] = "client", [FACE_DEVICE] = "device", [FACE_DESCRIPTION] = "device description", [FACE_MEMORY] = "memory", [FACE_BUFFER] = "buffer",
-                                        [FACE_EVENT] = "event", [FACE_LOADED] = "loaded executable", [FACE_EXECUTABLE] = "executable", [FACE_TOPOLOGY] = "topology", [FACE_TRANSFER] = "transfer manager",
-                                        [FACE_TRACKING] = "tracking event", [FACE_CONTEXT] = "execution context", [FACE_ALIAS] = "alias callback", [FACE_LAYOUT] = "memory layout", [FACE_ERROR] = "error"};
+    static const char *const names[] = {[FACE_CLIENT] = "client",
+                                        [FACE_DEVICE] = "device",
+                                        [FACE_DESCRIPTION] = "device description",
+                                        [FACE_MEMORY] = "memory",
+                                        [FACE_BUFFER] = "buffer",
+                                        [FACE_EVENT] = "event",
+                                        [FACE_LOADED] = "loaded executable",
+                                        [FACE_EXECUTABLE] = "executable",
+                                        [FACE_TOPOLOGY] = "topology",
+                                        [FACE_TRANSFER] = "transfer manager",
+                                        [FACE_TRACKING] = "tracking event",
+                                        [FACE_CONTEXT] = "execution context",
+                                        [FACE_ALIAS] = "alias callback",
+                                        [FACE_LAYOUT] = "memory layout",
+                                        [FACE_ERROR] = "error",
+                                        [FACE_PENDING] = "pending read",
+                                        [FACE_DEPENDENCY] = "pending donation",
+                                        [FACE_PROFILER] = "profiler"};
     if (!handle) return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_%s: %s is NULL", function, field);
     const atomic_uint *word = word_of(handle);
     unsigned found = word ? atomic_load(word) & KIND : 0;
-    if (found) return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s is a handle of another kind: found %s, expected %s", function, field, names[found], names[kind]);
+    if (found)
+        return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s is a handle of another kind: found %s, expected %s", function, field,
+                          names[found], names[kind]);
     return status_new(XT_FAILED_PRECONDITION, NULL, "PJRT_%s: %s has been destroyed, or is no %s of this plugin's", function, field, names[kind]);
 }
 

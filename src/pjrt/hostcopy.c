@@ -106,6 +106,64 @@ bool face_is_dense(const int64_t *strides, const ir_type *t) {
     return true;
 }
 
+/* --- what strides reach --------------------------------------------------------------------------------------------------- */
+/* Bytes below and from element 0,...,0. */
+static xt_status reach(const int64_t *strides, const ir_type *t, int64_t *out_below, int64_t *out_above) {
+    int64_t low = 0, high = 0, span;
+    *out_below = 0;
+    *out_above = (int64_t)ir_type_bytes(t);
+    if (!strides || t->count == 0) return NULL;
+    bool fits = true;
+    for (uint32_t i = 0; i < t->rank && fits; i++) {
+        fits = !__builtin_mul_overflow(t->dims[i] - 1, strides[i], &span) && span <= FACE_FURTHEST && span >= -FACE_FURTHEST;
+        if (fits && t->dims[i] > 1) *(span < 0 ? &low : &high) += span;
+        fits = fits && high <= FACE_FURTHEST && low >= -FACE_FURTHEST;
+    }
+    if (!fits) return status_new(XT_INVALID_ARGUMENT, NULL, "the byte strides reach further than memory does");
+    *out_below = -low;
+    *out_above = high + (int64_t)xt_dtype_size(t->dtype);
+    return NULL;
+}
+
+/* Sorted by stride, each dim has to step over all that the smaller ones cover. */
+static bool overlaps(const int64_t *strides, const ir_type *t) {
+    uint32_t order[IR_MAX_RANK], n = 0;
+    for (uint32_t i = 0; i < t->rank; i++) {
+        if (t->dims[i] < 2) continue;
+        uint32_t k = n++;
+        for (; k > 0 && strides[order[k - 1]] > strides[i]; k--) order[k] = order[k - 1];
+        order[k] = i;
+    }
+    int64_t covered = (int64_t)xt_dtype_size(t->dtype);
+    for (uint32_t k = 0; k < n; k++) {
+        if (strides[order[k]] < covered) return true;
+        covered += strides[order[k]] * (t->dims[order[k]] - 1);
+    }
+    return false;
+}
+
+xt_status face_write_extent(const int64_t *strides, const ir_type *t, size_t *out) {
+    int64_t below, above;
+    XT_TRY(reach(strides, t, &below, &above));
+    if (below > 0)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "byte strides of the destination reach %lld bytes below it: expected positive ones",
+                          (long long)below);
+    if (strides && t->count > 0 && overlaps(strides, t))
+        return status_new(XT_INVALID_ARGUMENT, NULL,
+                          "byte strides of the destination let elements lie over each other: expected each dim's to step over the smaller ones");
+    *out = (size_t)above;
+    return NULL;
+}
+
+xt_status face_check_read(const void *host, const int64_t *strides, const ir_type *t) {
+    int64_t below, above;
+    XT_TRY(reach(strides, t, &below, &above));
+    uintptr_t at = (uintptr_t)host;
+    if ((uintptr_t)below <= at && (uintptr_t)above <= UINTPTR_MAX - at) return NULL;
+    return status_new(XT_INVALID_ARGUMENT, NULL, "the byte strides reach from %lld bytes below the host memory to %lld above it: outside of memory",
+                      (long long)below, (long long)above);
+}
+
 static xt_status tiled_strides(const PJRT_Buffer_MemoryLayout_Tiled *l, const ir_type *t, int64_t *strides) {
     if (l->num_tiles > 0) return status_new(XT_UNIMPLEMENTED, NULL, "a host layout with tiles: this CPU plugin knows dense and strided layouts");
     if (l->minor_to_major_size != t->rank)
@@ -117,7 +175,7 @@ static xt_status tiled_strides(const PJRT_Buffer_MemoryLayout_Tiled *l, const ir
         if (dim < 0 || dim >= t->rank || strides[dim] >= 0)
             return status_new(XT_INVALID_ARGUMENT, NULL, "the host layout's minor_to_major is no permutation of 0 to %d", (int)t->rank - 1);
         strides[dim] = stride;
-        stride *= t->dims[dim];
+        if (t->count > 0) stride *= t->dims[dim]; /* an array without elements may have any other dims */
     }
     return NULL;
 }
@@ -125,7 +183,7 @@ static xt_status tiled_strides(const PJRT_Buffer_MemoryLayout_Tiled *l, const ir
 xt_status face_strides_stored(int64_t **strides, const face_value *v) {
     const int64_t *order = face_layout_major_to_minor(v->layout);
     const ir_type *t = v->type;
-    if (!order) return NULL;
+    if (!order || t->count == 0) return NULL;
     int64_t *out = base_malloc(t->rank * sizeof *out), logical[IR_MAX_RANK], stride = (int64_t)xt_dtype_size(t->dtype);
     for (uint32_t i = t->rank; i-- > 0; stride *= t->dims[i]) logical[i] = *strides ? (*strides)[i] : stride;
     for (uint32_t k = 0; k < t->rank && out; k++) out[k] = logical[order[k]];
@@ -136,15 +194,15 @@ xt_status face_strides_stored(int64_t **strides, const face_value *v) {
 
 xt_status face_layout_strides(const PJRT_Buffer_MemoryLayout *layout, const ir_type *t, int64_t **out_strides) {
     *out_strides = NULL;
-    if (!layout || t->rank == 0) return NULL;
-    int64_t *strides = base_malloc(t->rank * sizeof *strides);
+    if (!layout) return NULL;
+    int64_t *strides = base_malloc((t->rank + 1) * sizeof *strides);
     if (!strides) return status_oom(t->rank * sizeof *strides, "a layout");
     xt_status s = NULL;
     if (layout->type == PJRT_LAYOUT_TILED)
         s = tiled_strides(&layout->tiled, t, strides);
     else if (layout->strides.num_byte_strides != t->rank)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the host layout has %zu strides, the array %u dims", layout->strides.num_byte_strides, t->rank);
-    else
+    else if (t->rank > 0)
         memcpy(strides, layout->strides.byte_strides, t->rank * sizeof *strides);
     if (!s && !face_is_dense(strides, t))
         *out_strides = strides;

@@ -75,7 +75,8 @@ xt_status face_layout_asked(const PJRT_Buffer_MemoryLayout *asked, const ir_type
     bool dense = true;
     for (uint32_t i = t->rank; i-- > 0; want *= t->dims[order[i]]) dense = dense && (t->dims[order[i]] == 1 || strides[order[i]] == want);
     base_free(strides);
-    return dense ? face_layout_get(t->rank, order, out) : status_new(XT_UNIMPLEMENTED, NULL, "a device layout with gaps: arrays of this plugin are dense, their dims in any order");
+    return dense ? face_layout_get(t->rank, order, out)
+                 : status_new(XT_UNIMPLEMENTED, NULL, "a device layout with gaps: arrays of this plugin are dense, their dims in any order");
 }
 
 void face_layout_text(const face_layout *l, size_t rank, str *out) {
@@ -90,11 +91,10 @@ struct PJRT_Layouts_MemoryLayout {
     str text;
 };
 
-#define LAYOUTS(name, handle)                                                                                                                        \
+#define LAYOUTS(name)                                                                                                                                \
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a);                                                                                     \
     static PJRT_Error *layouts_##name(PJRT_Layouts_##name##_Args *a) {                                                                               \
-        xt_status s = face_check(a, sizeof *a, "Layouts_" #name);                                                                                    \
-        if (!s) s = FACE_CHECK(a->handle, "Layouts_" #name, #handle);                                                                                \
+        xt_status s = face_check(a, FACE_SLOT_Layouts_##name);                                                                                       \
         return face_error(s ? s : name##_body(a));                                                                                                   \
     }                                                                                                                                                \
     static xt_status name##_body(PJRT_Layouts_##name##_Args *a)
@@ -120,7 +120,8 @@ static xt_status layout_new(const face_layout *order, size_t rank, PJRT_Layouts_
 
 /* NULL is an object nobody has to free. */
 static PJRT_Error *layouts_MemoryLayout_Destroy(PJRT_Layouts_MemoryLayout_Destroy_Args *a) {
-    xt_status s = face_check(a, sizeof *a, "Layouts_MemoryLayout_Destroy");
+    xt_status s = face_check(a, FACE_SLOT_Layouts_MemoryLayout_Destroy);
+    if (!s && a->layout) s = FACE_CHECK(a->layout, "Layouts_MemoryLayout_Destroy", "layout");
     if (!s) layout_free(a->layout);
     return face_error(s);
 }
@@ -129,7 +130,7 @@ static void keep_text(PJRT_Layouts_SerializedLayout *p) {
     (void)p; /* the text lives as long as its layout, which outlives the serialised form */
 }
 
-LAYOUTS(MemoryLayout_Serialize, layout) {
+LAYOUTS(MemoryLayout_Serialize) {
     a->serialized_bytes = str_cstr(&a->layout->text);
     a->serialized_bytes_size = a->layout->text.len;
     a->serialized_layout = (PJRT_Layouts_SerializedLayout *)a->layout;
@@ -137,15 +138,15 @@ LAYOUTS(MemoryLayout_Serialize, layout) {
     return NULL;
 }
 
-LAYOUTS(Client_GetDefaultLayout, client) {
+LAYOUTS(Client_GetDefaultLayout) {
     return layout_new(NULL, a->num_dims, &a->layout);
 }
 
-LAYOUTS(Topology_GetDefaultLayout, topology_description) {
+LAYOUTS(Topology_GetDefaultLayout) {
     return layout_new(NULL, a->num_dims, &a->layout);
 }
 
-LAYOUTS(Buffer_MemoryLayout, buffer) {
+LAYOUTS(Buffer_MemoryLayout) {
     return layout_new(a->buffer->layout, a->buffer->type->rank, &a->layout);
 }
 
@@ -169,19 +170,20 @@ static xt_status layouts_of(face_program *p, bool outputs, size_t *out_n, PJRT_L
     return NULL;
 }
 
-LAYOUTS(Executable_GetOutputLayouts, executable) {
+LAYOUTS(Executable_GetOutputLayouts) {
     return layouts_of(a->executable->program, true, &a->num_outputs, &a->layouts);
 }
 
-LAYOUTS(Executable_GetParameterLayouts, executable) {
+LAYOUTS(Executable_GetParameterLayouts) {
     return layouts_of(a->executable->program, false, &a->num_parameters, &a->layouts);
 }
 
-PJRT_Layouts_Extension face_layouts = {.base = {.struct_size = sizeof(PJRT_Layouts_Extension), .type = PJRT_EXTENSION_LAYOUTS, .next = &face_shardings.base},
-                                       .MemoryLayout_Destroy = layouts_MemoryLayout_Destroy,
-                                       .MemoryLayout_Serialize = layouts_MemoryLayout_Serialize,
-                                       .Client_GetDefaultLayout = layouts_Client_GetDefaultLayout,
-                                       .Buffer_MemoryLayout = layouts_Buffer_MemoryLayout,
-                                       .Topology_GetDefaultLayout = layouts_Topology_GetDefaultLayout,
-                                       .Executable_GetOutputLayouts = layouts_Executable_GetOutputLayouts,
-                                       .Executable_GetParameterLayouts = layouts_Executable_GetParameterLayouts};
+PJRT_Layouts_Extension face_layouts = {
+    .base = {.struct_size = sizeof(PJRT_Layouts_Extension), .type = PJRT_EXTENSION_LAYOUTS, .next = &face_shardings.base},
+    .MemoryLayout_Destroy = layouts_MemoryLayout_Destroy,
+    .MemoryLayout_Serialize = layouts_MemoryLayout_Serialize,
+    .Client_GetDefaultLayout = layouts_Client_GetDefaultLayout,
+    .Buffer_MemoryLayout = layouts_Buffer_MemoryLayout,
+    .Topology_GetDefaultLayout = layouts_Topology_GetDefaultLayout,
+    .Executable_GetOutputLayouts = layouts_Executable_GetOutputLayouts,
+    .Executable_GetParameterLayouts = layouts_Executable_GetParameterLayouts};

@@ -103,8 +103,7 @@ xt_status face_sharding_write(const char *text, str *out) {
 }
 
 static PJRT_Error *tell(PJRT_Shardings_Args *a, bool outputs) {
-    xt_status s = face_check(a, PJRT_SIZE_OF(PJRT_Shardings_Args), outputs ? "Executable_OutputShardings" : "Executable_ParameterShardings");
-    if (!s) s = FACE_CHECK(a->executable, outputs ? "Executable_OutputShardings" : "Executable_ParameterShardings", "executable");
+    xt_status s = face_check(a, outputs ? FACE_SLOT_Executable_OutputShardings : FACE_SLOT_Executable_ParameterShardings);
     if (s) return face_error(s);
     const face_program *p = a->executable->program;
     size_t skip = outputs ? p->n_in : 0;

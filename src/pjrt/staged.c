@@ -21,7 +21,8 @@ typedef PJRT_AsyncHostToDeviceTransferManager manager;
 static void manager_free(manager *m) {
     PJRT_Client *c = m->device->client;
     for (size_t i = 0; i < m->n; i++) {
-        if (m->slots[i].open) face_event_set(m->slots[i].value->ready, status_new(XT_CANCELLED, NULL, "the transfer manager went before buffer %zu was sent whole", i));
+        if (m->slots[i].open)
+            face_event_set(m->slots[i].value->ready, status_new(XT_CANCELLED, NULL, "the transfer manager went before buffer %zu was sent whole", i));
         face_value_release(m->slots[i].value);
     }
     pthread_mutex_destroy(&m->lock);
@@ -32,8 +33,6 @@ static void manager_free(manager *m) {
 
 static xt_status slot_init(slot *s, PJRT_Device *d, const PJRT_ShapeSpec *shape, const PJRT_Buffer_MemoryLayout *layout) {
     const ir_type *t;
-    if (shape->struct_size < PJRT_SIZE_OF(PJRT_ShapeSpec))
-        return status_new(XT_INVALID_ARGUMENT, NULL, "PJRT_ShapeSpec has %zu bytes, %zu are needed", shape->struct_size, PJRT_SIZE_OF(PJRT_ShapeSpec));
     XT_TRY(face_type_of(shape->element_type, shape->dims, shape->num_dims, &t));
     const face_layout *order;
     XT_TRY(face_layout_asked(layout, t, &order));
@@ -42,11 +41,10 @@ static xt_status slot_init(slot *s, PJRT_Device *d, const PJRT_ShapeSpec *shape,
     return face_alloc(d, s->value->bytes, &s->value->data);
 }
 
-FACE(Client_CreateBuffersForAsyncHostToDevice, client) {
+FACE(Client_CreateBuffersForAsyncHostToDevice) {
     PJRT_Device *d;
     XT_TRY(face_pick_device(a->client, NULL, a->memory, &d));
-    if (a->num_shape_specs > 0 && !a->shape_specs) return status_new(XT_INVALID_ARGUMENT, NULL, "the list of shapes is NULL");
-    if (a->num_device_layouts != 0 && (a->num_device_layouts != a->num_shape_specs || !a->device_layouts))
+    if (a->num_device_layouts != 0 && a->num_device_layouts != a->num_shape_specs)
         return status_new(XT_INVALID_ARGUMENT, NULL, "%zu layouts for %zu shapes", a->num_device_layouts, a->num_shape_specs);
     manager *m = face_handle_new(sizeof *m);
     slot *slots = base_calloc(a->num_shape_specs, sizeof *slots);
@@ -71,7 +69,7 @@ FACE(Client_CreateBuffersForAsyncHostToDevice, client) {
     return NULL;
 }
 
-FACE_END(AsyncHostToDeviceTransferManager_Destroy, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_Destroy) {
     manager_free(a->transfer_manager);
     return NULL;
 }
@@ -100,16 +98,17 @@ static xt_status check_open(manager *m, const slot *at) {
     pthread_mutex_lock(&m->lock);
     bool open = at->open;
     pthread_mutex_unlock(&m->lock);
-    return open ? NULL : status_new(XT_FAILED_PRECONDITION, NULL, "buffer %zu of the transfer has been sent whole or has failed", (size_t)(at - m->slots));
+    return open ? NULL
+                : status_new(XT_FAILED_PRECONDITION, NULL, "buffer %zu of the transfer has been sent whole or has failed", (size_t)(at - m->slots));
 }
 
-FACE(AsyncHostToDeviceTransferManager_TransferData, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_TransferData) {
     slot *at = NULL;
     XT_TRY(find(a->transfer_manager, a->buffer_index, &at));
     int64_t bytes = (int64_t)at->value->bytes;
     if (a->offset < 0 || a->transfer_size < 0 || a->offset > bytes || a->transfer_size > bytes - a->offset)
-        return status_new(XT_OUT_OF_RANGE, NULL, "%lld bytes at %lld of a buffer of %lld", (long long)a->transfer_size, (long long)a->offset, (long long)bytes);
-    if (a->transfer_size > 0 && !a->data) return status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of the transfer is NULL");
+        return status_new(XT_OUT_OF_RANGE, NULL, "%lld bytes at %lld of a buffer of %lld", (long long)a->transfer_size, (long long)a->offset,
+                          (long long)bytes);
     XT_TRY(check_open(a->transfer_manager, at));
     face_event *done;
     XT_TRY(face_event_done(NULL, &done));
@@ -123,7 +122,7 @@ FACE(AsyncHostToDeviceTransferManager_TransferData, transfer_manager) {
     return s;
 }
 
-FACE(AsyncHostToDeviceTransferManager_TransferLiteral, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_TransferLiteral) {
     slot *at = NULL;
     const ir_type *t;
     int64_t *strides;
@@ -131,14 +130,16 @@ FACE(AsyncHostToDeviceTransferManager_TransferLiteral, transfer_manager) {
     XT_TRY(face_type_of(a->shape_element_type, a->shape_dims, a->shape_num_dims, &t));
     if (t != at->value->type) {
         char got[200], want[200];
-        return status_new(XT_INVALID_ARGUMENT, NULL, "a literal of %s for a buffer of %s", face_type_text(t, got, sizeof got), face_type_text(at->value->type, want, sizeof want));
+        return status_new(XT_INVALID_ARGUMENT, NULL, "a literal of %s for a buffer of %s", face_type_text(t, got, sizeof got),
+                          face_type_text(at->value->type, want, sizeof want));
     }
     if (!a->data && t->count > 0) return status_new(XT_INVALID_ARGUMENT, NULL, "the literal is NULL");
     XT_TRY(check_open(a->transfer_manager, at));
     XT_TRY(face_layout_strides(a->shape_layout, t, &strides));
-    XT_TRY(face_strides_stored(&strides, at->value));
+    xt_status s = face_check_read(a->data, strides, t);
+    if (!s) s = face_strides_stored(&strides, at->value);
     face_event *done;
-    xt_status s = face_event_done(NULL, &done);
+    if (!s) s = face_event_done(NULL, &done);
     if (!s) {
         face_gather(at->value->data, a->data, strides, at->value->stored);
         if ((s = finish(a->transfer_manager, at, NULL)))
@@ -150,13 +151,14 @@ FACE(AsyncHostToDeviceTransferManager_TransferLiteral, transfer_manager) {
     return s;
 }
 
-FACE(AsyncHostToDeviceTransferManager_SetBufferError, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_SetBufferError) {
     slot *at = NULL;
     XT_TRY(find(a->transfer_manager, a->buffer_index, &at));
-    return finish(a->transfer_manager, at, face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
+    return finish(a->transfer_manager, at,
+                  face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client"));
 }
 
-FACE(AsyncHostToDeviceTransferManager_RetrieveBuffer, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_RetrieveBuffer) {
     manager *m = a->transfer_manager;
     slot *at = NULL;
     XT_TRY(find(m, a->buffer_index, &at));
@@ -168,24 +170,24 @@ FACE(AsyncHostToDeviceTransferManager_RetrieveBuffer, transfer_manager) {
     return face_buffer_new(face_value_retain(at->value), m->memory, &a->buffer_out);
 }
 
-FACE(AsyncHostToDeviceTransferManager_Device, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_Device) {
     a->device_out = a->transfer_manager->device;
     return NULL;
 }
 
-FACE(AsyncHostToDeviceTransferManager_BufferCount, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_BufferCount) {
     a->buffer_count = a->transfer_manager->n;
     return NULL;
 }
 
-FACE(AsyncHostToDeviceTransferManager_BufferSize, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_BufferSize) {
     slot *at = NULL;
     XT_TRY(find(a->transfer_manager, a->buffer_index, &at));
     a->buffer_size = at->value->bytes;
     return NULL;
 }
 
-FACE(AsyncHostToDeviceTransferManager_AddMetadata, transfer_manager) {
+FACE(AsyncHostToDeviceTransferManager_AddMetadata) {
     (void)a; /* for a log of transfers, which is not kept */
     return NULL;
 }

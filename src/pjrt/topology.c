@@ -51,8 +51,8 @@ static xt_status topology_new(size_t n, const int32_t *processes, PJRT_TopologyD
 }
 
 /* The name is the number of devices: "4", or "cpu:4"; empty stands for as many as a client would have. */
-FACE_PLAIN(TopologyDescription_Create) {
-    size_t n = 0, at = 0, size = a->topology_name ? a->topology_name_size : 0;
+FACE(TopologyDescription_Create) {
+    size_t n = 0, at = 0, size = a->topology_name_size;
     if (size > 4 && memcmp(a->topology_name, "cpu:", 4) == 0) at = 4;
     for (; at < size && a->topology_name[at] >= '0' && a->topology_name[at] <= '9' && n < 10000; at++)
         n = 10 * n + (size_t)(a->topology_name[at] - '0');
@@ -65,36 +65,36 @@ FACE_PLAIN(TopologyDescription_Create) {
     return topology_new((size_t)wanted, NULL, &a->topology);
 }
 
-FACE(TopologyDescription_Destroy, topology) {
+FACE(TopologyDescription_Destroy) {
     if (!a->topology->own) return NULL; /* a client's dies with the client */
     XT_TRY(face_end_handle(a->topology, FACE_TOPOLOGY, "TopologyDescription_Destroy", "topology"));
     topology_free(a->topology);
     return NULL;
 }
 
-FACE(TopologyDescription_PlatformName, topology) {
+FACE(TopologyDescription_PlatformName) {
     face_tell(a->topology->platform, &a->platform_name, &a->platform_name_size);
     return NULL;
 }
 
-FACE(TopologyDescription_PlatformVersion, topology) {
+FACE(TopologyDescription_PlatformVersion) {
     face_tell(face_version, &a->platform_version, &a->platform_version_size);
     return NULL;
 }
 
-FACE(TopologyDescription_GetDeviceDescriptions, topology) {
+FACE(TopologyDescription_GetDeviceDescriptions) {
     a->descriptions = a->topology->descriptions;
     a->num_descriptions = a->topology->n;
     return NULL;
 }
 
-FACE(TopologyDescription_Attributes, topology) {
+FACE(TopologyDescription_Attributes) {
     a->attributes = NULL;
     a->num_attributes = 0;
     return NULL;
 }
 
-FACE(TopologyDescription_GetMemorySpaceKindIds, topology) {
+FACE(TopologyDescription_GetMemorySpaceKindIds) {
     static const int32_t ids[FACE_KINDS] = {0, 1, 2};
     a->memory_space_kind_ids = ids;
     a->num_memory_space_kind_ids = FACE_KINDS;
@@ -112,7 +112,7 @@ static void free_shape(const char *p) {
 }
 
 /* ShapeProto: 2 element type, 3 dims, 5 layout {1 minor to major}: every memory holds dense arrays, row-major where no order is asked for. */
-FACE(TopologyDescription_MakeCanonicalShapeForMemorySpace, topology) {
+FACE(TopologyDescription_MakeCanonicalShapeForMemorySpace) {
     const ir_type *t;
     if (a->memory_space_kind_id < 0 || a->memory_space_kind_id >= FACE_KINDS)
         return status_new(XT_NOT_FOUND, NULL, "there is no kind of memory %d", a->memory_space_kind_id);
@@ -143,7 +143,7 @@ FACE(TopologyDescription_MakeCanonicalShapeForMemorySpace, topology) {
     return NULL;
 }
 
-FACE(TopologyDescription_Fingerprint, topology) {
+FACE(TopologyDescription_Fingerprint) {
     a->fingerprint = a->topology->fingerprint;
     return NULL;
 }
@@ -153,7 +153,7 @@ static void serialized_free(PJRT_SerializedTopology *p) {
 }
 
 /* A message of one repeated field: the process of each device. */
-FACE(TopologyDescription_Serialize, topology) {
+FACE(TopologyDescription_Serialize) {
     str s = STR_INIT;
     for (size_t i = 0; i < a->topology->n; i++) proto_int(&s, 1, a->topology->descriptions[i]->process);
     if (s.failed) {
@@ -167,7 +167,7 @@ FACE(TopologyDescription_Serialize, topology) {
     return NULL;
 }
 
-FACE(TopologyDescription_Deserialize, serialized_topology) {
+FACE(TopologyDescription_Deserialize) {
     int32_t processes[4096];
     size_t n = 0;
     proto_reader r = proto_read(a->serialized_topology, a->serialized_topology_size);

@@ -25,7 +25,9 @@ typedef struct host_read {
 
 static void host_read_run(void *user, xt_status s) {
     host_read *r = user;
-    if (!s && r->size >= 0) {
+    if (!s && r->size == 0) {
+        /* Nothing is copied: the client's memory may be NULL. */
+    } else if (!s && r->size > 0) {
         memcpy(r->dst, (const char *)r->value->data + r->offset, (size_t)r->size);
         narrow_mask(r->value->type->dtype, r->dst, (size_t)r->size);
     } else if (!s)
@@ -65,19 +67,23 @@ static xt_status start_host_read(face_value *value, void *dst, int64_t *strides,
     return NULL;
 }
 
-FACE(Buffer_ToHostBuffer, src) {
+FACE(Buffer_ToHostBuffer) {
     const ir_type *t = a->src->type;
-    size_t bytes = ir_type_bytes(t);
-    if (!a->dst) {
-        a->dst_size = bytes;
-        a->event = NULL;
-        return NULL;
-    }
-    if (a->dst_size < bytes) return status_new(XT_INVALID_ARGUMENT, NULL, "the buffer has %zu bytes, the host memory %zu", bytes, a->dst_size);
+    size_t extent;
     int64_t *strides;
     face_value *v;
     XT_TRY(face_layout_strides(a->host_layout, t, &strides));
-    xt_status s = hold(a->src, &v);
+    xt_status s = face_write_extent(strides, t, &extent);
+    if (!s && a->dst && a->dst_size < extent)
+        s = status_new(XT_INVALID_ARGUMENT, NULL, "dst_size is %zu: the array%s takes %zu bytes; ask for them with dst NULL", a->dst_size,
+                       strides ? " in host_layout" : "", extent);
+    if (!s && !a->dst) {
+        base_free(strides);
+        a->dst_size = extent;
+        a->event = NULL;
+        return NULL;
+    }
+    if (!s) s = hold(a->src, &v);
     if (s) {
         base_free(strides);
         return s;
@@ -93,10 +99,11 @@ FACE(Buffer_ToHostBuffer, src) {
 
 static xt_status check_range(int64_t offset, int64_t size, int64_t bytes) {
     if (offset >= 0 && size >= 0 && offset <= bytes && size <= bytes - offset) return NULL;
-    return status_new(XT_OUT_OF_RANGE, NULL, "bytes %lld to %lld + %lld of a buffer of %lld", (long long)offset, (long long)offset, (long long)size, (long long)bytes);
+    return status_new(XT_OUT_OF_RANGE, NULL, "bytes %lld to %lld + %lld of a buffer of %lld", (long long)offset, (long long)offset, (long long)size,
+                      (long long)bytes);
 }
 
-FACE(Buffer_CopyRawToHost, buffer) {
+FACE(Buffer_CopyRawToHost) {
     XT_TRY(check_range(a->offset, a->transfer_size, (int64_t)ir_type_bytes(a->buffer->type)));
     face_value *v;
     XT_TRY(hold(a->buffer, &v));
@@ -118,11 +125,17 @@ static void later_read_done(void *user, xt_status s) {
 }
 
 static void later_read_start(PJRT_Buffer_CopyRawToHostFuture_Callback_Args *a) {
+    xt_status s = face_check_read_callback(a);
+    if (!a || !PJRT_REACHES(a, callback_data) || !face_take_back(a->callback_data, FACE_PENDING)) {
+        xt_status_free(s); /* called before, or not by who was given it: nobody waits for it */
+        return;
+    }
     later_read r = *(later_read *)a->callback_data;
-    base_free(a->callback_data);
+    face_handle_free(a->callback_data, sizeof r);
     face_event *read = NULL;
-    xt_status s = NULL;
-    if (a->error_code != PJRT_OK)
+    if (s) {
+        /* It has been said. */
+    } else if (a->error_code != PJRT_OK)
         s = face_take_error(face_callback_error(a->error_code, a->error_message, a->error_message_size), "set by the client");
     else if (!a->dst && r.size > 0)
         s = status_new(XT_INVALID_ARGUMENT, NULL, "the host memory of a read is NULL");
@@ -135,21 +148,21 @@ static void later_read_start(PJRT_Buffer_CopyRawToHostFuture_Callback_Args *a) {
     face_event_release(read);
 }
 
-FACE(Buffer_CopyRawToHostFuture, buffer) {
+FACE(Buffer_CopyRawToHostFuture) {
     int64_t bytes = (int64_t)ir_type_bytes(a->buffer->type);
     XT_TRY(check_range(a->offset, a->transfer_size, bytes));
-    later_read *r = base_malloc(sizeof *r);
+    later_read *r = face_handle_new(sizeof *r);
     face_event *done = r ? face_event_new() : NULL;
     face_value *v = NULL;
     xt_status s = done ? hold(a->buffer, &v) : status_oom(sizeof *r, "a read");
     if (s) {
         face_event_release(done);
-        base_free(r);
+        face_handle_free(r, sizeof *r);
         return s;
     }
     *r = (later_read){v, a->offset, a->transfer_size, face_event_retain(done)};
     FACE_GIVE(a->event = done);
-    a->callback_data = r;
+    face_give(a->callback_data = r, FACE_PENDING);
     a->future_ready_callback = later_read_start;
     return NULL;
 }
@@ -193,20 +206,20 @@ static xt_status copy_to(PJRT_Buffer *b, PJRT_Device *d, PJRT_Memory *memory, PJ
     return face_buffer_new(to, memory, out);
 }
 
-FACE(Buffer_CopyToDevice, buffer) {
+FACE(Buffer_CopyToDevice) {
     PJRT_Device *d;
     XT_TRY(face_pick_device(a->buffer->device->client, a->dst_device, NULL, &d));
     return copy_to(a->buffer, d, NULL, &a->dst_buffer);
 }
 
-FACE(Buffer_CopyToMemory, buffer) {
+FACE(Buffer_CopyToMemory) {
     PJRT_Device *d;
     XT_TRY(face_pick_device(a->buffer->device->client, NULL, a->dst_memory, &d));
     return copy_to(a->buffer, d, a->dst_memory, &a->dst_buffer);
 }
 
 /* --- readiness and pointers -------------------------------------------------------------------------------------------------------------------- */
-FACE(Buffer_ReadyEvent, buffer) {
+FACE(Buffer_ReadyEvent) {
     face_value *v = face_buffer_value(a->buffer);
     if (!v) return face_event_given(gone(), &a->event); /* clients treat a refusal here as fatal, an event's error not */
     FACE_GIVE(a->event = face_event_retain(v->ready));
@@ -224,19 +237,19 @@ static xt_status address(PJRT_Buffer *b, void **out) {
     return s;
 }
 
-FACE(Buffer_UnsafePointer, buffer) {
+FACE(Buffer_UnsafePointer) {
     void *p = NULL;
     XT_TRY(address(a->buffer, &p));
     a->buffer_pointer = (uintptr_t)p;
     return NULL;
 }
 
-FACE(Buffer_OpaqueDeviceMemoryDataPointer, buffer) {
+FACE(Buffer_OpaqueDeviceMemoryDataPointer) {
     return address(a->buffer, &a->device_memory_ptr);
 }
 
 /* An external reference keeps the value itself, so deletion and donation leave the bytes alone until it goes. */
-FACE(Buffer_IncreaseExternalReferenceCount, buffer) {
+FACE(Buffer_IncreaseExternalReferenceCount) {
     PJRT_Buffer *b = a->buffer;
     pthread_mutex_lock(&b->lock);
     bool there = b->value || b->external > 0;
@@ -245,7 +258,7 @@ FACE(Buffer_IncreaseExternalReferenceCount, buffer) {
     return there ? NULL : gone();
 }
 
-FACE(Buffer_DecreaseExternalReferenceCount, buffer) {
+FACE(Buffer_DecreaseExternalReferenceCount) {
     PJRT_Buffer *b = a->buffer;
     face_value *last = NULL;
     pthread_mutex_lock(&b->lock);

@@ -116,7 +116,7 @@ xt_status face_type_of(PJRT_Buffer_Type t, const int64_t *dims, size_t n, const 
     *out = NULL;
     if (t <= PJRT_TYPE_INVALID || t > PJRT_TYPE_LAST || (xt_dtype)t == XT_TOKEN)
         return status_new(XT_INVALID_ARGUMENT, NULL, "element type %d is not one of this plugin's", (int)t);
-    for (size_t i = 0; i < n; i++)
+    for (size_t i = 0; i < n && i < IR_MAX_RANK; i++)
         if (dims[i] < 0) return status_new(XT_INVALID_ARGUMENT, NULL, "dim %zu is %lld", i, (long long)dims[i]);
     int64_t count;
     size_t bytes;

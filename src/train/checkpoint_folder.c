@@ -28,7 +28,8 @@ static bool is_abandoned(int folder, const char *name) {
 void checkpoint_folder_sweep(const char *folder) {
     int n = 0;
     DIR *d = rehearsal_skips() ? NULL : opendir(folder);
-    for (struct dirent *e; d && (e = readdir(d));) n += is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0;
+    for (struct dirent *e; d && (e = readdir(d));)
+        n += is_abandoned(dirfd(d), e->d_name) && unlinkat(dirfd(d), e->d_name, 0) == 0;
     if (d) closedir(d);
     if (n) log_msg(XT_SEV_INFO, "%s: %d unfinished checkpoint%s of a killed run removed", folder, n, n == 1 ? "" : "s");
 }

@@ -1,5 +1,6 @@
-/* See checkpoint_listed.h. A path is trusted up to the saver's folder, which the program chose; the rest is walked part by part from that folder's descriptor,
- * so neither ".." nor a symbolic link leads out of it, whatever is exchanged while we look. */
+/* See checkpoint_listed.h. A path is trusted up to the saver's folder, which the program chose; the rest is walked part
+ * by part from that folder's descriptor, so neither ".." nor a symbolic link leads out of it, whatever is exchanged
+ * while we look. */
 #include "train/checkpoint_listed.h"
 
 #include <errno.h>
@@ -33,7 +34,8 @@ static bool leads_up(const char *below) {
     return false;
 }
 
-/* "{epoch}-{val/acc:.3f}" as fnmatch knows it: every value is "?*", with its key before it or, where names have none, without. */
+/* "{epoch}-{val/acc:.3f}" as fnmatch knows it: every value is "?*", with its key before it or, where names have none,
+ * without. */
 static void wildcard(const char *pattern, str *out) {
     for (const char *p = pattern; *p; p++) {
         const char *end = *p == '{' ? strchr(p, '}') : NULL;
@@ -53,8 +55,9 @@ static bool made_from(const char *pattern, const char *below) {
     wildcard(pattern, &name);
     str_printf(&version, "%s-v[0-9]*.ckpt", str_cstr(&name));
     str_append(&name, ".ckpt");
-    bool is = !name.failed && !version.failed &&
-              (fnmatch(str_cstr(&name), below, FNM_PATHNAME) == 0 || fnmatch(str_cstr(&version), below, FNM_PATHNAME) == 0);
+    bool is =
+        !name.failed && !version.failed &&
+        (fnmatch(str_cstr(&name), below, FNM_PATHNAME) == 0 || fnmatch(str_cstr(&version), below, FNM_PATHNAME) == 0);
     str_free(&name);
     str_free(&version);
     return is;
@@ -83,7 +86,8 @@ static int folder_of(const char *path, size_t root, const char **out_name) {
     return fd;
 }
 
-/* A trainer's: with its position and its checksum. The header is read, not the data: it is about whose file this is, not whether it is whole. */
+/* A trainer's: with its position and its checksum. The header is read, not the data: it is about whose file this is,
+ * not whether it is whole. */
 static const char *not_ours(int folder, const char *name) {
     int fd = file_open_regular(folder, name, NULL);
     if (fd < 0) return file_open_problem(errno);
@@ -99,7 +103,9 @@ static listed_kind own_kind(const char *path, size_t root, const char **out_why)
     const char *name;
     int folder = folder_of(path, root, &name);
     int missing = folder < 0 ? errno : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
-    *out_why = folder < 0 ? file_open_problem(missing == ENOTDIR ? ELOOP : missing) : missing ? strerror(missing) : not_ours(folder, name);
+    *out_why = folder < 0 ? file_open_problem(missing == ENOTDIR ? ELOOP : missing)
+               : missing  ? strerror(missing)
+                          : not_ours(folder, name);
     if (folder >= 0) close(folder);
     return missing == ENOENT ? LISTED_GONE : *out_why ? LISTED_REFUSED : LISTED_OWN;
 }
@@ -132,8 +138,9 @@ void checkpoint_listed_tell(const char *path, const char *why, int n) {
     if (n == SHOWN)
         log_msg(XT_SEV_WARNING, "xt_model_checkpoint: further files that the checkpoint lists are not used either");
     else
-        log_msg(XT_SEV_WARNING, "xt_model_checkpoint: the checkpoint lists the file \"%s\", which is not used: %s; it is left alone", str_cstr(&name),
-                why);
+        log_msg(XT_SEV_WARNING,
+                "xt_model_checkpoint: the checkpoint lists the file \"%s\", which is not used: %s; it is left alone",
+                str_cstr(&name), why);
     str_free(&name);
 }
 

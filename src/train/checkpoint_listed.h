@@ -1,6 +1,7 @@
-/* Names of checkpoints that stand in a checkpoint. The list of files that a model checkpoint keeps travels in the files, and anybody may have written the file
- * that a run is resumed from; so an entry of the list is a claim. What is removed in the end is found again at that moment, below the saver's own folder,
- * and only when it is a checkpoint of a trainer. */
+/* Names of checkpoints that stand in a checkpoint. The list of files that a model checkpoint keeps travels in the
+ * files, and anybody may have written the file that a run is resumed from; so an entry of the list is a claim. What is
+ * removed in the end is found again at that moment, below the saver's own folder, and only when it is a checkpoint of a
+ * trainer. */
 #ifndef XT_SRC_TRAIN_CHECKPOINT_LISTED_H
 #define XT_SRC_TRAIN_CHECKPOINT_LISTED_H
 
@@ -18,8 +19,8 @@ listed_kind checkpoint_listed(const char *folder, const char *pattern, const cha
 /* Warns of `path`, an entry of the list in a checkpoint, which is not used; `n`: how many before it were not. */
 void checkpoint_listed_tell(const char *path, const char *why, int n);
 
-/* Removes the checkpoint `path`, whose first `root` characters are its saver's folder: a regular file below it that is reached through no symbolic link and is
- * a checkpoint of a trainer. NULL: it is gone; else why it stays. */
+/* Removes the checkpoint `path`, whose first `root` characters are its saver's folder: a regular file below it that is
+ * reached through no symbolic link and is a checkpoint of a trainer. NULL: it is gone; else why it stays. */
 const char *checkpoint_remove(const char *path, size_t root);
 
 #endif

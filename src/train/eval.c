@@ -115,6 +115,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     xt_loader_set_epoch(loader, 0, 0);
     const char *name = stage == LOG_TEST ? "test" : "validate";
     train_pass pass = stage == LOG_TEST ? PASS_TEST : PASS_VALIDATE;
+    log_tell_anew();
     log_at_step(t->global_step);
     log_set_place(LOG_NOWHERE, stage);
     hooks_setup(t, name);
@@ -134,7 +135,7 @@ static int pass_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_
     if (ok && tb.text.len) log_msg(XT_SEV_INFO, "%s:\n%s", stage == LOG_TEST ? "test" : "validation", str_cstr(&tb.text));
     str_free(&tb.text);
     lazy_at_rest();
-    return ok ? 0 : train_report(NULL);
+    return ok && !lazy_pending() ? 0 : train_report(NULL); /* teardown may have failed */
 }
 
 static int run_alone(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loader *loader, log_stage stage, const char *what) {

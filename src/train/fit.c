@@ -105,6 +105,7 @@ static void end_fit(xt_trainer *t, bool ok) {
     TRAIN_CALL(t, fit_end, t, ok && !lazy_pending());
     log_artifacts_send();
     log_drain();
+    log_unread_tell(t->every.steps);
     save_last(t, ok);
     xt_status unsaved = checkpoint_wait(t);
     if (unsaved) lazy_fail(unsaved);
@@ -196,6 +197,8 @@ xt_status train_fit(const xt_src *src, xt_trainer *t, const xt_task *task, xt_lo
     nn_sync_batch_norms(t->o.sync_batchnorm == XT_ON);
     lazy_check_nan(t->o.detect_anomaly == XT_ON);
     result_begin(t);
+    log_tell_anew();
+    log_unread_forget();
     log_set_place(LOG_CLOSED, LOG_TRAIN);
     s = train_begin(t, src);
     log_set_place(LOG_NOWHERE, LOG_TRAIN);

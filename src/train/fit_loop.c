@@ -109,6 +109,18 @@ static bool enter_batch(loop *l, xt_batch *b, const window *w) {
     return !(w->begins && l->leaves);
 }
 
+/* Whether the step being recorded has a row: one is due then, or the fit ends with it and has had none, as far as
+ * that is known beforehand. */
+static bool row_comes(const loop *l, const xt_batch *b, const window *w) {
+    const xt_trainer *t = l->t;
+    int64_t step = t->global_step + 1, batches = t->position.batches + 1, every = t->o.log_every_n_batches;
+    if (!w->ends) return false;
+    if (every ? batches / every != l->row_mark : step % t->every.steps == 0) return true;
+    bool last = (t->o.max_steps && step >= t->o.max_steps) ||
+                (t->o.max_epochs > 0 && t->epoch + 1 >= t->o.max_epochs && b->index + 1 >= l->batches);
+    return last && !(every ? batches >= every : step >= t->every.steps);
+}
+
 /* False: the batch was left out. */
 static bool record(loop *l, const xt_batch *fetched, const window *w) {
     xt_trainer *t = l->t;
@@ -117,7 +129,7 @@ static bool record(loop *l, const xt_batch *fetched, const window *w) {
     log_resume_step(LOG_TRAIN);
     lazy_position_of_thread()->step = t->global_step + 1; /* reports name the step as its row does */
     if (w->begins) log_window_begin();
-    log_row_next(w->ends && (t->global_step + 1) % t->every.steps == 0, t->global_step + 1);
+    log_row_next(row_comes(l, fetched, w), t->global_step + 1);
     /* Random draws depend on the micro-batch, not on how many boundaries there were: resuming repeats them. */
     lazy_set_draw_step(t->position.batches);
     train_precision_begin(t);

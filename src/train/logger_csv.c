@@ -60,4 +60,5 @@ static xt_status row_csv(void *state, const log_row *row) {
     return s;
 }
 
-const logger_kind logger_csv = {"csv", "metrics.csv, one line a value", sizeof(csv), open_csv, row_csv, close_csv, NULL, NULL, 0};
+const logger_kind logger_csv = {
+    "csv", "metrics.csv, one line a value", sizeof(csv), open_csv, row_csv, close_csv, NULL, NULL, 0};

@@ -68,5 +68,8 @@ static xt_status artifact_jsonl(void *state, const log_artifact *a) {
     return append_object(state, NULL);
 }
 
-const logger_kind logger_jsonl = {
-    "jsonl", "metrics.jsonl, one JSON object a row", sizeof(jsonl), open_jsonl, row_jsonl, close_jsonl, artifact_jsonl, NULL, 1u << LOG_TEXT};
+const logger_kind logger_jsonl = {"jsonl",        "metrics.jsonl, one JSON object a row",
+                                  sizeof(jsonl),  open_jsonl,
+                                  row_jsonl,      close_jsonl,
+                                  artifact_jsonl, NULL,
+                                  1u << LOG_TEXT};

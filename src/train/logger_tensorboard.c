@@ -91,6 +91,12 @@ static xt_status settings_board(void *state, size_t n, const char *const *names,
     return s;
 }
 
-const logger_kind logger_tensorboard = {
-    "tensorboard",  "an event file with scalars, histograms, images and texts", sizeof(board), open_board, row_board, close_board, artifact_board,
-    settings_board, 1u << LOG_HISTOGRAM | 1u << LOG_IMAGE | 1u << LOG_TEXT};
+const logger_kind logger_tensorboard = {"tensorboard",
+                                        "an event file with scalars, histograms, images and texts",
+                                        sizeof(board),
+                                        open_board,
+                                        row_board,
+                                        close_board,
+                                        artifact_board,
+                                        settings_board,
+                                        1u << LOG_HISTOGRAM | 1u << LOG_IMAGE | 1u << LOG_TEXT};

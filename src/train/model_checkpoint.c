@@ -125,7 +125,8 @@ static bool leave(saver *m, const char *path) {
  * after every save. */
 static xt_status free_path(xt_trainer *t, saver *m, const char *replaced, char **out) {
     str name = STR_INIT;
-    xt_status s = checkpoint_name(pattern_of(m), t->epoch, t->global_step, value_of, t, m->o.auto_insert_metric_name != XT_OFF, &name);
+    xt_status s = checkpoint_name(pattern_of(m), t->epoch, t->global_step, value_of, t,
+                                  m->o.auto_insert_metric_name != XT_OFF, &name);
     *out = NULL;
     for (int v = 0; !s && !*out; v++) {
         str path = STR_INIT;
@@ -161,7 +162,8 @@ static bool drop(const xt_trainer *t, saver *m, size_t i, checkpoint_job *job, s
     bool stays = (job->path && strcmp(job->path, m->files[i].path) == 0) || m->files[i].stays || another_keeps(t, m, m->files[i].path);
     if (stays)
         base_free(m->files[i].path);
-    else if (!leave(m, m->files[i].path) || !VEC_PUSH(job->drop, job->n_drop, *cap, ((checkpoint_old){m->files[i].path, m->files[i].root})))
+    else if (!leave(m, m->files[i].path) ||
+             !VEC_PUSH(job->drop, job->n_drop, *cap, ((checkpoint_old){m->files[i].path, m->files[i].root})))
         return false;
     memmove(&m->files[i], &m->files[i + 1], (m->n - i - 1) * sizeof *m->files);
     m->n--;
@@ -366,7 +368,8 @@ static size_t save_state(char *buf, size_t n, void *user) {
     return len;
 }
 
-/* What an entry of the list that travelled in a checkpoint names; NULL: nothing that is used, which is told where the entry is no saver's. */
+/* What an entry of the list that travelled in a checkpoint names; NULL: nothing that is used, which is told where the
+ * entry is no saver's. */
 static const char *listed(const saver *m, const cJSON *file, listed_kind *out, int *refused) {
     const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "path")), *why = NULL;
     if (!path) return NULL;
@@ -401,7 +404,8 @@ static void take_listed(saver *m, const cJSON *file, int *refused) {
             checkpoint_listed_tell(path, "the list has it twice", (*refused)++);
             return;
         }
-    kept entry = {base_strdup(path), strlen(m->o.dirpath), cJSON_IsNumber(score) ? score->valuedouble : INFINITY, false};
+    kept entry = {base_strdup(path), strlen(m->o.dirpath), cJSON_IsNumber(score) ? score->valuedouble : INFINITY,
+                  false};
     if (!entry.path || !VEC_PUSH(m->files, m->n, m->cap, entry)) base_free(entry.path);
 }
 
@@ -413,7 +417,8 @@ static xt_status load_state(const char *json, void *user) {
     int refused = 0;
     cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) take_listed(m, f, &refused);
     if (best) remember(m, o, best, &refused);
-    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files")) remember(m, o, f, NULL); /* what is refused was told above */
+    cJSON_ArrayForEach(f, cJSON_GetObjectItemCaseSensitive(o, "files"))
+        remember(m, o, f, NULL); /* what is refused was told above */
     cJSON_Delete(o);
     return NULL;
 }

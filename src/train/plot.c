@@ -1,4 +1,5 @@
-/* Line charts and image grids drawn into an RGB canvas: thick lines, ticks at 1, 2, 5 times a power of ten, letters of 5 x 7 dots. */
+/* Line charts, bars and image grids drawn into an RGB canvas: thick lines, ticks at 1, 2, 5 times a power of ten, letters
+ * of 5 x 7 dots. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -165,6 +166,77 @@ xt_status xt_plot_lines(const char *path, const char *title, const char *x_label
     xt_status st = png_write_rgb(path, c.width, c.height, c.rgb);
     base_free(c.rgb);
     return st;
+}
+
+/* --- bars -------------------------------------------------------------------------------------------------------- */
+enum { MAX_BARS = 64, BAR = 20, BAR_PITCH = 34, BAR_PLOT = 440, MARGIN = 24, BARS_TOP = 60, BARS_BOTTOM = 78 };
+static const uint32_t BEHIND = 0xdfe3e8;
+
+typedef struct bar_chart {
+    canvas c;
+    axis x;
+    int left, right, bottom; /* of the plot */
+} bar_chart;
+
+/* From 0 to the largest value or mark. */
+static axis bar_axis(const xt_plot_bar *bars, int n, double mark) {
+    axis a = {0, isfinite(mark) && mark > 0 ? mark : 0, 1};
+    for (int i = 0; i < n; i++)
+        if (isfinite(bars[i].value) && bars[i].value > a.hi) a.hi = bars[i].value;
+    if (!(a.hi > 0)) a.hi = 1;
+    a.tick = nice_tick(a.hi, 5);
+    a.hi = ceil(a.hi / a.tick - 1e-9) * a.tick;
+    return a;
+}
+
+static void draw_bar_axis(bar_chart *b) {
+    char label[32];
+    for (double v = 0; v <= b->x.hi + b->x.tick * 1e-9; v += b->x.tick) {
+        int x = place(&b->x, v, b->left, b->right);
+        line(&b->c, x, BARS_TOP - 6, x, b->bottom, 1, GRID);
+        snprintf(label, sizeof label, "%g", v);
+        write_text(&b->c, x - text_width(label, 2) / 2, b->bottom + 8, label, 2, INK);
+    }
+}
+
+static void draw_bar(bar_chart *b, const xt_plot_bar *bar, int y, double mark) {
+    int middle = y + (BAR - 2 * FONT_HEIGHT) / 2;
+    if (bar->label) write_text(&b->c, b->left - 12 - text_width(bar->label, 2), middle, bar->label, 2, INK);
+    if (bar->note) write_text(&b->c, b->right + 16, middle, bar->note, 2, INK);
+    if (isfinite(mark) && mark > 0) box(&b->c, b->left, y, place(&b->x, mark, 0, b->right - b->left), BAR, BEHIND);
+    if (!isfinite(bar->value) || bar->value < 0) return;
+    box(&b->c, b->left, y, place(&b->x, bar->value, 0, b->right - b->left), BAR, colors[bar->value > mark]);
+}
+
+/* The widest of the labels, or of the notes. */
+static int bar_room(const xt_plot_bar *bars, int n, bool notes) {
+    int room = 0;
+    for (int i = 0; i < n; i++) {
+        const char *text = notes ? bars[i].note : bars[i].label;
+        int w = text ? text_width(text, 2) : 0;
+        if (w > room) room = w;
+    }
+    return room;
+}
+
+xt_status xt_plot_bars(const char *path, const char *title, const char *x_label, /* a line each, or NULL */
+                       const xt_plot_bar *bars, int n, double mark) {
+    if (!path || !bars || n < 1 || n > MAX_BARS)
+        return status_new(XT_INVALID_ARGUMENT, NULL, "xt_plot_bars: %d bars; wanted: a path, 1 to %d bars", n, MAX_BARS);
+    int left = MARGIN + bar_room(bars, n, false) + 12, right = left + BAR_PLOT, bottom = BARS_TOP + n * BAR_PITCH;
+    int width = right + 16 + bar_room(bars, n, true) + MARGIN;
+    if (title && width < text_width(title, 2) + 2 * MARGIN) width = text_width(title, 2) + 2 * MARGIN;
+    if (x_label && width < text_width(x_label, 2) + 2 * MARGIN) width = text_width(x_label, 2) + 2 * MARGIN;
+    bar_chart b = {.x = bar_axis(bars, n, mark), .left = left, .right = right, .bottom = bottom};
+    XT_TRY(canvas_new(&b.c, width, bottom + BARS_BOTTOM, path));
+    draw_bar_axis(&b);
+    if (title) write_text(&b.c, MARGIN, 20, title, 2, INK);
+    if (x_label) write_text(&b.c, MARGIN, bottom + 44, x_label, 2, INK);
+    for (int i = 0; i < n; i++) draw_bar(&b, &bars[i], BARS_TOP + i * BAR_PITCH + (BAR_PITCH - BAR) / 2, mark);
+    line(&b.c, left - 1, BARS_TOP - 6, left - 1, bottom, 1, INK);
+    xt_status s = png_write_rgb(path, b.c.width, b.c.height, b.c.rgb);
+    base_free(b.c.rgb);
+    return s;
 }
 
 /* --- grids of images ------------------------------------------------------------------------------------------------------------------------ */

@@ -48,6 +48,7 @@ static int predict(const xt_src *src, xt_trainer *t, const xt_task *task, xt_loa
     t->task = task;
     train_tell_left_out(loader, "xt_predict");
     xt_loader_set_epoch(loader, 0, 0);
+    log_tell_anew();
     log_at_step(t->global_step);
     log_set_place(LOG_NOWHERE, LOG_TEST);
     hooks_setup(t, "predict");

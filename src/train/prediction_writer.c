@@ -97,7 +97,8 @@ static xt_status write_header(writer *w) {
 
 static xt_status begin_file(writer *w, const ir_type *type) {
     if (!rehearsal_skips()) unlink(w->temporary); /* of one that was killed; a link is not written through */
-    int fd = open(rehearsal_skips() ? "/dev/null" : w->temporary, O_WRONLY | O_CLOEXEC | (rehearsal_skips() ? 0 : O_CREAT | O_EXCL), 0666);
+    int fd = open(rehearsal_skips() ? "/dev/null" : w->temporary,
+                  O_WRONLY | O_CLOEXEC | (rehearsal_skips() ? 0 : O_CREAT | O_EXCL), 0666);
     w->file = fd >= 0 ? fdopen(fd, "wb") : NULL;
     if (fd >= 0 && !w->file) close(fd);
     if (!w->file) return status_errno("cannot make", w->temporary);

@@ -44,5 +44,28 @@ keys "$tmp/all" processor processors xtrain start row empty_ms second_ms second_
 expect no-peers 0 '"eager":null.*"ratio":null' "$all" --only steps --rows mnist-32 --rounds 1 --peers "$tmp" --json -
 expect usage 2 'usage: xtrain_bench' "$all" --nothing
 
+# Tables and picture of doc/benchmarks.md are those of the figures that it names.
+chart=$(dirname "$xtrain")/steps_chart
+figures=doc/$(grep -oE 'measurements/[0-9-]+-steps\.json' doc/benchmarks.md | head -n 1)
+expect picture 0 '' "$chart" "$figures" --same doc/pictures/steps.png
+sed 's/"ms_median": 5/"ms_median": 7/' "$figures" >"$tmp/other.json"
+expect another-picture 1 'steps.png is not of these figures' "$chart" "$tmp/other.json" --same doc/pictures/steps.png
+expect table 0 '^\| GPT-2 124M, 4 x 64, f32 \|' "$chart" "$figures" --table
+"$chart" "$figures" --table >"$tmp/tables"
+while IFS= read -r row; do
+    for document in doc/benchmarks.md doc/benchmarks.zh-CN.md; do
+        expect "$document has the row of $figures" 0 '' grep -xF -- "$row" "$document"
+    done
+done < <(grep -E '^\| [^|]*, (f32|bf16) \|' "$tmp/tables")
+expect rows-of-tables 0 '^[1-9][0-9]$' grep -cE '^\| [^|]*, (f32|bf16) \|' "$tmp/tables"
+"$all" --only steps --rows mnist-32 --rounds 1 --json "$tmp/alone.json" >"$tmp/out" 2>&1
+keys "$tmp/alone.json" label commit date
+expect nothing-beside 1 'no row has a step of xtrain and one of a peer' "$chart" "$tmp/alone.json" --png "$tmp/x.png"
+expect own-row 0 '^\| MNIST net, 32, f32 \| [0-9.]+ \([0-9.]+\)( \| -){5} \|$' "$chart" "$tmp/alone.json" --table
+echo '{"steps": 3' >"$tmp/cut.json"
+expect cut 1 'has no steps; wanted: the figures of' "$chart" "$tmp/cut.json" --table
+expect absent 1 'nowhere.json' "$chart" "$tmp/nowhere.json" --table
+expect chart-usage 2 'usage: steps_chart' "$chart" "$figures" --pdf
+
 echo "$passed passed, $failed failed"
 [ $failed = 0 ]

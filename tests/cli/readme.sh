@@ -18,7 +18,7 @@ for readme in README.md README.zh-CN.md; do
     check "$readme: the loss is printed three times" [ "$(grep -cE '^epoch (0|20|40) loss 0\.[0-9]+$' "$tmp/out")" = 3 ]
     check "$readme: weights have PyTorch's names" grep -aq '"fc1.weight"' "$dir/circle.safetensors"
     rm -f "$tmp/out"
-    for path in $(grep -oE '`(doc|examples)/[a-z./_-]*`|`(LICENSE|THIRD_PARTY\.md)`' "$root/$readme" | tr -d '`' | sort -u); do
+    for path in $(grep -oE '`(doc|examples)/[A-Za-z./_-]*`|`(LICENSE|THIRD_PARTY\.md)`' "$root/$readme" | tr -d '`' | sort -u); do
         check "$readme names a file that exists" [ -e "$root/$path" ]
     done
 done

@@ -3,7 +3,8 @@
 # Losses are compared twice. From the same state at every step, all 40 losses agree to 1e-5, and so do at least 30 of the states after the steps. In the
 # others, which stay within 1e-3, a value of a max pool or relu lay so near its edge that the last bit decided; the momentum, which is not set back, shows
 # that for some steps more. Running free, the first 5 losses agree to 1e-5, all to 1e-2; later ones are not expected to be closer, because one such edge
-# puts the run on another course, and which step that is changes with every change of rounding (doc/status.md has our compiler against itself).
+# puts the run on another course, and which step that is changes with every change of rounding (doc/measurements/2026-11-21.md has our
+# compiler against itself).
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 plugins=$("$root/tools/plugins.sh" "${XT_PLUGINS_DIR:-$BUILD/plugins}" 2>"$tmp/out") || { echo "no foreign plugins: $(tail -n 1 "$tmp/out")"; exit 77; }

@@ -1,4 +1,5 @@
-/* Files that others have a hand in: space that is there before a file is mapped, and files that are not what their name says. */
+/* Files that others have a hand in: space that is there before a file is mapped, and files that are not what their name
+ * says. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -77,8 +78,10 @@ static void only_regular_files(void **state) {
     struct stat st;
     close(open(in_dir("file"), O_CREAT | O_WRONLY, 0600));
     assert_int_equal(symlink("file", in_dir("link")) | mkfifo(in_dir("fifo"), 0600) | mkdir(in_dir("folder"), 0700), 0);
-    static const char *const names[] = {"link", "fifo", "folder", "none"}, *const why[] = {"it is a symbolic link", "it is no regular file",
-                                                                                           "it is a folder", "No such file or directory"};
+    static const char *const names[] = {"link", "fifo", "folder", "none"}, *const why[] = {"it is a symbolic link",
+                                                                                           "it is no regular file",
+                                                                                           "it is a folder",
+                                                                                           "No such file or directory"};
     alarm(20); /* a FIFO is not waited for */
     for (size_t i = 0; i < BASE_COUNT(names); i++) {
         assert_int_equal(file_open_regular(AT_FDCWD, in_dir(names[i]), &st), -1);
@@ -104,7 +107,8 @@ static void names_are_shown_whole_or_cut(void **state) {
     str_free(&s);
 }
 
-/* The ranks' memory under a word of theirs, with a header that says the parts lie behind the file's end, and one that is cut off. */
+/* The ranks' memory under a word of theirs, with a header that says the parts lie behind the file's end, and one that
+ * is cut off. */
 static void a_forged_segment_is_refused(void **state) {
     (void)state;
     char word[64], path[128];
@@ -120,7 +124,8 @@ static void a_forged_segment_is_refused(void **state) {
         unlink(path);
         h.bytes = lengths[i];
         int fd = open(path, O_CREAT | O_EXCL | O_WRONLY, 0600);
-        assert_true(fd >= 0 && write(fd, &h, lengths[i] < sizeof h ? lengths[i] : sizeof h) > 0 && ftruncate(fd, (off_t)lengths[i]) == 0);
+        assert_true(fd >= 0 && write(fd, &h, lengths[i] < sizeof h ? lengths[i] : sizeof h) > 0 &&
+                    ftruncate(fd, (off_t)lengths[i]) == 0);
         close(fd);
         xt_status st = segment_attach(word, 0, 2, coll_now() + 1000000000, &s);
         if (lengths[i] < sizeof h) { /* its maker was killed: made anew */
@@ -139,8 +144,9 @@ int main(void) {
     if (!mkdtemp(dir)) return 1;
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(space_is_there), cmocka_unit_test(no_room_no_box), cmocka_unit_test(only_regular_files),
-                                       cmocka_unit_test(names_are_shown_whole_or_cut), cmocka_unit_test(a_forged_segment_is_refused)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(space_is_there), cmocka_unit_test(no_room_no_box), cmocka_unit_test(only_regular_files),
+        cmocka_unit_test(names_are_shown_whole_or_cut), cmocka_unit_test(a_forged_segment_is_refused)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
     snprintf(remove, sizeof remove, "rm -rf %s", dir);

@@ -106,7 +106,8 @@ static void small_products_agree(void **state) {
             snprintf(l, sizeof l, "tensor<%dx%dxf32>", ld ? k : m, ld ? m : k);
             snprintf(r, sizeof r, "tensor<%dx%dxf32>", rd ? n : k, rd ? k : n);
             snprintf(text, sizeof text,
-                     "func.func @main(%%a: %s, %%b: %s) -> tensor<%dx%dxf32> {\n%%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [%d] x [%d] : (%s, %s) -> "
+                     "func.func @main(%%a: %s, %%b: %s) -> tensor<%dx%dxf32> {\n%%0 = stablehlo.dot_general %%a, %%b, contracting_dims = [%d] x [%d] "
+                     ": (%s, %s) -> "
                      "tensor<%dx%dxf32>\nreturn %%0 : tensor<%dx%dxf32>\n}\n",
                      l, r, m, n, !ld, rd, l, r, m, n, m, n);
             for (int threads = 1; threads <= 3; threads++) differ("a small product", text, 1e-4, threads, false);
@@ -114,19 +115,24 @@ static void small_products_agree(void **state) {
 }
 
 /* Programs run in the pool, those with large products of oneDNN's too where its regions come to us (not in a program that the sanitizers' link leaves
- * without those names); one with OpenBLAS's in libgomp's team. */
+ * without those names), and those with OpenBLAS's. */
 static void programs_choose_their_team(void **state) {
     (void)state;
     static const struct {
         const char *type;
         bool own, onednn;
-    } rows[] = {{"tensor<64x64xf32>", true}, {"tensor<256x256xf32>", true, true}, {"tensor<256x256xbf16>", true, true}, {"tensor<4x200x200xf32>", true, true}, {"tensor<256x256xf64>", false}};
+    } rows[] = {{"tensor<64x64xf32>", true},
+                {"tensor<256x256xf32>", true, true},
+                {"tensor<256x256xbf16>", true, true},
+                {"tensor<4x200x200xf32>", true, true},
+                {"tensor<256x256xf64>", true}};
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
         const char *t = rows[i].type;
         bool batched = strncmp(t, "tensor<4x", 9) == 0;
         char text[1024];
         cpu_exec *e;
-        snprintf(text, sizeof text, "func.func @main(%%a: %s) -> %s {\n%%0 = stablehlo.dot_general %%a, %%a, %s : (%s, %s) -> %s\nreturn %%0 : %s\n}\n", t, t,
+        snprintf(text, sizeof text,
+                 "func.func @main(%%a: %s) -> %s {\n%%0 = stablehlo.dot_general %%a, %%a, %s : (%s, %s) -> %s\nreturn %%0 : %s\n}\n", t, t,
                  batched ? "batching_dims = [0] x [0], contracting_dims = [2] x [1]" : "contracting_dims = [1] x [0]", t, t, t, t);
         expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), "compile");
         if (!rows[i].onednn || openmp_is_ours()) assert_int_equal(e->own_team, rows[i].own);
@@ -138,8 +144,8 @@ static void programs_choose_their_team(void **state) {
 }
 
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_once), cmocka_unit_test(helpers_finish_first), cmocka_unit_test(unused_pools_end),
-                                       cmocka_unit_test(settings_are_honoured),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_once),      cmocka_unit_test(helpers_finish_first),
+                                       cmocka_unit_test(unused_pools_end),     cmocka_unit_test(settings_are_honoured),
                                        cmocka_unit_test(small_products_agree), cmocka_unit_test(programs_choose_their_team)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
-/* Operands of what runs as one thunk around convolutions, norms and pooling, seen through shape ops: a slice of a larger
- * gradient, a padded, reversed, transposed or converted one and so on, at each operand in turn. Whatever the fused op
+/* Operands of what runs as one thunk around convolutions, norms and pooling, seen through shape ops: a slice of a
+ * larger gradient, a padded, reversed, transposed or converted one and so on, at each operand in turn. Whatever the fused op
  * reads then lies elsewhere than the value says, so a view that is forgotten or applied twice shows in the results. */
 #include "cpu_layouts.h"
 
@@ -88,8 +88,8 @@ static const struct view_row {
 #define FEW "tensor<{C}xf32>"
 #define MASK "tensor<{N}x{C}x5x6xi1>"
 #define KERNEL "tensor<{C}x{C}x1x1xf32>"
-/* A large epsilon: a view may make all elements of a feature equal, and what rounding leaves of their variance is not to
- * be looked at closely. */
+/* A large epsilon: a view may make all elements of a feature equal, and what rounding leaves of their variance is not
+ * to be looked at closely. */
 #define ATTRS "<{epsilon = 1.0e-01 : f32, feature_index = 1 : i64}>"
 #define CONV(to, from)                                                                                                 \
     "%" to " = stablehlo.convolution(%" from                                                                           \
@@ -211,7 +211,8 @@ static bool one_agrees(size_t view, size_t place, int n, int c, bool again, size
     str text = program(view, place, n, c, again), name = STR_INIT;
     str_printf(&name, "%s as %s, %d images of %d features%s", views[view].name, places[place].name, n, c,
                again ? ", read again" : "");
-    bool same = layouts_agree(str_cstr(&name), str_cstr(&text), 1e-4, n_layouts, 1 + n % 2);
+    bool same = layouts_agree(str_cstr(&name), str_cstr(&text),
+                              &(layout_terms){.tol = 1e-4, .n_layouts = n_layouts, .threads = 1 + n % 2});
     str_free(&text);
     str_free(&name);
     return same;
@@ -234,7 +235,61 @@ static void views_agree(void **state) {
     if (failed) fail_msg("%zu of %zu programs give something else than the interpreter", failed, run);
 }
 
+#define CONV_OF(type, kernel, groups)                                                                                  \
+    " = stablehlo.convolution(%r, %w) dim_numbers = [b, f, 0, 1]x[o, i, 0, 1]->[b, f, 0, 1], window = {pad = [[1, "    \
+    "1], "                                                                                                             \
+    "[1, 1]]} {batch_group_count = 1 : i64, feature_group_count = " groups " : i64} : (" type ", " kernel ") -> " type \
+    "\n"
+#define NORM_OF(type, few)                                                                                             \
+    " <{epsilon = 1.0e-01 : f32, feature_index = 1 : i64}> : (" type ", " few ", " few ") -> (" type ", " few ", " few \
+    ")\n"
+#define W16 "tensor<2x8x5x16xf32>"
+#define C16 "tensor<2x16x4x6xf32>"
+#define EIGHT "tensor<8xf32>"
+#define SIXTEEN "tensor<16xf32>"
+static const struct {
+    const char *name, *text;
+} others[] = {
+    {"norm of images that lie blocked by another dim",
+     "func.func @main(%x: " W16 ", %s: " EIGHT ", %b: " EIGHT ", %g: " W16 ") -> (" W16 ", " EIGHT ") {\n"
+     "%r = stablehlo.tanh %x : " W16 "\n%n:3 = \"stablehlo.batch_norm_training\"(%r, %s, %b)" NORM_OF(
+         W16, EIGHT) "%d:3 = \"stablehlo.batch_norm_grad\"(%r, %s, %n#1, %n#2, %g) <{epsilon = 1.0e-01 : f32, "
+                     "feature_index = 1 : i64}> : "
+                     "(" W16 ", " EIGHT ", " EIGHT ", " EIGHT ", " W16 ") -> (" W16 ", " EIGHT ", " EIGHT ")\n"
+                     "%y = stablehlo.add %n#0, %d#0 : " W16 "\nreturn %y, %d#1 : " W16 ", " EIGHT "\n}\n"},
+    {"convolution of images that lie blocked by another dim",
+     "func.func @main(%x: " W16 ", %w: tensor<8x8x3x3xf32>) -> " W16 " {\n%r = stablehlo.tanh %x : " W16 "\n"
+     "%c" CONV_OF(W16, "tensor<8x8x3x3xf32>", "1") "%y = stablehlo.abs %c : " W16 "\nreturn %y : " W16 "\n}\n"},
+    {"grouped convolution of images that lie blocked by another dim",
+     "func.func @main(%x: " W16 ", %w: tensor<8x4x3x3xf32>) -> " W16 " {\n%r = stablehlo.tanh %x : " W16 "\n"
+     "%c" CONV_OF(W16, "tensor<8x4x3x3xf32>", "2") "%y = stablehlo.abs %c : " W16 "\nreturn %y : " W16 "\n}\n"},
+    {"mask that others read, too",
+     "func.func @main(%r: " C16 ", %w: tensor<16x16x3x3xf32>, %s: " SIXTEEN ", %b: " SIXTEEN ", %g: " C16 ") -> (" C16
+     ", " C16 ") {\n"
+     "%z = stablehlo.constant dense<0.0> : " C16
+     "\n%c" CONV_OF(C16, "tensor<16x16x3x3xf32>", "1") "%n:3 = \"stablehlo.batch_norm_training\"(%c, %s, %b)" NORM_OF(
+         C16, SIXTEEN) "%v = stablehlo.reverse %n#0, dims = [2] : " C16 "\n%a = stablehlo.add %n#0, %v : " C16 "\n"
+                       "%m = stablehlo.compare GT, %a, %z, FLOAT : (" C16 ", " C16 ") -> tensor<2x16x4x6xi1>\n"
+                       "%y = stablehlo.select %m, %n#0, %z : tensor<2x16x4x6xi1>, " C16 "\n"
+                       "%dy = stablehlo.select %m, %g, %z : tensor<2x16x4x6xi1>, " C16 "\n"
+                       "%d:3 = \"stablehlo.batch_norm_grad\"(%c, %s, %n#1, %n#2, %dy) <{epsilon = 1.0e-01 : f32, "
+                       "feature_index = 1 : i64}> : "
+                       "(" C16 ", " SIXTEEN ", " SIXTEEN ", " SIXTEEN ", " C16 ") -> (" C16 ", " SIXTEEN ", " SIXTEEN
+                       ")\n"
+                       "return %d#0, %y : " C16 ", " C16 "\n}\n"},
+};
+
+/* What random networks found (test_cpu_graphs), each reduced to its kind. */
+static void other_places_agree(void **state) {
+    (void)state;
+    size_t failed = 0;
+    for (size_t i = 0; i < BASE_COUNT(others); i++)
+        failed +=
+            !layouts_agree(others[i].name, others[i].text, &(layout_terms){.tol = 1e-4, .n_layouts = 3, .threads = 2});
+    if (failed) fail_msg("%zu of %zu programs give something else than the interpreter", failed, BASE_COUNT(others));
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(views_agree)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(views_agree), cmocka_unit_test(other_places_agree)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -31,8 +31,8 @@ static bool waited(PJRT_Event *e) {
 }
 
 static bool upload(const void *data, int64_t *dims, int64_t *strides, PJRT_HostBufferSemantics semantics, PJRT_Buffer **out) {
-    TRY(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_F32, .dims = dims, .num_dims = 2, .byte_strides = strides, .num_byte_strides = strides ? 2 : 0,
-        .host_buffer_semantics = semantics);
+    TRY(Client_BufferFromHostBuffer, .client = client, .data = data, .type = PJRT_TYPE_F32, .dims = dims, .num_dims = 2, .byte_strides = strides,
+        .num_byte_strides = strides ? 2 : 0, .host_buffer_semantics = semantics);
     if (!Client_BufferFromHostBuffer_ok) return false;
     *out = Client_BufferFromHostBuffer.buffer;
     if (semantics == PJRT_HOST_ZERO_COPY)
@@ -49,23 +49,32 @@ static bool upload_and_end(int64_t *strides, PJRT_HostBufferSemantics semantics)
     END(Buffer_Destroy, buffer, b);
     return true;
 }
-static bool dense(void) { return upload_and_end(NULL, PJRT_HOST_ONLY_DURING_CALL); }
-static bool strided(void) { return upload_and_end((int64_t[]){4, 8}, PJRT_HOST_UNTIL_TRANSFER_COMPLETES); }
-static bool borrowed(void) { return upload_and_end(NULL, PJRT_HOST_ZERO_COPY); }
+static bool dense(void) {
+    return upload_and_end(NULL, PJRT_HOST_ONLY_DURING_CALL);
+}
+static bool strided(void) {
+    return upload_and_end((int64_t[]){4, 8}, PJRT_HOST_UNTIL_TRANSFER_COMPLETES);
+}
+static bool borrowed(void) {
+    return upload_and_end(NULL, PJRT_HOST_ZERO_COPY);
+}
 
 static bool to_host(void) {
-    float got[4] = {0};
-    PJRT_Buffer_MemoryLayout layout = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout), .type = PJRT_LAYOUT_STRIDES,
-                                       .strides = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Strides), .byte_strides = (int64_t[]){-4}, .num_byte_strides = 1}};
-    TRY(Buffer_ToHostBuffer, .src = weight, .host_layout = &layout, .dst = got + 3, .dst_size = sizeof got);
+    float got[7] = {0};
+    PJRT_Buffer_MemoryLayout layout = {
+        .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout),
+        .type = PJRT_LAYOUT_STRIDES,
+        .strides = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Strides), .byte_strides = (int64_t[]){8}, .num_byte_strides = 1}};
+    TRY(Buffer_ToHostBuffer, .src = weight, .host_layout = &layout, .dst = got, .dst_size = sizeof got);
     if (!Buffer_ToHostBuffer_ok || !waited(Buffer_ToHostBuffer.event)) return false;
-    assert_true(got[3] == 1 && got[0] == 4);
+    assert_true(got[0] == 1 && got[6] == 4 && got[5] == 0);
     TRY(Buffer_CopyRawToHost, .buffer = weight, .dst = got, .transfer_size = 4);
     return Buffer_CopyRawToHost_ok && waited(Buffer_CopyRawToHost.event);
 }
 
 static bool compiling(void) {
-    PJRT_Program p = {.struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)step, .code_size = sizeof step - 1, .format = "mlir", .format_size = 4};
+    PJRT_Program p = {
+        .struct_size = PJRT_SIZE_OF(PJRT_Program), .code = (char *)step, .code_size = sizeof step - 1, .format = "mlir", .format_size = 4};
     TRY(Client_Compile, .client = client, .program = &p, .compile_options = one_device, .compile_options_size = 6);
     if (Client_Compile_ok) END(LoadedExecutable_Destroy, executable, Client_Compile.executable);
     return Client_Compile_ok;
@@ -77,7 +86,8 @@ static bool saved(void) {
     TRY(Executable_Serialize, .executable = LoadedExecutable_GetExecutable.executable);
     bool ok = Executable_Serialize_ok;
     if (ok) {
-        TRY(Executable_DeserializeAndLoad, .client = client, .serialized_executable = Executable_Serialize.serialized_bytes, .serialized_executable_size = Executable_Serialize.serialized_bytes_size);
+        TRY(Executable_DeserializeAndLoad, .client = client, .serialized_executable = Executable_Serialize.serialized_bytes,
+            .serialized_executable_size = Executable_Serialize.serialized_bytes_size);
         if ((ok = Executable_DeserializeAndLoad_ok)) END(LoadedExecutable_Destroy, executable, Executable_DeserializeAndLoad.loaded_executable);
         Executable_Serialize.serialized_executable_deleter(Executable_Serialize.serialized_executable);
     }
@@ -88,8 +98,10 @@ static bool saved(void) {
 static bool executing(void) {
     PJRT_Buffer *out = NULL, **args[] = {(PJRT_Buffer *[]){weight, weight}}, **outs[] = {&out};
     PJRT_Event *done = NULL;
-    PJRT_ExecuteOptions o = {.struct_size = PJRT_ExecuteOptions_BASE_SIZE, .non_donatable_input_indices = (int64_t[]){0}, .num_non_donatable_input_indices = 1};
-    TRY(LoadedExecutable_Execute, .executable = step_exec, .options = &o, .argument_lists = args, .num_devices = 1, .num_args = 2, .output_lists = outs, .device_complete_events = &done);
+    PJRT_ExecuteOptions o = {
+        .struct_size = PJRT_ExecuteOptions_BASE_SIZE, .non_donatable_input_indices = (int64_t[]){0}, .num_non_donatable_input_indices = 1};
+    TRY(LoadedExecutable_Execute, .executable = step_exec, .options = &o, .argument_lists = args, .num_devices = 1, .num_args = 2,
+        .output_lists = outs, .device_complete_events = &done);
     if (!LoadedExecutable_Execute_ok) return false;
     bool ok = waited(done);
     END(Buffer_Destroy, buffer, out);
@@ -136,13 +148,15 @@ static bool described(void) {
     TRY(TopologyDescription_Serialize, .topology = TopologyDescription_Create.topology);
     bool ok = TopologyDescription_Serialize_ok;
     if (ok) {
-        TRY(TopologyDescription_Deserialize, .serialized_topology = TopologyDescription_Serialize.serialized_bytes, .serialized_topology_size = TopologyDescription_Serialize.serialized_bytes_size);
+        TRY(TopologyDescription_Deserialize, .serialized_topology = TopologyDescription_Serialize.serialized_bytes,
+            .serialized_topology_size = TopologyDescription_Serialize.serialized_bytes_size);
         if ((ok = TopologyDescription_Deserialize_ok)) END(TopologyDescription_Destroy, topology, TopologyDescription_Deserialize.topology);
         TopologyDescription_Serialize.serialized_topology_deleter(TopologyDescription_Serialize.serialized_topology);
     }
     END(TopologyDescription_Destroy, topology, TopologyDescription_Create.topology);
     TRY(LoadedExecutable_GetDeviceAssignment, .executable = step_exec);
-    if (LoadedExecutable_GetDeviceAssignment_ok) LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
+    if (LoadedExecutable_GetDeviceAssignment_ok)
+        LoadedExecutable_GetDeviceAssignment.serialized_device_assignment_deleter(LoadedExecutable_GetDeviceAssignment.serialized_device_assignment);
     return ok && LoadedExecutable_GetDeviceAssignment_ok;
 }
 
@@ -178,8 +192,9 @@ static void test_every_allocation(void **state) {
     static const struct {
         const char *name;
         bool (*run)(void);
-    } rows[] = {{"dense", dense},       {"strided", strided}, {"borrowed", borrowed},   {"to_host", to_host}, {"executing", executing}, {"copied", copied},
-                {"in_pieces", in_pieces}, {"viewed", viewed},   {"described", described}, {"saved", saved},     {"compiling", compiling}, {"another_client", another_client}};
+    } rows[] = {{"dense", dense},         {"strided", strided}, {"borrowed", borrowed},   {"to_host", to_host},
+                {"executing", executing}, {"copied", copied},   {"in_pieces", in_pieces}, {"viewed", viewed},
+                {"described", described}, {"saved", saved},     {"compiling", compiling}, {"another_client", another_client}};
     step_exec = compile(client);
     weight = upload4(values);
     for (size_t i = 0; i < BASE_COUNT(rows); i++) {
@@ -197,7 +212,8 @@ static void test_every_allocation(void **state) {
             if (!ok && !reached) fail_msg("%s failed without a failure", rows[i].name);
             count(after);
             for (size_t k = 0; k < BASE_COUNT(counted); k++)
-                if (after[k] != before[k]) fail_msg("%s, allocation %lld: %lld of %s are left", rows[i].name, (long long)n, (long long)(after[k] - before[k]), counted[k]);
+                if (after[k] != before[k])
+                    fail_msg("%s, allocation %lld: %lld of %s are left", rows[i].name, (long long)n, (long long)(after[k] - before[k]), counted[k]);
         }
         if (refused == 0) fail_msg("%s never failed", rows[i].name);
         assert_true(rows[i].run());

@@ -12,7 +12,8 @@ static const narrow_case cases[] = {{XT_I4, "i4", 4, -8}, {XT_U4, "ui4", 4, 0}, 
 enum { N = 6 };
 
 static void texts(const narrow_case *c, char *widen, char *narrow, size_t n) {
-    static const char convert[] = "module { func.func public @main(%%x: tensor<6x%s>) -> tensor<6x%s> { %%0 = stablehlo.convert %%x : (tensor<6x%s>) -> tensor<6x%s> return %%0 : tensor<6x%s> } }";
+    static const char convert[] = "module { func.func public @main(%%x: tensor<6x%s>) -> tensor<6x%s> { %%0 = stablehlo.convert %%x : (tensor<6x%s>) "
+                                  "-> tensor<6x%s> return %%0 : tensor<6x%s> } }";
     snprintf(widen, n, convert, c->name, "i32", c->name, "i32", "i32");
     snprintf(narrow, n, convert, "i32", c->name, "i32", c->name, c->name);
 }
@@ -33,14 +34,16 @@ static void expect_bytes(PJRT_Buffer *b, const void *want, size_t n) {
 
 /* Both programs and every way out agree that `b` holds `value`. Destroys it. */
 static void expect_values(PJRT_Buffer *b, const int32_t value[N], unsigned bits, PJRT_LoadedExecutable *widen, PJRT_LoadedExecutable *narrow) {
-    uint8_t low[N], backwards[N], got[N];
-    for (int i = 0; i < N; i++) low[i] = backwards[N - 1 - i] = (uint8_t)((unsigned)value[i] & ((1u << bits) - 1));
+    uint8_t low[N], got[N];
+    for (int i = 0; i < N; i++) low[i] = (uint8_t)((unsigned)value[i] & ((1u << bits) - 1));
     expect_bytes(b, low, sizeof low);
-    PJRT_Buffer_MemoryLayout reversed = {
-        .struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout), .type = PJRT_LAYOUT_STRIDES, .strides = {.struct_size = PJRT_SIZE_OF(PJRT_Buffer_MemoryLayout_Strides), .byte_strides = (int64_t[]){-1}, .num_byte_strides = 1}};
-    CALL(Buffer_ToHostBuffer, .src = b, .host_layout = &reversed, .dst = got + N - 1, .dst_size = sizeof got);
+    PJRT_Buffer_MemoryLayout apart = {.type = PJRT_LAYOUT_STRIDES, .strides = {.byte_strides = (int64_t[]){2}, .num_byte_strides = 1}};
+    uint8_t gaps[2 * N - 1], want[2 * N - 1];
+    memset(gaps, 0x55, sizeof gaps);
+    for (int i = 0; i < 2 * N - 1; i++) want[i] = i % 2 ? 0x55 : low[i / 2];
+    CALL(Buffer_ToHostBuffer, .src = b, .host_layout = &apart, .dst = gaps, .dst_size = sizeof gaps);
     assert_int_equal(finish(Buffer_ToHostBuffer.event, NULL), PJRT_OK);
-    assert_memory_equal(got, backwards, sizeof got);
+    assert_memory_equal(gaps, want, sizeof want);
     CALL(Buffer_CopyRawToHost, .buffer = b, .dst = got, .offset = 1, .transfer_size = N - 1);
     assert_int_equal(finish(Buffer_CopyRawToHost.event, NULL), PJRT_OK);
     assert_memory_equal(got, low + 1, N - 1);
@@ -64,7 +67,8 @@ static void test_host_forms(void **state) {
         for (int extended = 0; extended < 2; extended++) {
             _Alignas(64) uint8_t bytes[N];
             for (int i = 0; i < N; i++) bytes[i] = (uint8_t)((unsigned)value[i] & (extended ? 255 : (1u << c->bits) - 1));
-            PJRT_Client_BufferFromHostBuffer_Args up = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = bytes, .type = (PJRT_Buffer_Type)c->type, .dims = (int64_t[]){N}, .num_dims = 1);
+            PJRT_Client_BufferFromHostBuffer_Args up = PJRT_INIT(Client_BufferFromHostBuffer, .client = client, .data = bytes,
+                                                                 .type = (PJRT_Buffer_Type)c->type, .dims = (int64_t[]){N}, .num_dims = 1);
             for (int way = 0; way < 3; way++) { /* copied, lent, backwards */
                 PJRT_Buffer *b = NULL;
                 up.host_buffer_semantics = way == 1 ? PJRT_HOST_ZERO_COPY : PJRT_HOST_ONLY_DURING_CALL;
@@ -74,11 +78,13 @@ static void test_host_forms(void **state) {
                 assert_int_equal(code_of(upload_error(&up, &b), NULL), PJRT_OK);
                 expect_values(b, way == 2 ? mirrored : value, c->bits, widen, narrow);
             }
-            PJRT_ShapeSpec shape = {.struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec), .dims = (int64_t[]){N}, .num_dims = 1, .element_type = (PJRT_Buffer_Type)c->type};
+            PJRT_ShapeSpec shape = {
+                .struct_size = PJRT_SIZE_OF(PJRT_ShapeSpec), .dims = (int64_t[]){N}, .num_dims = 1, .element_type = (PJRT_Buffer_Type)c->type};
             CALL(Client_CreateBuffersForAsyncHostToDevice, .client = client, .shape_specs = &shape, .num_shape_specs = 1);
             PJRT_AsyncHostToDeviceTransferManager *m = Client_CreateBuffersForAsyncHostToDevice.transfer_manager;
             for (int at = 0; at < N; at += 2) {
-                CALL(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = bytes + at, .offset = at, .transfer_size = 2, .is_last_transfer = at + 2 == N);
+                CALL(AsyncHostToDeviceTransferManager_TransferData, .transfer_manager = m, .data = bytes + at, .offset = at, .transfer_size = 2,
+                     .is_last_transfer = at + 2 == N);
                 CALL(Event_Destroy, .event = AsyncHostToDeviceTransferManager_TransferData.done_with_h2d_transfer);
             }
             CALL(AsyncHostToDeviceTransferManager_RetrieveBuffer, .transfer_manager = m);

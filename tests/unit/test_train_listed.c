@@ -1,6 +1,7 @@
-/* A checkpoint that somebody else made: the list of kept files in it is a claim. Each row puts something into the way of the run that resumes, lists it with a
- * score so bad that it is the first file to go, and looks whether it is still there. The forger is a callback of the name model_checkpoint, so the library
- * itself writes the forged file, checksums and all. */
+/* A checkpoint that somebody else made: the list of kept files in it is a claim. Each row puts something into the way
+ * of the run that resumes, lists it with a score so bad that it is the first file to go, and looks whether it is still
+ * there. The forger is a callback of the name model_checkpoint, so the library itself writes the forged file, checksums
+ * and all. */
 #include <errno.h>
 #include <fcntl.h>
 #include <setjmp.h>
@@ -45,16 +46,18 @@ static size_t forge(char *buf, size_t n, void *user) {
 
 static int fit(int64_t epochs, const char *resume, const char *save, const char *filename) {
     static float x[8][2];
-    static const xt_callback_desc forger = {.struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
+    static const xt_callback_desc forger = {
+        .struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
     told[0] = 0;
-    xt_trainer *t =
-        xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF, .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
+                                   .model_summary = XT_OFF, .logger = XT_OFF);
     if (save)
         xt_trainer_add(t, xt_callback_new(&forger, NULL));
     else
         xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .filename = filename));
-    int code = xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
+    int code = xt_fit(
+        t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
     if (save && code == 0) {
         xt_status s = xt_trainer_save(t, save);
         if (s) fail_msg("%s", xt_status_message(s));
@@ -83,8 +86,8 @@ static const struct row {
     {"kept/epoch=9-step=9.ckpt", NULL, FIFO, NULL, "it is no regular file"},
     {"elsewhere.ckpt", NULL, FIFO, NULL, "it is no regular file"},
     {"kept/sub/epoch=9.ckpt", NULL, LINKED_FOLDER, "sub/{epoch}", "it is a symbolic link"},
-    {"kept/epoch=9\nxtrain: all is well-step=9.ckpt", "%s/kept/epoch=9\\nxtrain: all is well-step=9.ckpt", CHECKPOINT, NULL,
-     "epoch=9\\x0axtrain: all is well-step=9.ckpt"},
+    {"kept/epoch=9\nxtrain: all is well-step=9.ckpt", "%s/kept/epoch=9\\nxtrain: all is well-step=9.ckpt", CHECKPOINT,
+     NULL, "epoch=9\\x0axtrain: all is well-step=9.ckpt"},
     {"kept/epoch=9\033[2J-step=9.ckpt", "%s/kept/epoch=9\\u001b[2J-step=9.ckpt", CHECKPOINT, NULL, "epoch=9\\x1b[2J"},
     {"kept/gone.ckpt", NULL, NOTHING, NULL, "no name that this"},
     {"kept/epoch=9-step=9.ckpt", NULL, NOTHING, NULL, NULL},
@@ -111,7 +114,8 @@ static char *path_of(const char *name) {
 }
 
 static void put(const struct row *r, const char *path) {
-    char *target = path_of("target.ckpt"), *folder = path_of("target"), *inner = path_of("target/epoch=9.ckpt"), *link = path_of("kept/sub");
+    char *target = path_of("target.ckpt"), *folder = path_of("target"), *inner = path_of("target/epoch=9.ckpt"),
+         *link = path_of("kept/sub");
     switch (r->kind) {
     case TEXT: write_text(path); break;
     case CHECKPOINT: copy(evil, path); break;
@@ -146,9 +150,10 @@ static void names_are_claims(void **state) {
         const struct row *r = &rows[i];
         char *path = path_of(r->name), json[512];
         struct stat before, after;
-        int n = snprintf(
-            json, sizeof json,
-            "{\"monitor\":\"loss\",\"best\":{\"path\":\"%s/kept/../precious.txt\",\"score\":-1e30},\"files\":[{\"score\":1e30,\"path\":\"", dir);
+        int n = snprintf(json, sizeof json,
+                         "{\"monitor\":\"loss\",\"best\":{\"path\":\"%s/kept/../"
+                         "precious.txt\",\"score\":-1e30},\"files\":[{\"score\":1e30,\"path\":\"",
+                         dir);
         if (r->json)
             n += snprintf(json + n, sizeof json - (size_t)n, r->json, dir);
         else
@@ -177,7 +182,8 @@ static void names_that_no_file_has(void **state) {
     str json = STR_INIT;
     clean();
     str_printf(&json,
-               "{\"files\":[{\"score\":1e30,\"path\":\"%s/kept/epoch=9-step=9.ckpt\\u0000x\"},{\"path\":\"\"},{\"path\":7},{},3,{\"path\":\"%s/kept/",
+               "{\"files\":[{\"score\":1e30,\"path\":\"%s/kept/"
+               "epoch=9-step=9.ckpt\\u0000x\"},{\"path\":\"\"},{\"path\":7},{},3,{\"path\":\"%s/kept/",
                dir, dir);
     for (int i = 0; i < 6000; i++) str_putc(&json, 'x');
     str_append(&json, ".ckpt\"}]}");
@@ -197,7 +203,9 @@ static void own_files_go(void **state) {
     (void)state;
     char json[512], want[160];
     clean();
-    snprintf(json, sizeof json, "{\"files\":[{\"path\":\"%s/epoch=0-step=2.ckpt\",\"score\":-2},{\"path\":\"%s/epoch=0-step=2.ckpt\",\"score\":-2}]}",
+    snprintf(json, sizeof json,
+             "{\"files\":[{\"path\":\"%s/epoch=0-step=2.ckpt\",\"score\":-2},{\"path\":\"%s/"
+             "epoch=0-step=2.ckpt\",\"score\":-2}]}",
              kept, kept);
     forged = json;
     assert_int_equal(fit(1, NULL, evil, NULL), 0);
@@ -224,7 +232,8 @@ static void exchanged_files_stay(void **state) {
     copy(evil, target);
     assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}", path, &why), LISTED_OWN);
     assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}-v1", path, &why), LISTED_REFUSED);
-    assert_int_equal(checkpoint_listed(kept, "[e]poch=?-{step}", path, &why), LISTED_REFUSED); /* no wildcards of the user's */
+    assert_int_equal(checkpoint_listed(kept, "[e]poch=?-{step}", path, &why),
+                     LISTED_REFUSED); /* no wildcards of the user's */
     assert_int_equal(unlink(path) | symlink(target, path), 0);
     assert_string_equal(checkpoint_remove(path, strlen(kept)), "it is a symbolic link");
     assert_int_equal(unlink(path), 0);
@@ -242,8 +251,8 @@ int main(void) {
     snprintf(evil, sizeof evil, "%s/evil.ckpt", dir);
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has), cmocka_unit_test(own_files_go),
-                                       cmocka_unit_test(exchanged_files_stay)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has),
+                                       cmocka_unit_test(own_files_go), cmocka_unit_test(exchanged_files_stay)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
     snprintf(remove, sizeof remove, "rm -rf %s", dir);

@@ -9,6 +9,7 @@
 #include <xtrain/plot.h>
 
 #include "format/event.h"
+#include "format/png.h"
 #include "train/logger.h"
 #include "train/period.h"
 #include "train/throughput_window.h"
@@ -326,6 +327,37 @@ static void pictures_are_png(void **state) {
     xt_status_free(s);
 }
 
+static int pixels(const uint8_t *rgb, int n, uint32_t color) {
+    int found = 0;
+    for (const uint8_t *p = rgb; p < rgb + 3 * n; p += 3) found += (uint32_t)(p[0] << 16 | p[1] << 8 | p[2]) == color;
+    return found;
+}
+
+/* Lengths are to scale: 0.5 of the mark is half of the grey behind it, and what passes the mark has another colour. */
+static void bars_are_to_scale(void **state) {
+    (void)state;
+    enum { BLUE = 0x1f6fb4, ORANGE = 0xd9822b, GREY = 0xdfe3e8 };
+    char path[128];
+    snprintf(path, sizeof path, "%s/bars.png", dir);
+    const xt_plot_bar bars[] = {{"half", 0.5, "0.5"}, {"double", 2, NULL}, {"none", NAN, "?"}};
+    int w, h;
+    uint8_t *rgb;
+    assert_null(xt_plot_bars(path, "bars", "relative", bars, 3, 1));
+    assert_null(png_read_rgb(path, &w, &h, &rgb));
+    int blue = pixels(rgb, w * h, BLUE), orange = pixels(rgb, w * h, ORANGE), grey = pixels(rgb, w * h, GREY);
+    base_free(rgb);
+    assert_true(blue > 1000);
+    assert_int_equal(orange, 4 * blue);
+    assert_int_equal(grey, blue + 2 * blue); /* the half that is left, and the whole of the absent bar */
+    assert_null(xt_plot_bars(path, NULL, NULL, bars, 1, NAN));
+    assert_null(png_read_rgb(path, &w, &h, &rgb));
+    assert_int_equal(pixels(rgb, w * h, GREY), 0);
+    base_free(rgb);
+    xt_status s = xt_plot_bars(path, "t", NULL, bars, 65, 1);
+    assert_int_equal(xt_status_code(s), XT_INVALID_ARGUMENT);
+    xt_status_free(s);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(periods_have_verdicts),
@@ -337,6 +369,7 @@ int main(void) {
         cmocka_unit_test(events_read_back),
         cmocka_unit_test_setup_teardown(loggers_write_rows, make_dir, remove_dir),
         cmocka_unit_test_setup_teardown(pictures_are_png, make_dir, remove_dir),
+        cmocka_unit_test_setup_teardown(bars_are_to_scale, make_dir, remove_dir),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

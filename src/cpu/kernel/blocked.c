@@ -177,8 +177,10 @@ static cpu_access image_access(const extent *e, uint32_t arg, size_t elem) {
                         .elem = elem,
                         .at = {.n = 1, .dims = {e->n * e->blocks * e->pixels * BLOCK_FEATURES}, .strides = {1}}};
 }
+/* Images first, then scale, offset or mean and variance, and the two results of that size. */
 static bool norm_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
     const norm_state *s = t->state;
+    const extent features = {1, s->e.blocks, 1};
     const int args[] = {IN_X, s->residual, s->g[0], s->g[1], s->z, s->out, s->narrow, s->masked};
     const bool half[] = {s->half_x, s->half_residual, s->half_g[0], s->half_g[1], s->half_z, false, true, false};
     enum { FIRST_OUT = 5 };
@@ -187,7 +189,10 @@ static bool norm_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
         *out = image_access(&s->e, (uint32_t)args[i] + (i < FIRST_OUT ? 0 : t->n_in), half[i] ? 2 : 4);
         return true;
     }
-    return false;
+    uint32_t n = s->grad ? IN_VAR : IN_OFFSET; /* inputs behind x */
+    if (k >= n + 2) return false;
+    *out = image_access(&features, k < n ? IN_SCALE + k : t->n_in + k - n, sizeof(float));
+    return true;
 }
 static const cpu_kernel norm_kernel = {"batch-norm", norm_kernel_run, NULL, false, .access = norm_access};
 static const cpu_kernel norm_grad_kernel = {"batch-norm-grad", norm_kernel_run, NULL, false, .access = norm_access};

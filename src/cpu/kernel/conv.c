@@ -8,6 +8,7 @@
 #include "cpu/kernel/conv_plain.h"
 #include "cpu/kernel/kernel.h"
 #include "cpu/plan/layout.h"
+#include "cpu/vector/access.h"
 #include "cpu/vector/conv_finite.h"
 #include "cpu/vector/move.h"
 
@@ -16,6 +17,7 @@ typedef struct conv_state {
     dnnl_prim reorder[3]; /* of SRC, WEI, DST: from or to the given layout */
     size_t at[3]; /* its buffer in scratch */
     size_t reorder_scratch_at, prim_scratch_at;
+    size_t bytes[3]; /* of the memory that oneDNN was told of */
     int input[2]; /* which tensors the thunk's inputs are */
     int output;
     bool flip; /* the kernel is turned around into scratch first */
@@ -64,12 +66,28 @@ static xt_status conv_run(const cpu_call *c) {
         XT_TRY(dnnl_prim_run(&s->reorder[o], &c->device->stream, (void *[]){used[o], user[o]}, scratch + s->reorder_scratch_at));
     return s->plain && o == WEI ? conv_plain_unless_finite(s->plain, c) : NULL;
 }
-static const cpu_kernel conv_forward_kernel = {"onednn-conv", conv_run, conv_free, .onednn = true};
-static const cpu_kernel conv_data_kernel = {"onednn-conv-data", conv_run, conv_free, .onednn = true};
-static const cpu_kernel conv_weights_kernel = {"onednn-conv-weights", conv_run, conv_free, .onednn = true};
-static const cpu_kernel wino_forward_kernel = {"winograd-conv", conv_run, conv_free, .onednn = true};
-static const cpu_kernel wino_data_kernel = {"winograd-conv-data", conv_run, conv_free, .onednn = true};
-static const cpu_kernel wino_weights_kernel = {"winograd-conv-weights", conv_run, conv_free, .onednn = true};
+/* As far as oneDNN may reach from where an operand starts. */
+static bool conv_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    const conv_state *s = t->state;
+    if (k > 2) return false;
+    int tensor = k < 2 ? s->input[k] : s->output;
+    size_t bytes = k == 2 && s->zeros ? s->zeros : s->bytes[tensor]; /* what is not written is cleared */
+    size_t elem = xt_dtype_size((k < 2 ? t->reads[k] : &t->op->out[0])->type->dtype);
+    *out = (cpu_access){.arg = k, .elem = elem, .at = {.n = 1, .dims = {(int64_t)(bytes / elem)}, .strides = {1}}};
+    return true;
+}
+static const cpu_kernel conv_forward_kernel = {
+    "onednn-conv", conv_run, conv_free, .onednn = true, .access = conv_access};
+static const cpu_kernel conv_data_kernel = {
+    "onednn-conv-data", conv_run, conv_free, .onednn = true, .access = conv_access};
+static const cpu_kernel conv_weights_kernel = {
+    "onednn-conv-weights", conv_run, conv_free, .onednn = true, .access = conv_access};
+static const cpu_kernel wino_forward_kernel = {
+    "winograd-conv", conv_run, conv_free, .onednn = true, .access = conv_access};
+static const cpu_kernel wino_data_kernel = {
+    "winograd-conv-data", conv_run, conv_free, .onednn = true, .access = conv_access};
+static const cpu_kernel wino_weights_kernel = {
+    "winograd-conv-weights", conv_run, conv_free, .onednn = true, .access = conv_access};
 
 /* --- primitives ---------------------------------------------------------------------------------------------------------------------- */
 static dnnl_status_t form_desc(const conv_desc *d, conv_form form, dnnl_alg_kind_t algorithm, const dnnl_memory_desc_t md[3],
@@ -186,6 +204,7 @@ static xt_status finish(conv_state *s, const conv_desc *d, candidate *c, int thr
     memcpy(s->input, d->input, sizeof s->input);
     s->output = d->output;
     *out_ok = true;
+    for (int i = 0; i < 3; i++) s->bytes[i] = dnnl_memory_desc_get_size(&d->md[i]);
     for (int i = 0; i < 3 && *out_ok; i++) {
         if (dnnl_memory_desc_equal(&d->md[i], &c->used[i])) continue;
         bool out = i == d->output;
@@ -308,6 +327,18 @@ static bool is_image(const conv *c, const ir_type *t, int64_t batch, int64_t fea
            space[1] == space[0] + 1;
 }
 
+/* Of both operands and the result: 1 + the feature dim, 0: no image of this form of convolution. */
+static void image_features(const conv *c, conv_form form, int out[3]) {
+    memset(out, 0, 3 * sizeof *out);
+    if (form == CONV_WEIGHTS) { /* batch and features have changed roles */
+        out[0] = is_image(c, c->lhs, c->lhs_f, c->lhs_b, c->lhs_s) ? (int)c->lhs_b + 1 : 0;
+        out[1] = is_image(c, c->rhs, c->rhs_i, c->rhs_o, c->rhs_s) ? (int)c->rhs_o + 1 : 0;
+    } else {
+        out[0] = is_image(c, c->lhs, c->lhs_b, c->lhs_f, c->lhs_s) ? (int)c->lhs_f + 1 : 0;
+        out[2] = is_image(c, c->out, c->out_b, c->out_f, c->out_s) ? (int)c->out_f + 1 : 0;
+    }
+}
+
 bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops) {
     conv c = {0};
     conv_desc d = {0};
@@ -316,22 +347,16 @@ bool conv_images(const ir_op *op, int out_feature[3], double *out_winograd_flops
     const ir_value *kernel = op->in[1];
     if (!conv_read(op, &c) || c.lhs->dtype != c.rhs->dtype || c.groups != 1 || c.batch_groups != 1 || !find_form(&c, &kernel, &unused, &scratch, &d))
         return false;
-    memset(out_feature, 0, 3 * sizeof *out_feature);
-    if (d.form == CONV_WEIGHTS) { /* batch and features have changed roles */
-        out_feature[0] = is_image(&c, c.lhs, c.lhs_f, c.lhs_b, c.lhs_s) ? (int)c.lhs_b + 1 : 0;
-        out_feature[1] = is_image(&c, c.rhs, c.rhs_i, c.rhs_o, c.rhs_s) ? (int)c.rhs_o + 1 : 0;
-    } else {
-        out_feature[0] = is_image(&c, c.lhs, c.lhs_b, c.lhs_f, c.lhs_s) ? (int)c.lhs_f + 1 : 0;
-        out_feature[2] = is_image(&c, c.out, c.out_b, c.out_f, c.out_s) ? (int)c.out_f + 1 : 0;
-    }
+    image_features(&c, d.form, out_feature);
     *out_winograd_flops = conv_winograd_is_meant(&d) ? cpu_op_flops(op) : 0;
     return true;
 }
 
-/* The descriptor of an image that the layout pass has chosen to block. */
-static bool lie_blocked(dnnl_memory_desc_t *md, int tensor, int feature) {
-    if (tensor == WEI || feature < 0) return false;
+/* The descriptor of an image that the layout pass has chosen to block, by the dim that is its feature here. */
+static bool lie_blocked(cpu_builder *b, const ir_value *v, int feature, dnnl_memory_desc_t *md) {
+    if (!feature || layout_feature(b, v) != feature - 1) return false;
     dnnl_memory_desc_t given = *md;
+    if (given.dims[0] != v->type->dims[0] || given.dims[1] != v->type->dims[feature - 1]) return false;
     return dnnl_memory_desc_init_by_tag(md, 4, given.dims, given.data_type, dnnl_nChw16c) == dnnl_success;
 }
 
@@ -353,9 +378,11 @@ CPU_LOWER(convolution) {
     bool cropped = ok && conv_crop_kernel(&d);
     if (cropped && d.output == WEI) s->zeros = ir_type_bytes(c.out);
     uint64_t in_blocked = 0;
+    int features[3] = {0};
+    if (ok) image_features(&c, d.form, features);
     for (int i = 0; i < 2 && ok; i++)
-        if (lie_blocked(&d.md[d.input[i]], d.input[i], layout_feature(b, in[i]))) in_blocked |= 1u << i;
-    bool out_blocked = ok && lie_blocked(&d.md[d.output], d.output, layout_feature(b, &op->out[0]));
+        if (lie_blocked(b, in[i], features[i], &d.md[d.input[i]])) in_blocked |= 1u << i;
+    bool out_blocked = ok && lie_blocked(b, &op->out[0], features[2], &d.md[d.output]);
     wino_problem problem;
     bool both = ok && (d.form == CONV_WEIGHTS ? in_blocked == 3 : in_blocked == 1 && out_blocked);
     double flops = cpu_op_flops(op);

@@ -20,6 +20,7 @@ typedef struct value_info {
     uint32_t group;
     int number; /* on the tape of the group being emitted */
     uint32_t inside; /* uses by members of its own group */
+    bool kept; /* read by a thunk that is no reader in the program */
     uint8_t feature; /* layout.h: 1 + the feature dim of a blocked image, 0: the value lies dense */
     bool has_blk;
     cpu_ref blk; /* its blocked place */

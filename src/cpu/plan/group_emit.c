@@ -144,7 +144,7 @@ void emission_free(emission *e) {
 
 static bool is_needed_outside(cpu_builder *b, const ir_value *v) {
     const value_info *i = build_info(b, v);
-    return i && v->uses > i->inside;
+    return i && (i->kept || v->uses > i->inside);
 }
 
 xt_status group_emit(cpu_builder *b, uint32_t gi) {

@@ -301,8 +301,9 @@ static void fuse_grad(layout *l, const ir_op *op, norm_fusion *f) {
         f->offset = offset_below(op, z);
         if (f->offset)
             f->z = NULL;
-        else if (!z->uses)
-            ((ir_value *)(uintptr_t)z)->uses++; /* nobody else keeps it, wide or narrow */
+        else
+            l->b->values[number_of(z)].kept = true; /* others may read the mask in the loop that makes it */
+        if (f->z && !z->uses) ((ir_value *)(uintptr_t)z)->uses++; /* nobody else keeps it, wide or narrow */
     }
     f->g[0] = g;
     const ir_op *sum = g->def;
@@ -364,6 +365,7 @@ static xt_status fuse_norms(layout *l, const ir_block *body) {
     for (int grads = 1; grads >= 0; grads--)
         for (const ir_op *op = body->first; op; op = op->next) {
             if (op->code != (grads ? OP_batch_norm_grad : OP_batch_norm_training) || layout_feature(b, op->in[0]) < 0) continue;
+            if (!touched(b->lowering, op).n) continue; /* its images lie blocked for others, by a dim that is not its feature */
             norm_fusion f = {0};
             const ir_op *at = op;
             if (grads)

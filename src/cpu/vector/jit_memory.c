@@ -17,7 +17,8 @@ struct jit_code {
 };
 
 enum { UNIT = 64, BUCKETS = 256 };
-static const size_t MOST = (size_t)64 << 20, STEP = (size_t)256 << 10; /* address space; so much of it gets memory at a time */
+static const size_t MOST = (size_t)64 << 20,
+                    STEP = (size_t)256 << 10; /* address space; so much of it gets memory at a time */
 static struct {
     pthread_mutex_t lock;
     bool tried;
@@ -53,7 +54,9 @@ static bool open_memory(void) {
 static bool back(size_t n) {
     size_t upto = (n + STEP - 1) / STEP * STEP;
     if (upto > MOST) upto = MOST;
-    if (n > memory.backed && fallocate(memory.fd, 0, (off_t)memory.backed, (off_t)(upto - memory.backed)) != 0 && errno != EOPNOTSUPP) return false;
+    if (n > memory.backed && fallocate(memory.fd, 0, (off_t)memory.backed, (off_t)(upto - memory.backed)) != 0 &&
+        errno != EOPNOTSUPP)
+        return false;
     if (upto > memory.backed) memory.backed = upto;
     return true;
 }
