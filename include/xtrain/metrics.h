@@ -113,8 +113,9 @@ XT_API xt_tensor xt_running_mean_at(const xt_src *src, xt_running *r, xt_tensor 
 #define xt_log_metric(name, ...) XT_LOG_METRIC_(name, __VA_ARGS__, )
 #define XT_LOG_METRIC_(name, m, ...) xt_log_metric_at(XT_HERE, name, m, XT_OPTS(xt_log_opts, __VA_ARGS__))
 XT_API void xt_log_metric_at(const xt_src *src, const char *name, xt_metric m, xt_log_opts o);
-/* Distributions, pictures and texts for the loggers that can show them (TensorBoard; texts also in metrics.jsonl). They wait for the device on the logger's
- * side only. In a trainer's training_step the two that read a tensor do so only in steps whose row of logs is due, at the cost of one more program. */
+/* Distributions, pictures and texts for the loggers that can show them (TensorBoard; texts also in metrics.jsonl). They wait for the device on
+ * the logger's side only. In a trainer's training steps the two that read a tensor do so only in steps whose row of logs is due, at the cost
+ * of one more program; in hooks around an epoch, a pass or a fit they are given always, with the steps done so far (doc/logging.md). */
 #define xt_log_histogram(name, t) xt_log_histogram_at(XT_HERE, name, t) /* of all elements: weights, gradients, activations; 30 bins */
 XT_API void xt_log_histogram_at(const xt_src *src, const char *name, xt_tensor t);
 /* [H,W], [1,H,W] or [3,H,W]; a batch [N,1,H,W] or [N,3,H,W] is one picture, 8 in a row with lines of 2 pixels (torchvision's make_grid). Floats 0 to 1

@@ -30,9 +30,10 @@ typedef struct xt_task {
     /* On: training_step calls xt_backward and xt_optimizer_step itself (alternating networks, several losses) and may return none. A micro-batch that stepped
      * any optimizer counts as one optimizer step; accumulation and clipping are then the task's own, and refused as options. */
     bool manual_optimization;
-    /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch or a pass it is of the epoch, a row of its
-     * own; in the others it is an error. A callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks
-     * that watch values come after the task. */
+    /* Hooks, all optional, in the order they come. xt_log in those of batches is of the step; in those around an epoch or a pass it is of
+     * the epoch, a row of its own; in the others it is an error (doc/logging.md has each hook, and histograms, images and texts). A
+     * callback's hook of the same place runs first, but at the end of a pass or an epoch, where callbacks that watch values come after the
+     * task. */
     void (*prepare_data)(void *user);                                     /* rank 0 only, before anything else; the others wait (downloads) */
     void (*setup)(xt_module *net, const char *stage, void *user);         /* "fit" (before configure_optimizers), "validate", "test" or "predict"; and its counterpart at the end */
     void (*teardown)(xt_module *net, const char *stage, void *user);

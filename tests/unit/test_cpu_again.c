@@ -4,8 +4,29 @@
 
 typedef struct run_result {
     array out[4];
-    size_t n, loops, arena;
+    size_t n, loops, values;
 } run_result;
+
+/* The most bytes of temporary values that are alive at once. What a kernel packs or computes in besides (oneDNN's blocks
+ * for AMX, f32 copies without bf16 instructions) depends on the processor and is not in it. */
+static size_t bytes_of_values(const cpu_plan *p) {
+    size_t most = 0;
+    bool *scratch = base_calloc(p->n_slots + 1, sizeof *scratch);
+    assert_non_null(scratch);
+    for (size_t t = 0; t < p->n_thunks; t++)
+        if (p->thunks[t].scratch != CPU_NONE) scratch[p->thunks[t].scratch] = true;
+    for (uint32_t t = 0; t < p->n_thunks; t++) {
+        size_t now = 0;
+        for (size_t i = 0; i < p->n_slots; i++) {
+            const cpu_slot *s = &p->slots[i];
+            bool alive = s->kind == CPU_SLOT_TEMP && s->same_as == CPU_NONE && s->first <= t && t <= s->last;
+            if (alive && !scratch[i]) now += s->bytes;
+        }
+        if (now > most) most = now;
+    }
+    base_free(scratch);
+    return most;
+}
 
 static run_result run(const char *name, const char *text, int threads) {
     run_result r = {0};
@@ -23,7 +44,7 @@ static run_result run(const char *name, const char *text, int threads) {
         fill_random(&in[i], 100 + i);
     }
     r.n = cpu_exec_outputs(e);
-    r.arena = e->plan.arena_bytes;
+    r.values = bytes_of_values(&e->plan);
     expect_ok(cpu_run(e, d, &mem, in, NULL, r.out, from), name);
     for (size_t i = 0; i < cpu_exec_inputs(e); i++) array_free(&in[i]);
     cpu_device_free(d);
@@ -71,12 +92,12 @@ static void softmax_of_a_vocabulary(void **state) {
     static const struct {
         const char *dtype;
         int rows, classes;
-        size_t most; /* bytes of temporaries: one copy of the logits in their type and little else */
+        size_t most; /* bytes of temporary values: one copy of the logits in their type and little else */
         double tol;
     } all[] = {
-        {"f32", 48, 50257, 12 << 20, 1e-5},
-        {"bf16", 48, 50257, 6 << 20, 1e-2},
-        {"f32", 3, 700003, 11 << 20, 1e-5},
+        {"f32", 48, 50257, 10 << 20, 1e-5},
+        {"bf16", 48, 50257, 5 << 20, 1e-2},
+        {"f32", 3, 700003, 9 << 20, 1e-5},
     };
     for (size_t i = 0; i < BASE_COUNT(all); i++) {
         str text = STR_INIT;
@@ -87,7 +108,8 @@ static void softmax_of_a_vocabulary(void **state) {
         unsetenv("XT_PASSES");
         assert_int_equal(one.loops, 2);
         assert_int_equal(apart.loops, 0);
-        if (one.arena > all[i].most) fail_msg("%s: %zu bytes of temporaries, at most %zu wanted", all[i].dtype, one.arena, all[i].most);
+        if (one.values > all[i].most || one.values * 2 < all[i].most)
+            fail_msg("%s: %zu bytes of temporary values, at most %zu wanted", all[i].dtype, one.values, all[i].most);
         compare_results(all[i].dtype, one.n, apart.out, one.out, all[i].tol);
         for (size_t j = 0; j < one.n; j++)
             if (memcmp(one.out[j].data, two.out[j].data, ir_type_bytes(one.out[j].type)) != 0)
