@@ -2,7 +2,7 @@
 """Who needs whom, by linked symbols: reads the objects of a build with nm.
 
 usage: tools/symbols.py BUILD            lines "FILE NEEDED_FILE SYMBOL", one a symbol
-       tools/symbols.py BUILD --circles  lines "FOLDER N FILE ...": files of a folder under src/ that all need each other, largest first
+       tools/symbols.py BUILD --circles  lines "FOLDER N FILE ...": N files of a folder that all need each other
 
 Objects of files that are gone (a build folder keeps them) are left out."""
 import os

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Compares the walk of doc/architecture.md with the tree: files under src/ that no name or pattern in backticks covers, and names there that no file has.
-# A folder with rooms has an item for each, which begins with its name ("- `thread/`: ..."); the files of a room stand in its own item. Prints nothing when they agree.
+# Compares the walk of doc/architecture.md with the tree: files under src/ that no name or pattern in backticks covers,
+# and names there that no file has. A folder with rooms has an item for each, which begins with its name
+# ("- `thread/`: ..."); the files of a room stand in its own item. Prints nothing when they agree.
 set -u
 cd "$(dirname "$0")/.."
 words=$(grep -oE '`[^` ]+`' doc/architecture.md | tr -d '`' | sort -u)
@@ -29,13 +30,15 @@ for d in src/*/; do
     grep -q "\`${d%/}\`" doc/architecture.md || echo "folder without a place in the walk: ${d%/}"
     for f in "$d"*; do
         # shellcheck disable=SC2086
-        [ -d "$f" ] || [ "$f" = "$d$(basename "$d").h" ] || covered "$(basename "$f")" $words || echo "not in the walk: $f"
+        [ -d "$f" ] || [ "$f" = "$d$(basename "$d").h" ] || covered "$(basename "$f")" $words ||
+            echo "not in the walk: $f"
     done
 done
 while IFS= read -r f; do
     room=$(dirname "$f")/
     # shellcheck disable=SC2046
-    covered "$(basename "$f")" $(awk -v r="$room" '$1 == r { print $2 }' <<<"$rooms") || echo "not in the walk, in the item of its room: $f"
+    covered "$(basename "$f")" $(awk -v r="$room" '$1 == r { print $2 }' <<<"$rooms") ||
+        echo "not in the walk, in the item of its room: $f"
 done < <(find src -mindepth 3 -type f | LC_ALL=C sort)
 while read -r room; do [ -d "$room" ] || echo "no such room: $room"; done < <(cut -d' ' -f1 <<<"$rooms" | sort -u | grep .)
 for w in $words; do

@@ -1,5 +1,5 @@
-/* A plan in the making, as kernels see it: where values lie, and how a thunk is added. And the kernels, as the planner sees them: a table that is handed to it, so that planning
- * names none. */
+/* A plan in the making, as kernels see it: where values lie, and how a thunk is added. And the kernels, as the planner
+ * sees them: a table that is handed to it, so that planning names none. */
 #ifndef XT_SRC_CPU_PLAN_BUILD_H
 #define XT_SRC_CPU_PLAN_BUILD_H
 
@@ -26,7 +26,7 @@ typedef struct cpu_thunk_desc {
     const ir_value *const *in; /* made dense; NULL: op's operands */
     const cpu_ref *places; /* where the inputs are read, by whoever knows; NULL: where they lie dense */
     const ir_value *const *out; /* get a slot each; NULL: op's results */
-    bool to_results; /* outputs are the program's results, from number `result` on: slots of theirs, which are no places of the values */
+    bool to_results; /* outputs are the program's results, from number `result` on: no places of the values */
     uint32_t result;
     const uint64_t *over; /* as in cpu_thunk; NULL: none */
     uint64_t in_blocked, out_blocked; /* bit i: in or out i is read or written at its blocked place (layout.h) */
