@@ -130,7 +130,10 @@ static xt_status stage_done(const cpu_exec *e, const stage *s) {
     pass_ctx *c = e->passes;
     bool program = s->checks == PROGRAM;
     if (program && !c->changed) return NULL;
-    if (c->verify) XT_TRY(status_context(program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == PLACES), "after stage %s", s->name));
+    if (c->verify || s->checks == PLACES) {
+        xt_status wrong = program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == PLACES);
+        if (wrong) return status_context(wrong, "after stage %s", s->name);
+    }
     if (!pass_dump_wanted()) return NULL;
     str text = STR_INIT;
     if (program)

@@ -1,6 +1,5 @@
 /* Checks the invariants of a plan (run/plan.h): of each finished plan, and after each stage of planning in builds with
  * assertions and with XT_DEBUG=passes. */
-#include "cpu/plan/build_int.h"
 #include "cpu/plan/stages.h"
 
 #include <stdlib.h>
@@ -23,23 +22,19 @@ static xt_status check_order(const cpu_exec *e, bool *written) {
     for (uint32_t t = 0; t < p->n_thunks; t++) {
         const cpu_thunk *th = &p->thunks[t];
         for (uint32_t i = 0; i < th->n_in; i++) {
-            if (th->in[i].slot >= p->n_slots)
-                return cpu_plan_broken(e, t, "reads a slot that is not there", th->in[i].slot);
+            if (th->in[i].slot >= p->n_slots) return cpu_plan_broken(e, t, "reads a slot that is not there", th->in[i].slot);
             if (!written[th->in[i].slot]) return cpu_plan_broken(e, t, "reads what nobody has written", th->in[i].slot);
-            if (th->in[i].offset > p->slots[th->in[i].slot].bytes)
-                return cpu_plan_broken(e, t, "reads beyond a slot's end", th->in[i].slot);
+            if (th->in[i].offset > p->slots[th->in[i].slot].bytes) return cpu_plan_broken(e, t, "reads beyond a slot's end", th->in[i].slot);
         }
         for (uint32_t i = 0; i < th->n_out; i++) {
             uint32_t s = th->out[i].slot;
-            if (s >= p->n_slots || p->slots[s].kind == CPU_SLOT_CONST)
-                return cpu_plan_broken(e, t, "writes no place of its own", s);
+            if (s >= p->n_slots || p->slots[s].kind == CPU_SLOT_CONST) return cpu_plan_broken(e, t, "writes no place of its own", s);
             if (p->slots[s].kind == CPU_SLOT_ARG) return cpu_plan_broken(e, t, "writes an argument", s);
             written[s] = true;
         }
     }
     for (size_t j = 0; j < e->main->n_results; j++)
-        if (!written[p->out_slots[j]])
-            return cpu_plan_broken(e, (uint32_t)p->n_thunks, "a result is never written", p->out_slots[j]);
+        if (!written[p->out_slots[j]]) return cpu_plan_broken(e, (uint32_t)p->n_thunks, "a result is never written", p->out_slots[j]);
     return NULL;
 }
 
@@ -92,8 +87,4 @@ xt_status cpu_plan_verify(const cpu_exec *e, bool assigned) {
     base_free(written);
     base_free(all);
     return s;
-}
-
-xt_status cpu_stage_check(cpu_builder *b) {
-    return status_context(cpu_plan_verify(b->exec, true), "a finished plan");
 }
