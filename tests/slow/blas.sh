@@ -3,7 +3,7 @@
 # environment by itself; then the unit tests of the CPU compiler under the sets that other processors would choose.
 . "$(dirname "$0")/../examples/lib.sh"
 export XT_CACHE=off XT_SUMMARY=off
-timeout 3000 "$BUILD/test_cpu_threads" all >"$tmp/out" 2>&1
+timeout 5400 "$BUILD/test_cpu_threads" all >"$tmp/out" 2>&1
 rc=$?
 grep '^skip ' "$tmp/out"
 [ $rc = 0 ] || grep -v 'RUN\|OK' "$tmp/out" | tail -n 40
