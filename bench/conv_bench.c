@@ -1,11 +1,11 @@
 /* Winograd against direct convolutions, per shape and pass: time of the convolution alone (blocked images), and error.    conv_bench [THREADS]
- * This is what the rule of src/cpu/kernel_conv.c (winograd_is_meant) was taken from. Errors are against sums in f64 of the same operands, the
+ * This is what the rule of src/cpu/kernel/conv_form.c (conv_winograd_is_meant) was taken from. Errors are against sums in f64 of the same operands, the
  * largest of some hundred sampled results, relative to the largest result; for bf16 they contain the rounding of the result itself. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 
 typedef struct shape {
     int64_t n, in, out, side;

@@ -1,6 +1,6 @@
 """pure_callback, io_callback and debug.callback: one C function for all, which finds the Python function by a number in the program.
 
-The program carries the function's address (custom_call @xtrain_host_callback, src/cpu/kernel_callback.c), so it runs only in this process."""
+The program carries the function's address (custom_call @xtrain_host_callback, src/cpu/kernel/callback.c), so it runs only in this process."""
 import ctypes
 import itertools
 import traceback

@@ -1,61 +1,15 @@
-/* Text to executable, and what an executable tells about itself. */
-#include "cpu/cpu_int.h"
-#include "cpu/dnnl_util.h"
-#include "cpu/lanes.h"
+/* Text to executable: the stages of passes.def, in their order. */
+#include "cpu/kernel/kernel.h"
+#include "cpu/plan/build_int.h"
+#include "cpu/plan/stages.h"
+#include "cpu/vector/lanes.h"
 #include "format/bytecode.h"
 #include "pass/entry_layout.h"
+#include "pass/pass.h"
 
-/* --- devices -------------------------------------------------------------------------------------------------------------------- */
-xt_status cpu_device_new(int threads, coll_group *group, cpu_device **out) {
-    cpu_device *d = base_calloc(1, sizeof *d);
-    if (!d) return status_oom(sizeof *d, "a CPU device");
-    d->team.threads = threads > 0 ? threads : team_default_threads();
-    d->group = group;
-    *out = d;
-    return NULL;
-}
-
-void cpu_device_set_group(cpu_device *d, coll_group *group) {
-    d->group = group;
-}
-
-void cpu_device_free(cpu_device *d) {
-    if (!d) return;
-    dnnl_device_close(d);
-    cpu_pending_free(d);
-    team_deinit(&d->team);
-    base_free(d);
-}
-
-/* --- how long it takes, by phase ------------------------------------------------------------------------------------------------- */
-void cpu_phase_begin(cpu_exec *e) {
-    e->took.began = clock_ns();
-    e->took.onednn_before = dnnl_util_spent();
-}
-
-/* Making oneDNN's primitives happens inside other phases and is told apart, being the one that is not ours to shorten. */
-void cpu_phase_end(cpu_exec *e, cpu_phase p) {
-    int64_t began = e->took.began, onednn = dnnl_util_spent() - e->took.onednn_before;
-    cpu_phase_begin(e);
-    e->took.ns[p] += e->took.began - began - onednn;
-    e->took.ns[CPU_PHASE_ONEDNN] += onednn;
-}
-
-const char *cpu_exec_phase(const cpu_exec *e, cpu_phase p, double *out_seconds) {
-    static const char *const names[CPU_PHASES] = {
-        [CPU_PHASE_READ] = "compile seconds read",         [CPU_PHASE_VERIFY] = "compile seconds verify",     [CPU_PHASE_PASSES] = "compile seconds passes",
-        [CPU_PHASE_INLINE] = "compile seconds inline",     [CPU_PHASE_LAYOUT] = "compile seconds layout",     [CPU_PHASE_KERNELS] = "compile seconds kernels",
-        [CPU_PHASE_ONEDNN] = "compile seconds oneDNN",     [CPU_PHASE_SCHEDULE] = "compile seconds schedule", [CPU_PHASE_BUFFERS] = "compile seconds buffers",
-    };
-    *out_seconds = (double)e->took.ns[p] / 1e9;
-    return names[p];
-}
-
-/* --- compiling ---------------------------------------------------------------------------------------------------------------------- */
 static xt_status find_main(cpu_exec *e) {
     e->main = entry_func(e->module);
-    if (!e->main)
-        return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
+    if (!e->main) return status_new(XT_INVALID_ARGUMENT, NULL, "the program has no function 'main' and no other public function with a body");
     for (size_t i = 0; i < e->main->body->n_args + e->main->n_results; i++) {
         bool arg = i < e->main->body->n_args;
         const ir_type *t = arg ? e->main->body->args[i]->type : e->main->result_types[i - e->main->body->n_args];
@@ -97,48 +51,130 @@ static void report_partitioning(const pass_ctx *c) {
     const pass_spmd_stats *s = &c->spmd;
     if (c->partitions < 2 || !env_has_word("XT_DEBUG", "compile")) return;
     str text = STR_INIT;
-    str_printf(&text, "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu local slices", c->partitions, s->all_reduce, s->reduce_scatter,
-               s->all_gather, s->all_to_all, s->slices);
-    if (s->whole) str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole, s->whole == 1 ? "" : "s", s->whole_first);
+    str_printf(&text, "partitioned over %d devices: %zu all_reduce, %zu reduce_scatter, %zu all_gather, %zu all_to_all, %zu local slices",
+               c->partitions, s->all_reduce, s->reduce_scatter, s->all_gather, s->all_to_all, s->slices);
+    if (s->whole)
+        str_printf(&text, "; %zu op%s (%s first) on whole operands, for want of a rule", s->whole, s->whole == 1 ? "" : "s", s->whole_first);
     log_msg(XT_SEV_INFO, "%s", str_cstr(&text));
     str_free(&text);
 }
 
-static xt_status inline_stage(cpu_exec *e) {
-    e->passes->stage++;
-    if (!pass_is_on("inline")) return NULL;
-    XT_TRY(status_context(cpu_inline(e->module, e->main), "stage inline"));
-    if (e->passes->verify) XT_TRY(status_context(ir_verify(e->module), "after stage inline"));
-    str text = STR_INIT;
-    if (pass_dump_wanted() && !ir_print(e->module, IR_PRINT_LOC_SOURCE, &text)) pass_dump(e->passes, e->module->name, "inline", "mlir", &text);
-    str_free(&text);
+/* --- the stages that are not planning's own --------------------------------------------------------------------------------------------- */
+xt_status cpu_stage_read(cpu_builder *b) {
+    return program_read(b->exec->source, b->exec->source_size, "program", &b->exec->module);
+}
+
+xt_status cpu_stage_verify(cpu_builder *b) {
+    XT_TRY(ir_verify(b->exec->module));
+    return find_main(b->exec);
+}
+
+xt_status cpu_stage_passes(cpu_builder *b) {
+    pass_ctx *c = b->exec->passes;
+    c->partitions = b->exec->opts.num_partitions;
+    c->keep_divided = b->exec->opts.keep_divided;
+    c->lanes = lanes_get()->lanes;
+    XT_TRY(pass_optimize(c, b->exec->module));
+    report_partitioning(c);
     return NULL;
 }
 
-static xt_status make(cpu_exec *e, const char *text, size_t n) {
-    cpu_phase_begin(e);
-    XT_TRY(program_read(text, n, "program", &e->module));
-    cpu_phase_end(e, CPU_PHASE_READ);
-    XT_TRY(ir_verify(e->module));
-    XT_TRY(find_main(e));
-    cpu_phase_end(e, CPU_PHASE_VERIFY);
-    pass_ctx passes = PASS_CTX_INIT;
-    passes.partitions = e->opts.num_partitions;
-    passes.keep_divided = e->opts.keep_divided;
-    passes.lanes = lanes_get()->lanes;
-    XT_TRY(pass_optimize(&passes, e->module));
-    report_partitioning(&passes);
-    cpu_phase_end(e, CPU_PHASE_PASSES);
-    e->passes = &passes;
-    XT_TRY(inline_stage(e));
-    cpu_phase_end(e, CPU_PHASE_INLINE);
+xt_status cpu_stage_describe(cpu_builder *b) {
+    cpu_exec *e = b->exec;
     e->name = base_strdup(e->module->name && *e->module->name ? e->module->name : e->main->name);
     e->alias = base_malloc((e->main->body->n_args + 1) * sizeof *e->alias);
     if (!e->name || !e->alias) return status_oom(0, "a program");
     for (size_t i = 0; i < e->main->body->n_args; i++) e->alias[i] = -1;
     uint64_t tag = hash_collectives(e->main->body, (hash128){0x636f6c6c, 1}, &e->collective_bytes).lo | 1;
     if (e->opts.num_partitions > 1 || e->opts.num_replicas > 1) e->coll_tag = tag;
-    xt_status s = cpu_plan_make(e);
+    return NULL;
+}
+
+xt_status cpu_stage_settle(cpu_builder *b) {
+    cpu_exec_settle(b->exec);
+    return NULL;
+}
+
+/* --- all stages ---------------------------------------------------------------------------------------------------------------------------- */
+typedef enum stage_checks { NOTHING, PROGRAM, PLAN, PLACES } stage_checks; /* what is verified and dumped after a stage */
+typedef struct stage {
+    const char *name;
+    xt_status (*run)(cpu_builder *b);
+    bool (*wanted)(const cpu_builder *b);
+    cpu_phase phase;
+    stage_checks checks;
+    bool optional;
+} stage;
+
+#define STEP(name, phase, checks, condition, what)                                                                                                   \
+    static bool wants_##name(const cpu_builder *b) {                                                                                                 \
+        (void)b;                                                                                                                                     \
+        return condition;                                                                                                                            \
+    }
+#define STAGE(name, phase, checks, condition, needs, keeps) STEP(name, phase, checks, condition, needs)
+#include "pass/passes.def"
+
+static const stage stages[] = {
+#define STEP(name, phase, checks, condition, what) {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, false},
+#define STAGE(name, phase, checks, condition, needs, keeps) {#name, cpu_stage_##name, wants_##name, CPU_PHASE_##phase, checks, true},
+#include "pass/passes.def"
+};
+enum {
+#define STEP(name, phase, checks, condition, what) AT_##name,
+#define STAGE(name, phase, checks, condition, needs, keeps) AT_##name,
+#include "pass/passes.def"
+};
+
+/* What a stage made is checked and written where dumps go; a program that it left alone is neither. */
+static xt_status stage_done(const cpu_exec *e, const stage *s) {
+    pass_ctx *c = e->passes;
+    bool program = s->checks == PROGRAM;
+    if (program && !c->changed) return NULL;
+    if (c->verify || s->checks == PLACES) {
+        xt_status wrong = program ? ir_verify(e->module) : cpu_plan_verify(e, s->checks == PLACES);
+        if (wrong) return status_context(wrong, "after stage %s", s->name);
+    }
+    if (!pass_dump_wanted()) return NULL;
+    str text = STR_INIT;
+    if (program)
+        xt_status_free(ir_print(e->module, IR_PRINT_LOC_SOURCE, &text));
+    else
+        cpu_plan_print(e, &text);
+    pass_dump(c, e->module->name, s->name, program ? "mlir" : "plan", &text);
+    str_free(&text);
+    return NULL;
+}
+
+static xt_status run_stages(cpu_builder *b, size_t first) {
+    cpu_exec *e = b->exec;
+    cpu_phase_begin(e);
+    for (const stage *s = stages + first; s < stages + BASE_COUNT(stages); s++) {
+        if (!s->wanted(b)) continue;
+        if (s->checks != NOTHING) e->passes->stage++;
+        if (s->optional && !pass_is_on(s->name)) continue;
+        e->passes->changed = false;
+        xt_status failed = s->run(b);
+        if (failed) return s->checks == PROGRAM ? status_context(failed, "stage %s", s->name) : failed;
+        if (s->checks != NOTHING) XT_TRY(stage_done(e, s));
+        cpu_phase_end(e, s->phase);
+    }
+    return NULL;
+}
+
+/* A region's program, which is there already, is planned only. */
+static xt_status plan_inside(cpu_exec *e) {
+    cpu_builder b = {.exec = e, .lowering = &cpu_kernels, .plan_inside = plan_inside};
+    xt_status s = run_stages(&b, AT_begin);
+    cpu_builder_deinit(&b);
+    return s;
+}
+
+static xt_status make(cpu_exec *e) {
+    pass_ctx passes = PASS_CTX_INIT;
+    cpu_builder b = {.exec = e, .lowering = &cpu_kernels, .plan_inside = plan_inside};
+    e->passes = &passes;
+    xt_status s = run_stages(&b, AT_read);
+    cpu_builder_deinit(&b);
     e->passes = NULL;
     return s;
 }
@@ -170,7 +206,7 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
     e->source = base_malloc(n + 1); /* bytecode and HLO have zero bytes within */
     e->source_size = n;
     if (e->source) memcpy(e->source, text, n);
-    xt_status s = e->source ? make(e, text, n) : status_oom(n, "a program");
+    xt_status s = e->source ? make(e) : status_oom(n, "a program");
     if (s) {
         cpu_exec_free(e);
         return s;
@@ -179,73 +215,4 @@ xt_status cpu_compile(const char *text, size_t n, const cpu_compile_opts *o, cpu
     if (env_has_word("XT_DEBUG", "exec")) e->profile = base_calloc(2 * e->plan.n_thunks + 1, sizeof *e->profile);
     *out = e;
     return NULL;
-}
-
-void cpu_exec_free(cpu_exec *e) {
-    if (!e) return;
-    if (e->profile) cpu_report_profile(e);
-    base_free((void *)(uintptr_t)e->profile);
-    cpu_plan_free(&e->plan);
-    if (e->module) ir_module_free(e->module);
-    str_free(&e->text);
-    base_free(e->source);
-    base_free(e->alias);
-    base_free(e->name);
-    pthread_mutex_destroy(&e->text_lock);
-    base_free(e);
-}
-
-/* --- queries ---------------------------------------------------------------------------------------------------------------------------- */
-const char *cpu_exec_name(const cpu_exec *e) {
-    return e->name;
-}
-size_t cpu_exec_inputs(const cpu_exec *e) {
-    return e->main->body->n_args;
-}
-size_t cpu_exec_outputs(const cpu_exec *e) {
-    return e->main->n_results;
-}
-const ir_type *cpu_exec_input_type(const cpu_exec *e, size_t i) {
-    return e->main->body->args[i]->type;
-}
-const ir_type *cpu_exec_output_type(const cpu_exec *e, size_t i) {
-    return e->main->result_types[i];
-}
-static const char *attr_text(size_t n, const ir_attr *attrs, const char *name) {
-    for (size_t i = 0; i < n; i++)
-        if (attrs[i].name && attrs[i].kind == IR_AK_STRING && strcmp(attrs[i].name, name) == 0) return attrs[i].v.s;
-    return NULL;
-}
-const char *cpu_exec_input_text(const cpu_exec *e, size_t i, const char *attr) {
-    const ir_func *f = e->main;
-    return f->arg_attrs && f->n_arg_attrs ? attr_text(f->n_arg_attrs[i], f->arg_attrs[i], attr) : NULL;
-}
-const char *cpu_exec_output_text(const cpu_exec *e, size_t i, const char *attr) {
-    const ir_func *f = e->main;
-    return f->result_attrs && f->n_result_attrs ? attr_text(f->n_result_attrs[i], f->result_attrs[i], attr) : NULL;
-}
-/* Only where the pass that gives memory's type was on. */
-static const int64_t *order_of(const ir_attr *a, const ir_type *t) {
-    return pass_is_on("lower_layout") ? entry_order(a, t) : NULL;
-}
-const int64_t *cpu_exec_input_order(const cpu_exec *e, size_t i) {
-    return order_of(entry_arg_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_input_type(e, i));
-}
-const int64_t *cpu_exec_output_order(const cpu_exec *e, size_t i) {
-    return order_of(entry_result_attr(e->main, i, ENTRY_LAYOUT), cpu_exec_output_type(e, i));
-}
-int cpu_exec_alias(const cpu_exec *e, size_t input) {
-    return e->alias[input];
-}
-const cpu_stats *cpu_exec_stats(const cpu_exec *e) {
-    return &e->stats;
-}
-
-const char *cpu_exec_text(const cpu_exec *e, size_t *n) {
-    cpu_exec *w = (cpu_exec *)(uintptr_t)e; /* the text is made when first asked for */
-    pthread_mutex_lock(&w->text_lock);
-    if (!w->text.data) xt_status_free(ir_print(w->module, 0, &w->text));
-    pthread_mutex_unlock(&w->text_lock);
-    *n = e->text.len;
-    return str_cstr(&e->text);
 }

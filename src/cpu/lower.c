@@ -1,148 +1,55 @@
-/* Which ops have a fast kernel, and what an op costs. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand
- * (broadcasts, slices) are read in place or copied by a loop; the rest runs on the interpreter's code. */
-#include "cpu/cpu_int.h"
+/* Which ops have a fast kernel. Elementwise ops are not here: they run as fused loops (group.c); windows on an operand (broadcasts, slices) are read in
+ * place or copied by a loop; the rest runs on the interpreter's code. */
+#include "cpu/kernel/kernel.h"
 
-const cpu_lower_fn cpu_lower[OP_COUNT][CPU_LOWER_WAYS] = {
-    [OP_dot_general] = {cpu_lower_dot_general, cpu_lower_gemm},
-    [OP_dot] = {cpu_lower_dot_general, cpu_lower_gemm},
-    [OP_convolution] = {cpu_lower_convolution, cpu_lower_conv_any},
-    [OP_reduce] = {cpu_lower_again, cpu_lower_reduce, cpu_lower_fold},
-    [OP_reduce_window] = {cpu_lower_scan, cpu_lower_reduce_window, cpu_lower_window_any},
-    [OP_select_and_scatter] = {cpu_lower_select_and_scatter, cpu_lower_select_any},
-    [OP_batch_norm_training] = {cpu_lower_batch_norm_training},
-    [OP_batch_norm_grad] = {cpu_lower_batch_norm_grad},
-    [OP_batch_norm_inference] = {cpu_lower_batch_norm_inference},
-    [OP_pad] = {cpu_lower_pad},
-    [OP_concatenate] = {cpu_lower_concatenate},
-    [OP_dynamic_slice] = {cpu_lower_dynamic_slice},
-    [OP_dynamic_update_slice] = {cpu_lower_dynamic_update_slice},
-    [OP_gather] = {cpu_lower_gather},
-    [OP_scatter] = {cpu_lower_scatter, cpu_lower_scatter_any},
-    [OP_map] = {cpu_lower_map},
-    [OP_iota] = {cpu_lower_iota},
-    [OP_broadcast] = {cpu_lower_window},
-    [OP_broadcast_in_dim] = {cpu_lower_window},
-    [OP_slice] = {cpu_lower_window},
-    [OP_reverse] = {cpu_lower_window},
-    [OP_fft] = {cpu_lower_fft},
-    [OP_sort] = {cpu_lower_sort, cpu_lower_merge},
-    [OP_chlo_top_k] = {cpu_lower_top_k},
-    [OP_while] = {cpu_lower_control},
-    [OP_if] = {cpu_lower_control},
-    [OP_case] = {cpu_lower_control},
-    [OP_rng] = {cpu_lower_rng},
-    [OP_rng_bit_generator] = {cpu_lower_rng_bit_generator},
-    [OP_cholesky] = {cpu_lower_cholesky},
-    [OP_triangular_solve] = {cpu_lower_triangular_solve},
-    [OP_custom_call] = {cpu_lower_tile, cpu_lower_lapack, cpu_lower_linalg_call, cpu_lower_eig},
-    [OP_all_reduce] = {cpu_lower_collective},
-    [OP_all_gather] = {cpu_lower_collective},
-    [OP_all_to_all] = {cpu_lower_collective},
-    [OP_reduce_scatter] = {cpu_lower_collective},
-    [OP_collective_broadcast] = {cpu_lower_collective},
-    [OP_collective_permute] = {cpu_lower_collective},
-    [OP_collective_reduce] = {cpu_lower_collective},
-    [OP_replica_id] = {cpu_lower_collective},
-    [OP_partition_id] = {cpu_lower_collective},
+const cpu_lowering cpu_kernels = {
+    .elementwise = cpu_lower_rows,
+    .interpreter = cpu_lower_interp,
+    .whole_program = &cpu_program_kernel,
+    .blocked = {conv_images, blocked_window_ok, blocked_window, blocked_norm},
+    .ways =
+        {
+            [OP_dot_general] = {cpu_lower_dot_general, cpu_lower_gemm},
+            [OP_dot] = {cpu_lower_dot_general, cpu_lower_gemm},
+            [OP_convolution] = {cpu_lower_convolution, cpu_lower_conv_any},
+            [OP_reduce] = {cpu_lower_again, cpu_lower_reduce, cpu_lower_fold},
+            [OP_reduce_window] = {cpu_lower_scan, cpu_lower_reduce_window, cpu_lower_window_any},
+            [OP_select_and_scatter] = {cpu_lower_select_and_scatter, cpu_lower_select_any},
+            [OP_batch_norm_training] = {cpu_lower_batch_norm_training},
+            [OP_batch_norm_grad] = {cpu_lower_batch_norm_grad},
+            [OP_batch_norm_inference] = {cpu_lower_batch_norm_inference},
+            [OP_transpose] = {cpu_lower_transpose}, /* of an array that somebody reads dense */
+            [OP_pad] = {cpu_lower_pad},
+            [OP_concatenate] = {cpu_lower_concatenate},
+            [OP_dynamic_slice] = {cpu_lower_dynamic_slice},
+            [OP_dynamic_update_slice] = {cpu_lower_dynamic_update_slice},
+            [OP_gather] = {cpu_lower_gather},
+            [OP_scatter] = {cpu_lower_scatter, cpu_lower_scatter_any},
+            [OP_map] = {cpu_lower_map},
+            [OP_iota] = {cpu_lower_iota},
+            [OP_broadcast] = {cpu_lower_window},
+            [OP_broadcast_in_dim] = {cpu_lower_window},
+            [OP_slice] = {cpu_lower_window},
+            [OP_reverse] = {cpu_lower_window},
+            [OP_fft] = {cpu_lower_fft},
+            [OP_sort] = {cpu_lower_sort, cpu_lower_merge},
+            [OP_chlo_top_k] = {cpu_lower_top_k},
+            [OP_while] = {cpu_lower_control},
+            [OP_if] = {cpu_lower_control},
+            [OP_case] = {cpu_lower_control},
+            [OP_rng] = {cpu_lower_rng},
+            [OP_rng_bit_generator] = {cpu_lower_rng_bit_generator},
+            [OP_cholesky] = {cpu_lower_cholesky},
+            [OP_triangular_solve] = {cpu_lower_triangular_solve},
+            [OP_custom_call] = {cpu_lower_tile, cpu_lower_lapack, cpu_lower_linalg_call, cpu_lower_eig},
+            [OP_all_reduce] = {cpu_lower_collective},
+            [OP_all_gather] = {cpu_lower_collective},
+            [OP_all_to_all] = {cpu_lower_collective},
+            [OP_reduce_scatter] = {cpu_lower_collective},
+            [OP_collective_broadcast] = {cpu_lower_collective},
+            [OP_collective_permute] = {cpu_lower_collective},
+            [OP_collective_reduce] = {cpu_lower_collective},
+            [OP_replica_id] = {cpu_lower_collective},
+            [OP_partition_id] = {cpu_lower_collective},
+        },
 };
-
-static double count_of(const ir_type *t) {
-    return t->kind == IR_TENSOR && t->count > 0 ? (double)t->count : 0;
-}
-
-static int64_t int_at(const ir_op *op, ir_attr_key k, size_t i, int64_t fallback) {
-    size_t n;
-    const int64_t *v = ir_get_ints(op, k, &n);
-    return i < n ? v[i] : fallback;
-}
-
-/* Products with real elements only: what padding and dilation put in is not computed by any good kernel (and not counted by XLA). */
-static double conv_flops(const ir_op *op) {
-    const ir_type *l = op->in[0]->type, *r = op->in[1]->type, *o = op->out[0].type;
-    size_t n;
-    const int64_t *ls = ir_get_ints(op, IR_A_input_spatial_dimensions, &n), *rs = ir_get_ints(op, IR_A_kernel_spatial_dimensions, &n);
-    const int64_t *os = ir_get_ints(op, IR_A_output_spatial_dimensions, &n);
-    double flops = 2.0 * (double)o->dims[ir_get_int(op, IR_A_output_batch_dimension, 0)] *
-                   (double)o->dims[ir_get_int(op, IR_A_output_feature_dimension, 0)] *
-                   (double)r->dims[ir_get_int(op, IR_A_kernel_input_feature_dimension, 0)];
-    for (size_t d = 0; d < n; d++) {
-        int64_t stride = int_at(op, IR_A_window_strides, d, 1), low = int_at(op, IR_A_padding, 2 * d, 0), hits = 0;
-        int64_t l_dil = int_at(op, IR_A_lhs_dilation, d, 1), r_dil = int_at(op, IR_A_rhs_dilation, d, 1);
-        double places = (double)o->dims[os[d]] * (double)r->dims[rs[d]];
-        if (places > 1e7) { /* an estimate is enough, and this loop is not to outlast the convolution */
-            flops *= places;
-            continue;
-        }
-        for (int64_t i = 0; i < o->dims[os[d]]; i++)
-            for (int64_t k = 0; k < r->dims[rs[d]]; k++) {
-                int64_t at = i * stride + k * r_dil - low;
-                hits += at >= 0 && at % l_dil == 0 && at / l_dil < l->dims[ls[d]];
-            }
-        flops *= (double)hits;
-    }
-    return flops;
-}
-
-static double contraction_flops(const ir_op *op) {
-    const ir_type *l = op->in[0]->type;
-    double per = 1; /* products in one element of the result */
-    size_t n;
-    if (op->code == OP_convolution) return conv_flops(op);
-    if (op->code == OP_dot) {
-        per = l->rank ? (double)l->dims[l->rank - 1] : 1;
-    } else {
-        const int64_t *lc = ir_get_ints(op, IR_A_lhs_contracting_dimensions, &n);
-        for (size_t i = 0; i < n; i++) per *= (double)l->dims[lc[i]];
-    }
-    return 2 * per * count_of(op->out[0].type);
-}
-
-static double window_size(const ir_op *op) {
-    size_t n;
-    const int64_t *w = ir_get_ints(op, IR_A_window_dimensions, &n);
-    double p = 1;
-    for (size_t i = 0; i < n; i++) p *= (double)w[i];
-    return p;
-}
-
-double cpu_op_flops(const ir_op *op) {
-    if (op->n_out == 0) return 0;
-    double out = count_of(op->out[0].type);
-    switch ((int)op->code) {
-    case OP_dot:
-    case OP_dot_general:
-    case OP_convolution: return contraction_flops(op);
-    case OP_reduce:
-    case OP_sort:
-    case OP_scatter: return count_of(op->in[0]->type);
-    case OP_reduce_window: return out * window_size(op);
-    case OP_select_and_scatter: return count_of(op->in[1]->type) * window_size(op);
-    case OP_batch_norm_training: return 8 * out;
-    case OP_batch_norm_grad: return 10 * out;
-    case OP_batch_norm_inference: return 4 * out;
-    case OP_while:
-    case OP_if:
-    case OP_case: return 0; /* their programs' (kernel_control.c) */
-    default: return ir_op_infos[op->code].flags & IR_ELEMENTWISE ? out : 0;
-    }
-}
-
-double cpu_op_transcendentals(const ir_op *op) {
-    switch ((int)op->code) {
-    case OP_exponential:
-    case OP_exponential_minus_one:
-    case OP_log:
-    case OP_log_plus_one:
-    case OP_tanh:
-    case OP_logistic:
-    case OP_sine:
-    case OP_cosine:
-    case OP_tan:
-    case OP_power:
-    case OP_atan2:
-    case OP_cbrt:
-    case OP_sqrt:
-    case OP_rsqrt: return count_of(op->out[0].type);
-    default: return 0;
-    }
-}

@@ -4,7 +4,7 @@
  *     "XTCPUEX1"  checksum of the rest (2 x u64)  build id size (u32)  build id  replicas, partitions, threads (3 x i32)  text size (u64)  text
  *
  * Integers are in the machine's byte order; a build is of one architecture. */
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 
 #include <dlfcn.h>
 #include <sys/stat.h>

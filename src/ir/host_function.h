@@ -7,6 +7,8 @@
 
 /* Exported by the plugin, beside GetPjrtApi. Returns 0; -1 when too many are known. Once named, a function stays so. */
 XT_API int xtrain_allow_host_function(void *function);
+/* op is a custom_call @xtrain_host_callback. */
+bool host_function_is_callback(const ir_op *op);
 /* The function that op's backend_config names as `function`. */
 xt_status host_function_of(const ir_op *op, void **out);
 

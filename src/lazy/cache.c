@@ -318,7 +318,7 @@ static xt_status make(lazy_ctx *c, const lazy_roots *r, lazy_event *ev, lazy_pro
     str text = STR_INIT;
     int64_t began = clock_ns();
     xt_status s = ir_extract(r->n, r->values, "step", is_leaf, NULL, &m, &leaves, &n_leaves);
-    if (!s) s = pass_lower_chlo(m); /* before ops are counted: a device knows StableHLO only */
+    if (!s) s = pass_expand_chlo(m); /* before ops are counted: a device knows StableHLO only */
     if (!s) s = adapt_to_device(m);
     if (!s) s = describe_program(c, r, m, leaves, n_leaves, p);
     if (!s) {

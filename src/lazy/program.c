@@ -43,7 +43,7 @@ static const char *next_split(const char *s, const char *end) {
 
 static xt_status take_module(xt_program *p, ir_module *m) {
     xt_status st = ir_verify(m);
-    if (!st) st = pass_lower_chlo(m);
+    if (!st) st = pass_expand_chlo(m);
     if (!st && !VEC_PUSH(p->modules, p->n, p->cap, m)) st = status_oom(sizeof m, "a program");
     if (st) ir_module_free(m);
     return st;

@@ -286,7 +286,23 @@ static xt_status lower_block(ir_module *m, ir_block *block) {
     return NULL;
 }
 
-xt_status pass_lower_chlo(ir_module *m) {
+xt_status pass_expand_chlo(ir_module *m) {
     for (ir_func *f = m->funcs; f; f = f->next) XT_TRY(lower_block(m, f->body));
     return NULL;
+}
+
+/* chlo ops, custom calls, some of which mean one, and products of two element types. */
+static bool block_has_chlo(const ir_block *b) {
+    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
+        if (op->code == OP_dot_general && op->in[0]->type->dtype != op->in[1]->type->dtype) return true;
+        if (op->code == OP_custom_call || strcmp(ir_op_infos[op->code].dialect, "chlo") == 0) return true;
+        for (uint32_t r = 0; r < op->n_regions; r++)
+            if (block_has_chlo(op->regions[r].block)) return true;
+    }
+    return false;
+}
+
+xt_status pass_lower_chlo(pass_ctx *c, ir_module *m) {
+    for (const ir_func *f = m->funcs; f && !c->changed; f = f->next) c->changed = block_has_chlo(f->body);
+    return c->changed ? pass_expand_chlo(m) : NULL;
 }

@@ -389,7 +389,7 @@ xt_status pass_refine(ir_module *m, const char *entry, size_t n_in, const array 
     xt_status s = refine(&r, f, n_in, in);
     for (size_t i = 0; i < r.n; i++) array_free(&r.known[i]);
     base_free(r.known);
-    if (!s) s = pass_lower_chlo(m);
+    if (!s) s = pass_expand_chlo(m);
     if (!s) s = pass_lower_call(&c, m); /* computations of window reductions */
     return s ? s : pass_opt_dce(&c, m);
 }

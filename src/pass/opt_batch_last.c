@@ -1,7 +1,7 @@
 /* needs: calls inlined. keeps: meaning bit for bit, but for the order of the sums of convolutions and reductions.
  *
  * Images of few channels leave most of a vector empty when channels are its lanes, as in oneDNN's kernels; with the batch as the innermost dim
- * every lane works, whatever the channels (src/cpu/kernel_lanes.c has those loops). The choice is made for connected regions: values that
+ * every lane works, whatever the channels (src/cpu/kernel/lanes.c has those loops). The choice is made for connected regions: values that
  * convolutions, windows, normalisation and elementwise ops tie together by sharing a layout. In a region that gains, each value loses its
  * first dim, the batch, to the end: dim numbers of its ops are rewritten in place, and values get transposes only where they enter or leave
  * the region. Broadcasts and splat constants are made in the new order, a reshape that keeps the batch stays a reshape, and a product whose
@@ -375,7 +375,6 @@ static xt_status visit(rewriter *r, pass_ctx *c, ir_op *op, void *user) {
 
 xt_status pass_opt_batch_last(pass_ctx *c, ir_module *m) {
     batch_last s = {.m = m, .lanes = c->lanes, .epoch = ir_new_epoch()};
-    if (c->lanes < 2) return NULL;
     xt_status st = choose(&s);
     rewriter r = REWRITER_INIT;
     if (!st) st = rewrite_module(&r, c, m, visit, &s);

@@ -1,46 +1,41 @@
-/* The runner: one pass at a time, verified and dumped; and the standard order. */
+/* The runner: the passes of passes.def in their order, each verified and dumped. */
 #include "pass/pass.h"
 
 #include <stdatomic.h>
 
-/* chlo ops, custom calls, some of which mean one, and products of two element types. */
-static bool block_has_chlo(const ir_block *b) {
-    for (const ir_op *op = b ? b->first : NULL; op; op = op->next) {
-        if (op->code == OP_dot_general && op->in[0]->type->dtype != op->in[1]->type->dtype) return true;
-        if (op->code == OP_custom_call || strcmp(ir_op_infos[op->code].dialect, "chlo") == 0) return true;
-        for (uint32_t r = 0; r < op->n_regions; r++)
-            if (block_has_chlo(op->regions[r].block)) return true;
-    }
-    return false;
-}
-
-static xt_status lower_chlo(pass_ctx *c, ir_module *m) {
-    for (const ir_func *f = m->funcs; f && !c->changed; f = f->next) c->changed = block_has_chlo(f->body);
-    return c->changed ? pass_lower_chlo(m) : NULL;
-}
-
-const pass_row pass_rows[] = {
-    {"lower_chlo", lower_chlo, "nothing; ops of dynamic shapes stay", "types, source ids, module paths"},
-#define PASS(name, needs, keeps) {#name, pass_##name, needs, keeps},
-#include "pass/passes.def"
-#undef PASS
+typedef enum pass_when { ONCE, SETTLE, ON_REQUEST } pass_when; /* passes.def says what they mean */
+struct pass_row {
+    const char *name; /* "opt_dce" */
+    xt_status (*run)(pass_ctx *c, ir_module *m);
+    bool (*wanted)(const pass_ctx *c);
+    pass_when when;
 };
-const size_t pass_row_count = BASE_COUNT(pass_rows);
+
+#define PASS(name, when, condition, needs, keeps)                                                                                                    \
+    static bool wants_##name(const pass_ctx *c) {                                                                                                    \
+        (void)c;                                                                                                                                     \
+        return condition;                                                                                                                            \
+    }
+#include "pass/passes.def"
+
+static const pass_row rows[] = {
+#define PASS(name, when, condition, needs, keeps) {#name, pass_##name, wants_##name, when},
+#define AGAIN(name) {#name, pass_##name, wants_##name, ONCE},
+#include "pass/passes.def"
+};
 
 const pass_row *pass_find(const char *name) {
-    for (size_t i = 0; i < pass_row_count; i++)
-        if (strcmp(pass_rows[i].name, name) == 0) return &pass_rows[i];
+    for (size_t i = 0; i < BASE_COUNT(rows); i++)
+        if (strcmp(rows[i].name, name) == 0) return &rows[i];
     return NULL;
 }
 
 /* --- switches --------------------------------------------------------------------------------------------------------------------- */
 const char *const pass_switch_names[] = {
-    "lower_chlo",
-#define PASS(name, needs, keeps) #name,
-#define STAGE(name, needs, keeps) #name,
+#define PASS(name, when, condition, needs, keeps) #name,
+#define STAGE(name, phase, checks, condition, needs, keeps) #name,
+#define SWITCH(name, needs, keeps) #name,
 #include "pass/passes.def"
-#undef PASS
-#undef STAGE
 };
 const size_t pass_switch_count = BASE_COUNT(pass_switch_names);
 
@@ -79,8 +74,9 @@ xt_status pass_check_switches(void) {
         if (known && (sign == '-' || sign == '+')) continue;
         str all = STR_INIT;
         for (size_t i = 0; i < pass_switch_count; i++) str_printf(&all, "%s%s", i ? ", " : "", pass_switch_names[i]);
-        xt_status s = known ? status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: write -%.*s to leave that pass out", (int)n, word)
-                            : status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: '%.*s' is no pass; there are %s, and all", (int)n, word, str_cstr(&all));
+        xt_status s =
+            known ? status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: write -%.*s to leave that pass out", (int)n, word)
+                  : status_new(XT_INVALID_ARGUMENT, NULL, "XT_PASSES: '%.*s' is no pass; there are %s, and all", (int)n, word, str_cstr(&all));
         str_free(&all);
         return s;
     }
@@ -118,7 +114,7 @@ xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m) {
     if (!c->stage) dump(c, "input", m);
     c->changed = false;
     c->stage++;
-    if (!pass_is_on(p->name)) return NULL;
+    if (!p->wanted(c) || !pass_is_on(p->name)) return NULL;
     int64_t begin = clock_ns();
     XT_TRY(status_context(p->run(c, m), "pass %s", p->name));
     if (env_has_word("XT_DEBUG", "passes"))
@@ -131,21 +127,28 @@ xt_status pass_run(pass_ctx *c, const pass_row *p, ir_module *m) {
 
 enum { ROUNDS = 6 }; /* each round but the last changed something; programs settle in two or three */
 
-xt_status pass_optimize(pass_ctx *c, ir_module *m) {
-    static const char *const once[] = {"lower_chlo", "lower_call", "opt_dce", "lower_sdy", "lower_auto", "lower_spmd", "lower_layout", "opt_loops"};
-    static const char *const until_settled[] = {"opt_simplify", "opt_fold", "opt_cse", "opt_dce"};
-    XT_TRY(pass_check_switches());
-    c->verify |= env_has_word("XT_DEBUG", "passes");
-    for (size_t i = 0; i < BASE_COUNT(once); i++) XT_TRY(pass_run(c, pass_find(once[i]), m));
+/* Passes [begin, end), until none of them changes anything. */
+static xt_status settle(pass_ctx *c, ir_module *m, size_t begin, size_t end) {
     bool again = true;
     for (int round = 0; again && round < ROUNDS; round++) {
         again = false;
-        for (size_t i = 0; i < BASE_COUNT(until_settled); i++) {
-            XT_TRY(pass_run(c, pass_find(until_settled[i]), m));
+        for (size_t i = begin; i < end; i++) {
+            XT_TRY(pass_run(c, &rows[i], m));
             again |= c->changed;
         }
     }
-    static const char *const last[] = {"opt_scan", "opt_index", "opt_gather", "opt_onehot", "opt_pads", "opt_layout", "opt_products", "opt_batch_last", "opt_cse", "opt_sink", "opt_recompute", "opt_dce"};
-    for (size_t i = 0; i < BASE_COUNT(last); i++) XT_TRY(pass_run(c, pass_find(last[i]), m));
+    return NULL;
+}
+
+xt_status pass_optimize(pass_ctx *c, ir_module *m) {
+    XT_TRY(pass_check_switches());
+    c->verify |= env_has_word("XT_DEBUG", "passes");
+    for (size_t i = 0, next; i < BASE_COUNT(rows); i = next) {
+        next = i + 1;
+        if (rows[i].when == ONCE) XT_TRY(pass_run(c, &rows[i], m));
+        if (rows[i].when != SETTLE) continue;
+        while (next < BASE_COUNT(rows) && rows[next].when == SETTLE) next++;
+        XT_TRY(settle(c, m, i, next));
+    }
     return NULL;
 }

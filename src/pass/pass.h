@@ -1,4 +1,4 @@
-/* Passes over a module and the runner. A pass is one file: `opt_*` improves, `lower_*` removes something; its row in passes.def says what it
+/* Passes over a module and the runner. A pass is one file: `opt_*` improves, `lower_*` removes something; its row in passes.def says when it runs, what it
  * needs and keeps. A pass changes the module in place, sets c->changed when it did, and leaves it valid: the runner verifies after each pass
  * when c->verify is set, and writes the text after each that changed something into the folder of XT_DUMP as NAME.PROGRAM.NN.PASS.mlir.
  * XT_PASSES=-opt_cse,-fuse leaves passes out (-all: every one; +NAME: that one again); XT_DEBUG=passes verifies in every build and logs what
@@ -37,21 +37,12 @@ typedef struct pass_ctx {
     { .verify = true }
 #endif
 
-typedef xt_status (*pass_fn)(pass_ctx *c, ir_module *m);
-typedef struct pass_row {
-    const char *name; /* "opt_dce" */
-    pass_fn run;
-    const char *needs, *keeps;
-} pass_row;
-extern const pass_row pass_rows[];
-extern const size_t pass_row_count;
-#define PASS(name, needs, keeps) xt_status pass_##name(pass_ctx *c, ir_module *m);
+typedef struct pass_row pass_row; /* of passes.def */
+#define PASS(name, when, condition, needs, keeps) xt_status pass_##name(pass_ctx *c, ir_module *m);
 #include "pass/passes.def"
-#undef PASS
 
-/* Takes every chlo op of static shapes apart into StableHLO ops; those of dynamic shapes wait until pass_refine has made them static. Stands in
- * the table too. */
-xt_status pass_lower_chlo(ir_module *m);
+/* Takes every chlo op of static shapes apart into StableHLO ops (the pass lower_chlo); those of dynamic shapes wait until pass_refine has made them static. */
+xt_status pass_expand_chlo(ir_module *m);
 
 const pass_row *pass_find(const char *name); /* NULL when there is none */
 /* The names of everything that can be switched off: the passes, then the CPU compiler's stages. */

@@ -1,14 +1,19 @@
 /* One op of the program, built on the parts: the axes that divide it are chosen, its operands got in the form this asks for, and what remains partial is
  * combined, or kept as summands where the result is wanted so. */
 #include "ir/config.h"
+#include "ir/host_function.h"
 #include "pass/spmd.h"
 
 enum { YOUNG = 96 }; /* ops after which another form of a value is made again rather than kept alive */
 
-static xt_status oom(void) { return status_oom(0, "partitioning"); }
+static xt_status oom(void) {
+    return status_oom(0, "partitioning");
+}
 
 /* --- choosing --------------------------------------------------------------------------------------------------------------------------------------------- */
-static double bytes_of(const ir_type *t) { return (double)t->count * (double)xt_dtype_size(t->dtype); }
+static double bytes_of(const ir_type *t) {
+    return (double)t->count * (double)xt_dtype_size(t->dtype);
+}
 
 /* Work in units of a byte moved: a product does 2 flops an element of its iteration space; some 64 of them take the time one byte takes. */
 static double work_of(const ir_op *op, const spmd_rule *r) {
@@ -30,9 +35,12 @@ static double cost_of(const spmd *s, const ir_op *op, const spmd_rule *r, int ax
         bool divided = now->dim[axis] >= 0, here = f >= 0 && said[t].factor[axis] == f;
         double bytes = bytes_of(r->types[t]);
         if (here || (t >= op->n_in && f >= 0 && now->dim[axis] == IR_SHARD_SUMMANDS && r->factors[f].reduced && r->combine == OP_add)) continue;
-        if (t < op->n_in) cost += !divided ? 0 : in ? bytes / 2 : bytes;
-        else if (f >= 0 && r->factors[f].reduced && !in) cost += divided ? bytes : 2 * bytes;
-        else if (in) cost += divided ? bytes / 2 : bytes;
+        if (t < op->n_in)
+            cost += !divided ? 0 : in ? bytes / 2 : bytes;
+        else if (f >= 0 && r->factors[f].reduced && !in)
+            cost += divided ? bytes : 2 * bytes;
+        else if (in)
+            cost += divided ? bytes / 2 : bytes;
     }
     return cost;
 }
@@ -192,13 +200,15 @@ static ir_value *first_row(spmd *s, const ir_op *op, const spmd_rule *r, const i
 
 /* A row counts where the index lies in this device's part. Whole tables clamp indices, so they are clamped before they are shifted. What is not found
  * here is zero, or for a scatter behind the part's end, where updates go nowhere. */
-static ir_value *shifted_indices(spmd *s, const ir_op *op, ir_value *indices, ir_value *first, const ir_type *table, const ir_type *part, int64_t dim, ir_value **out_here) {
+static ir_value *shifted_indices(spmd *s, const ir_op *op, ir_value *indices, ir_value *first, const ir_type *table, const ir_type *part, int64_t dim,
+                                 ir_value **out_here) {
     ir_builder *b = &s->b;
     const ir_type *t = indices->type, *e = ir_scalar(t->dtype);
     if (op->code == OP_gather) indices = ir_clamp(b, ir_splat(b, e, 0), indices, ir_splat(b, e, (double)(table->dims[dim] - 1)));
     ir_value *shifted = ir_subtract(b, indices, ir_broadcast_scalar(b, first, t));
     ir_value *rows = ir_splat(b, t, (double)part->dims[dim]);
-    ir_value *above = ir_dtype_is_signed(t->dtype) ? ir_compare(b, IR_GE, shifted, ir_splat(b, t, 0)) : NULL, *below = ir_compare(b, IR_LT, shifted, rows);
+    ir_value *above = ir_dtype_is_signed(t->dtype) ? ir_compare(b, IR_GE, shifted, ir_splat(b, t, 0)) : NULL,
+             *below = ir_compare(b, IR_LT, shifted, rows);
     *out_here = above ? ir_and(b, above, below) : below; /* unsigned ones below the part have become very large */
     return ir_select(b, *out_here, shifted, op->code == OP_gather ? ir_splat(b, t, 0) : rows);
 }
@@ -243,8 +253,7 @@ static ir_op *build_local(spmd *s, ir_op *op, ir_value *const *in, const ir_type
 
 /* A host callback that each device is to make with its own parts of the operands (`partitioned` in its backend_config); it gives no tensor back. */
 static bool takes_parts(const ir_op *op) {
-    const char *name = op->code == OP_custom_call ? ir_get_string(op, IR_A_call_target_name) : NULL;
-    if (!name || strcmp(name, "xtrain_host_callback") != 0 || !ir_config_int(op, "partitioned", 0)) return false;
+    if (!host_function_is_callback(op) || !ir_config_int(op, "partitioned", 0)) return false;
     for (uint32_t i = 0; i < op->n_out; i++)
         if (op->out[i].type->kind == IR_TENSOR) return false;
     return true;
@@ -334,4 +343,3 @@ xt_status spmd_emit(spmd *s, ir_op *op, const spmd_rule *r) {
     if (s->b.status) return s->b.status;
     return made ? NULL : oom();
 }
-

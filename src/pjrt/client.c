@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "cpu/team.h"
+#include "cpu/thread/team.h"
 #include "pjrt/face.h"
 
 const char face_platform[] = "xtrain_cpu", face_version[] = "xtrain " XT_VERSION;

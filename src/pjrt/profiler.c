@@ -1,6 +1,6 @@
 /* PJRT's profiler extension (type 1): a profiler is started, stopped, and gives its data as an XSpace message. There is one trace a process, so a second
  * profiler that is started begins it anew. Its Args are not PJRT's, so they are checked here; errors are constants that nobody has to free. */
-#include "cpu/trace.h"
+#include "cpu/run/trace.h"
 #include "pjrt/face.h"
 
 struct PLUGIN_Profiler {

@@ -1,4 +1,4 @@
-/* Our own compiler's table of a program's memory: src/cpu/dump.c writes it. */
+/* Our own compiler's table of a program's memory: src/cpu/run/dump.c writes it. */
 #include <ctype.h>
 #include <stdlib.h>
 

@@ -13,7 +13,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
     str text = STR_INIT;
     xt_status s = ir_parse((const char *)data, n, "fuzz", &m);
     if (!s) s = ir_verify(m);
-    if (!s) s = pass_lower_chlo(m);
+    if (!s) s = pass_expand_chlo(m);
     if (!s) {
         s = pass_optimize(&c, m);
         if (!s && ir_verify(m)) abort();

@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
         if (b->n_args <= 16) s = pass_refine(m, "main", b->n_args, in);
         if (!s && ir_verify(m)) abort();
     }
-    if (!s) s = pass_lower_chlo(m);
+    if (!s) s = pass_expand_chlo(m);
     if (!s && small_module(m))
         for (const ir_func *f = m->funcs; f; f = f->next)
             for (int fill = 0; fill < 2; fill++) run_function(m, f, fill);

@@ -1,7 +1,7 @@
 #!/bin/bash
 # The threaded parts under ThreadSanitizer: boundary and reader threads, loaders, loggers, the client, the plugin's face and executor, ranks that talk, ranks that
-# xt_launch forks (they train, and their programs have collectives). OpenMP's runtime is not instrumented: such a build runs everything in the pool of src/cpu/pool.c, oneDNN's regions too where
-# they come to us (src/cpu/openmp.c).
+# xt_launch forks (they train, and their programs have collectives). OpenMP's runtime is not instrumented: such a build runs everything in the pool of src/cpu/thread/pool.c, oneDNN's regions too where
+# they come to us (src/cpu/thread/openmp.c).
 . "$(dirname "$0")/../examples/lib.sh"
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$root" || exit 1

@@ -2,7 +2,7 @@
 #ifndef XT_TESTS_CPU_CHECK_H
 #define XT_TESTS_CPU_CHECK_H
 
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 #include "cpu_differential.h"
 
 /* Runs on `threads` threads and gives the results, packed; *out_bytes of them. */

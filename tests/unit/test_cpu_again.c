@@ -1,4 +1,4 @@
-/* Reductions that compute what they fold (kernel_again.c): the loss over a large vocabulary and its gradient, against separate loops, on one thread and two; how much memory that takes;
+/* Reductions that compute what they fold (kernel/again.c): the loss over a large vocabulary and its gradient, against separate loops, on one thread and two; how much memory that takes;
  * and what must not be computed twice. */
 #include "cpu_check.h"
 

@@ -1,7 +1,7 @@
 /* Ops with regions of any kind, convolutions of any type and LAPACK's calls: interpreter against compiler, and that none of them runs on the
  * interpreter's code (but where OpenBLAS is missing). */
-#include "cpu/blas.h"
-#include "cpu/cpu_int.h"
+#include "cpu/vector/blas.h"
+#include "cpu/run/plan.h"
 #include "cpu_differential.h"
 
 typedef struct row {

@@ -1,6 +1,6 @@
 /* Collectives between ranks, each a process with its own device: the whole group, sub-groups, and inside a loop. */
 #include "cpu_differential.h"
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 #include "ranks.h"
 
 #define REDUCE(op) "({\n^bb0(%x: tensor<f32>, %y: tensor<f32>):\n%s = stablehlo." op " %x, %y : tensor<f32>\nstablehlo.return %s : tensor<f32>\n})"

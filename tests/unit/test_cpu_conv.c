@@ -1,7 +1,7 @@
 /* Convolutions in the three forms that training records, by PyTorch's and JAX's dimension numbers, and pooling with its gradient. */
 #include "cpu_differential.h"
 
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 
 typedef struct conv_row {
     const char *name;

@@ -2,10 +2,10 @@
  * (op, element type) is held against the one below. Run by hand with LIST=1 it prints what it found. */
 #include <dirent.h>
 
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 #include "cpu_differential.h"
 
-#include "cpu/blas.h"
+#include "cpu/vector/blas.h"
 
 /* Allowed, each with its reason. (Not met in these programs, and on that code too: regions that are not made of elementwise ops on scalars, or whose types
  * are wider than the operands'; ops of tuples, tokens and calls inside control flow; LAPACK's calls where OpenBLAS is not installed.) */
@@ -18,8 +18,8 @@ static size_t programs, regions, thunks, interpreted;
 static void look(const cpu_exec *e, const char *name) {
     for (size_t t = 0; t < e->plan.n_thunks; t++) {
         const cpu_thunk *th = &e->plan.thunks[t];
-        cpu_exec *const *inside;
-        size_t n = cpu_thunk_programs(th, &inside);
+        cpu_exec *const *inside = NULL;
+        size_t n = th->kernel->programs ? th->kernel->programs(th->state, &inside) : 0;
         for (size_t i = 0; i < n; i++) look(inside[i], name);
         regions += n;
         thunks++;

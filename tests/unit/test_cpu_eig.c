@@ -1,7 +1,7 @@
 /* LAPACK's eigenvalue routines and tridiagonal solvers as JAX calls them: programs whose results have to be zero, because they put the parts together again
  * and take what they started from away. */
 #include "cpu_check.h"
-#include "cpu/blas.h"
+#include "cpu/vector/blas.h"
 
 #define MUL(to, a, b, t) "%" to " = stablehlo.dot_general %" a ", %" b ", batching_dims = [0] x [0], contracting_dims = [2] x [1] : (" t ", " t ") -> " t "\n"
 #define MUL_T(to, a, b, t) "%" to " = stablehlo.dot_general %" a ", %" b ", batching_dims = [0] x [0], contracting_dims = [2] x [2] : (" t ", " t ") -> " t "\n"

@@ -1,7 +1,7 @@
 /* Machine code against the tape's own loops: every instruction it takes, on edge values, from memory, from one element and from a constant, at
  * lengths around a vector's; then runs of instructions with more pointers and more values alive than there are registers. */
-#include "cpu/jit.h"
-#include "cpu/tape.h"
+#include "cpu/vector/jit.h"
+#include "cpu/vector/tape.h"
 
 #include <math.h>
 #include <setjmp.h>

@@ -2,8 +2,8 @@
  * machine has, and the pass that brings networks of few channels into that layout. */
 #include "cpu_differential.h"
 
-#include "cpu/cpu_int.h"
-#include "cpu/lanes.h"
+#include "cpu/run/plan.h"
+#include "cpu/vector/lanes.h"
 
 typedef struct shape {
     int n, c, h, w, o, k, stride, pad, dil;

@@ -2,8 +2,9 @@
  * images and the copies at a region's edges, each against the interpreter. The switches force what large programs get by themselves. */
 #include "cpu_differential.h"
 
-#include "cpu/cpu_int.h"
-#include "cpu/wino.h"
+#include "cpu/run/plan.h"
+#include "cpu/vector/simd.h"
+#include "cpu/vector/wino.h"
 
 static void with(const char *layout, const char *winograd) {
     setenv("XT_CPU_LAYOUT", layout, 1);

@@ -3,7 +3,7 @@
 
 #include <pthread.h>
 
-#include "cpu/cpu_int.h"
+#include "cpu/run/plan.h"
 
 typedef struct fixture { /* a compiled program, a device, inputs made by fill_random */
     cpu_exec *e;

@@ -4,8 +4,8 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "cpu/cpu_int.h"
-#include "cpu/openmp.h"
+#include "cpu/run/plan.h"
+#include "cpu/thread/openmp.h"
 
 extern void GOMP_parallel(void (*fn)(void *), void *ctx, unsigned threads, unsigned flags);
 extern void GOMP_barrier(void);

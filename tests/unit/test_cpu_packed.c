@@ -4,8 +4,8 @@
 
 #include <math.h>
 
-#include "cpu/cpu_int.h"
-#include "cpu/packed.h"
+#include "cpu/run/plan.h"
+#include "cpu/vector/packed.h"
 
 typedef struct shape {
     int64_t m, n, k;

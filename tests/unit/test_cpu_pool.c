@@ -4,9 +4,9 @@
 #include <stdatomic.h>
 #include <time.h>
 
-#include "cpu/cpu_int.h"
-#include "cpu/openmp.h"
-#include "cpu/pool.h"
+#include "cpu/run/plan.h"
+#include "cpu/thread/openmp.h"
+#include "cpu/thread/pool.h"
 
 enum { MOST = 4096 };
 typedef struct work {

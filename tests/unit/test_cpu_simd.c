@@ -1,7 +1,7 @@
 /* The vector loops of each instruction set this machine has: elementary functions against double precision, and every set against the base. */
 #include "cpu_differential.h"
 
-#include "cpu/simd.h"
+#include "cpu/vector/simd.h"
 
 static double exact_logistic(double x) {
     return 1 / (1 + exp(-x));

@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 
 #include "cpu_check.h"
-#include "cpu/blas.h"
+#include "cpu/vector/blas.h"
 
 static const char *self;
 static bool all_rows;

@@ -2,7 +2,7 @@
  * must stay whole stays whole; and the memory it takes. Programs are long enough for the stage to act, few heads keep them quick. */
 #include <math.h>
 
-#include "cpu/tile.h"
+#include "cpu/plan/attention/tile.h"
 #include "cpu_check.h"
 
 /* BLIND: row 3 may see nothing; DRAWN: by numbers that are made of positions; VECTORS: causal, by positions of one dim; ADDED: causal, a matrix of 0 and what hides; TIMES: scores m - big (1 - m);

@@ -2,9 +2,9 @@
  * view, is refused. */
 #include "cpu_differential.h"
 
-#include "cpu/cpu_int.h"
-#include "cpu/kernel_copy.h"
-#include "cpu/tape_int.h"
+#include "cpu/plan/stages.h"
+#include "cpu/vector/move.h"
+#include "cpu/vector/tape_int.h"
 
 #define IMG "tensor<1x32x4x6xf32>"
 #define WIDE "tensor<1x64x4x6xf32>"
@@ -88,7 +88,7 @@ static size_t spoil_views(cpu_exec *e, size_t program) {
     size_t tried = 0;
     for (uint32_t t = 0; t < e->plan.n_thunks; t++) {
         cpu_thunk *th = &e->plan.thunks[t];
-        tape *loop = cpu_is_fused(th->kernel) ? th->state : NULL;
+        tape *loop = th->kernel->is_fused ? th->state : NULL;
         cpu_move *m = strcmp(th->kernel->name, "reorder") == 0 ? th->state : NULL;
         uint32_t i = 0;
         for (; loop && i < loop->n_sources; i++) {

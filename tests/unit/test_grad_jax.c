@@ -72,7 +72,7 @@ static void differentiate(example *e) {
         if (!out[i]) out[i] = ir_splat(&b, f->body->args[i % e->n]->type, 0);
     ir_return(&b, (1 + e->second) * e->n, out);
     ok(b.status);
-    ok(pass_lower_chlo(e->m));
+    ok(pass_expand_chlo(e->m));
     ok(ir_verify(e->m));
 }
 

@@ -190,7 +190,7 @@ static ir_module *differentiated(const row *r, bool second, size_t *out_n) {
     *out_n = f->body->n_args;
     assert_true(*out_n <= NUMERIC_MAX_IN);
     finish_program(&b, *out_n, f->body->args, weighted(&b, y, 1), second);
-    ok(pass_lower_chlo(m));
+    ok(pass_expand_chlo(m));
     return m;
 }
 

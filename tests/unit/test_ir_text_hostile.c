@@ -96,7 +96,7 @@ static void check_program(const char *path, const char *text, size_t n) {
         str_free(&one);
         str_free(&two);
     }
-    if (!s) s = pass_lower_chlo(m);
+    if (!s) s = pass_expand_chlo(m);
     if (!s) s = ir_verify(m);
     if (s) fail_msg("%s: %s", path, xt_status_message(s));
     ir_module_free(m);

@@ -315,7 +315,7 @@ static void test_tokens(void **state) {
     CALL(LoadedExecutable_Destroy, .executable = e);
 }
 
-typedef struct host_array { /* as src/cpu/kernel_callback.c hands it */
+typedef struct host_array { /* as src/cpu/kernel/callback.c hands it */
     void *data;
     const int64_t *dims;
     int32_t rank, dtype;

@@ -1,0 +1,126 @@
+/* Reductions that compute what they fold: where a large array is made by a short loop and read by a fold over its last dims, the fold runs the loop itself, a block at a time, and the
+ * array is not written for it. Who else reads the array computes it again: reading a row of logits and taking exponentials costs less than writing them all and reading them back, and a
+ * softmax's gradient then needs no copy of its numerators. The loop stays open for later readers.
+ *
+ * Which part of a row a thread folds depends on shapes only, and blocks are folded in order. */
+#include "cpu/kernel/kernel.h"
+#include "cpu/plan/build_int.h"
+#include "cpu/vector/fold.h"
+#include "cpu/vector/fold_axes.h"
+
+enum { BLOCK = 4096, SHORTEST_ROW = 256, MOST_OPS = 8, MOST_SLOW = 1 };
+static const int64_t least_count = 2 << 20; /* elements; less stays in the caches */
+
+typedef struct again_state {
+    tape *tape; /* its one result is what is folded */
+    fold_op fold;
+    bool half; /* the result's type */
+    float init;
+    int64_t keep, run, parts;
+    size_t partial_at; /* behind the threads' memory */
+} again_state;
+
+static void again_free(void *state) {
+    again_state *s = state;
+    if (s) tape_free(s->tape);
+    base_free(s);
+}
+
+typedef struct again_run {
+    const again_state *s;
+    const cpu_call *call;
+    float *partial; /* [keep][parts] */
+} again_run;
+
+static size_t thread_bytes(const again_state *s) {
+    return tape_scratch_bytes(s->tape, 1) + BLOCK * sizeof(float);
+}
+
+static void fold_parts(void *ctx, int64_t begin, int64_t end, int thread) {
+    const again_run *r = ctx;
+    const again_state *s = r->s;
+    const simd_ops *simd = simd_get();
+    char *mem = (char *)r->call->scratch + (size_t)thread * thread_bytes(s);
+    float *block = (float *)(void *)(mem + tape_scratch_bytes(s->tape, 1));
+    for (int64_t t = begin; t < end; t++) {
+        int64_t row = t / s->parts * s->run, p = t % s->parts, from = s->run * p / s->parts, to = s->run * (p + 1) / s->parts;
+        float acc = cpu_fold_neutral(s->fold);
+        for (int64_t i = from; i < to; i += BLOCK) {
+            int64_t n = to - i < BLOCK ? to - i : BLOCK;
+            void *out[1] = {block};
+            tape_run_part(s->tape, row + i, row + i + n, r->call->in, out, mem);
+            acc = cpu_fold_two(s->fold, acc, simd->fold[s->fold](block, n));
+        }
+        r->partial[t] = acc;
+    }
+}
+
+static xt_status again_run_op(const cpu_call *c) {
+    const again_state *s = c->thunk->state;
+    again_run r = {s, c, (float *)(void *)((char *)c->scratch + s->partial_at)};
+    team_for(&c->device->team, s->keep * s->parts, 1, fold_parts, &r);
+    for (int64_t k = 0; k < s->keep; k++) {
+        float acc = s->init;
+        for (int64_t p = 0; p < s->parts; p++) acc = cpu_fold_two(s->fold, acc, r.partial[k * s->parts + p]);
+        if (s->half)
+            simd_get()->tape[TAPE_STORE_BF16][TAPE_F32]((uint16_t *)c->out[0] + k, &acc, NULL, NULL, 1);
+        else
+            ((float *)c->out[0])[k] = acc;
+    }
+    return NULL;
+}
+static bool again_access(const cpu_thunk *t, uint32_t k, cpu_access *out) {
+    return tape_access(((const again_state *)t->state)->tape, t->reads, k, out);
+}
+static const cpu_kernel again_kernel = {"loop-reduce", again_run_op, again_free, true, .access = again_access};
+
+static bool splat_value(cpu_builder *b, const ir_value *v, float *out) {
+    const void *x = cpu_build_splat(b, v);
+    if (!x) return false;
+    if (v->type->dtype == XT_BF16)
+        simd_get()->tape[TAPE_LOAD_BF16][TAPE_F32](out, x, NULL, NULL, 1);
+    else
+        memcpy(out, x, sizeof *out);
+    return true;
+}
+
+static int64_t parts_of(const fold_axes *a) {
+    int64_t want = 64 / a->keep + 1, most = a->run / 1024 + 1;
+    return a->keep >= 64 ? 1 : want < most ? want : most;
+}
+
+CPU_LOWER(again) {
+    const ir_type *t = op->in[0]->type;
+    size_t n_dims;
+    const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
+    fold_op f;
+    fold_axes axes;
+    float init;
+    group_copy copy = {0};
+    if (!b->fuse_on || op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count < least_count) return NULL;
+    if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f) || !splat_value(b, op->in[1], &init)) return NULL;
+    cpu_fold_axes(t, dims, n_dims, &axes);
+    if (!axes.inner_reduced || axes.red != 1 || axes.run < SHORTEST_ROW) return NULL;
+    XT_TRY(group_compute_again(b, op->in[0], MOST_OPS, MOST_SLOW, &copy));
+    if (!copy.tape) return NULL;
+    again_state *s = base_calloc(1, sizeof *s);
+    if (!s) {
+        group_copy_free(&copy);
+        return status_oom(sizeof *s, "a plan");
+    }
+    *s = (again_state){
+        .tape = copy.tape, .fold = f, .half = t->dtype == XT_BF16, .init = init, .keep = axes.keep, .run = axes.run, .parts = parts_of(&axes)};
+    copy.tape = NULL; /* the thunk's */
+    s->partial_at = (thread_bytes(s) * (size_t)cpu_build_threads(b) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &again_kernel,
+                        .op = op,
+                        .n_out = 1,
+                        .scratch_bytes = s->partial_at + (size_t)(s->keep * s->parts) * sizeof(float),
+                        .state = s,
+                        .flops = cpu_op_flops(op) + copy.flops,
+                        .transcendentals = copy.transcendentals};
+    xt_status st = group_copy_thunk(b, &copy, &d);
+    group_copy_free(&copy);
+    return st;
+}

@@ -1,0 +1,158 @@
+/* Reductions of f32 and bf16 by add, multiply, maximum or minimum, over any dims.
+ *
+ * The operand's dims, merged where neighbours are both kept or both reduced, alternate between kept and reduced. If the innermost are
+ * reduced, each output is a fold of contiguous runs; if they are kept, runs are folded into rows of outputs. When there are few outputs the
+ * reduced index space is cut into `parts` pieces by a rule that looks at shapes only, and the pieces' results are folded in order: the answer
+ * does not depend on the number of threads. Sums of bf16 are kept in f32. */
+#include "cpu/kernel/kernel.h"
+#include "cpu/vector/fold.h"
+#include "cpu/vector/fold_axes.h"
+
+#define ROW_TILE 1024
+
+typedef struct reduce_state {
+    fold_op fold;
+    bool half;
+    fold_axes axes;
+    int64_t parts, tiles; /* tiles of a kept run */
+    bool split_run; /* parts are pieces of the run, else of the outer reduced space */
+} reduce_state;
+
+typedef struct reduce_run {
+    const reduce_state *s;
+    const simd_ops *simd;
+    const char *src;
+    float *partial; /* inner reduced: [keep][parts]; else [parts][keep * run] */
+} reduce_run;
+
+static const float *row_at(const reduce_run *r, int64_t at, int64_t n, float *buf) {
+    if (!r->s->half) return (const float *)r->src + at;
+    r->simd->tape[TAPE_LOAD_BF16][TAPE_F32](buf, (const uint16_t *)r->src + at, NULL, NULL, n);
+    return buf;
+}
+
+static float fold_run(const reduce_run *r, int64_t at, int64_t n) {
+    const reduce_state *s = r->s;
+    if (!s->half) return r->simd->fold[s->fold]((const float *)r->src + at, n);
+    float buf[ROW_TILE], acc = cpu_fold_neutral(s->fold);
+    for (int64_t i = 0; i < n; i += ROW_TILE) {
+        int64_t m = n - i < ROW_TILE ? n - i : ROW_TILE;
+        acc = cpu_fold_two(s->fold, acc, r->simd->fold[s->fold](row_at(r, at + i, m, buf), m));
+    }
+    return acc;
+}
+
+static void scalars(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const reduce_run *r = ctx;
+    const reduce_state *s = r->s;
+    for (int64_t t = begin; t < end; t++) {
+        int64_t k = t / s->parts, p = t % s->parts;
+        int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides);
+        int64_t red0 = s->split_run ? 0 : s->axes.red * p / s->parts, red1 = s->split_run ? s->axes.red : s->axes.red * (p + 1) / s->parts;
+        int64_t run0 = s->split_run ? s->axes.run * p / s->parts : 0, run1 = s->split_run ? s->axes.run * (p + 1) / s->parts : s->axes.run;
+        float acc = cpu_fold_neutral(s->fold);
+        for (int64_t i = red0; i < red1 && run1 > run0; i++)
+            acc = cpu_fold_two(s->fold, acc,
+                               fold_run(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides) + run0, run1 - run0));
+        r->partial[t] = acc;
+    }
+}
+
+/* Rows are folded in groups of 64 before they join the total, which keeps long sums accurate. */
+static void rows(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const reduce_run *r = ctx;
+    const reduce_state *s = r->s;
+    float buf[ROW_TILE], group[ROW_TILE];
+    for (int64_t t = begin; t < end; t++) {
+        int64_t p = t / (s->axes.keep * s->tiles), k = t / s->tiles % s->axes.keep, tile = t % s->tiles;
+        int64_t at = tile * ROW_TILE, n = s->axes.run - at < ROW_TILE ? s->axes.run - at : ROW_TILE;
+        int64_t base = cpu_fold_at(k, s->axes.n_keep, s->axes.keep_dims, s->axes.keep_strides) + at;
+        float *acc = r->partial + p * s->axes.keep * s->axes.run + k * s->axes.run + at, neutral = cpu_fold_neutral(s->fold);
+        for (int64_t i = 0; i < n; i++) acc[i] = neutral;
+        int64_t red1 = s->axes.red * (p + 1) / s->parts;
+        for (int64_t i = s->axes.red * p / s->parts; i < red1;) {
+            int64_t stop = i + 64 < red1 ? i + 64 : red1;
+            for (int64_t j = 0; j < n; j++) group[j] = neutral;
+            for (; i < stop; i++)
+                r->simd->fold_rows[s->fold](group, row_at(r, base + cpu_fold_at(i, s->axes.n_red, s->axes.red_dims, s->axes.red_strides), n, buf), n);
+            r->simd->fold_rows[s->fold](acc, group, n);
+        }
+    }
+}
+
+typedef struct combine_run {
+    const reduce_state *s;
+    const float *partial;
+    float init;
+    void *out;
+} combine_run;
+static void combine(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const combine_run *c = ctx;
+    const reduce_state *s = c->s;
+    const tape_fn narrow = simd_get()->tape[TAPE_STORE_BF16][TAPE_F32];
+    int64_t step = s->axes.inner_reduced ? 1 : s->axes.keep * s->axes.run;
+    for (int64_t i = begin; i < end; i++) {
+        const float *p = s->axes.inner_reduced ? c->partial + i * s->parts : c->partial + i;
+        float acc = c->init;
+        for (int64_t k = 0; k < s->parts; k++) acc = cpu_fold_two(s->fold, acc, p[k * step]);
+        if (s->half)
+            narrow((uint16_t *)c->out + i, &acc, NULL, NULL, 1);
+        else
+            ((float *)c->out)[i] = acc;
+    }
+}
+
+static xt_status reduce_run_op(const cpu_call *c) {
+    const reduce_state *s = c->thunk->state;
+    reduce_run r = {s, simd_get(), c->in[0], c->scratch};
+    const cpu_team *team = &c->device->team;
+    int64_t work = s->axes.red * s->axes.run;
+    if (s->axes.inner_reduced) {
+        int64_t per = work / s->parts;
+        team_for(team, s->axes.keep * s->parts, per > 16384 ? 1 : 16384 / (per + 1) + 1, scalars, &r);
+    } else {
+        int64_t per = s->axes.red / s->parts * (s->axes.run < ROW_TILE ? s->axes.run : ROW_TILE);
+        team_for(team, s->parts * s->axes.keep * s->tiles, per > 16384 ? 1 : 16384 / (per + 1) + 1, rows, &r);
+    }
+    combine_run m = {s, c->scratch, 0.0f, c->out[0]};
+    if (s->half)
+        r.simd->tape[TAPE_LOAD_BF16][TAPE_F32](&m.init, c->in[1], NULL, NULL, 1);
+    else
+        m.init = *(const float *)c->in[1];
+    team_for(team, s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->axes.run, 8192, combine, &m);
+    return NULL;
+}
+static const cpu_kernel reduce_kernel = {"reduce", reduce_run_op, NULL, true};
+
+CPU_LOWER(reduce) {
+    const ir_type *t = op->in[0]->type;
+    size_t n_dims;
+    const int64_t *dims = ir_get_ints(op, IR_A_dimensions, &n_dims);
+    fold_op f;
+    if (op->n_in != 2 || (t->dtype != XT_F32 && t->dtype != XT_BF16) || t->rank > VIEW_MAX || t->count <= 0 || op->out[0].type->dtype != t->dtype)
+        return NULL;
+    if (op->in[1]->type->dtype != t->dtype || !cpu_fold_of(&op->regions[0], &f)) return NULL;
+    reduce_state *s = base_calloc(1, sizeof *s);
+    if (!s) return status_oom(sizeof *s, "a plan");
+    s->fold = f;
+    s->half = t->dtype == XT_BF16;
+    cpu_fold_axes(t, dims, n_dims, &s->axes);
+    s->tiles = (s->axes.run + ROW_TILE - 1) / ROW_TILE;
+    int64_t tasks = s->axes.inner_reduced ? s->axes.keep : s->axes.keep * s->tiles, work = t->count;
+    s->parts = 1;
+    if (tasks < 64 && work > 32768) {
+        int64_t want = work / 16384 / tasks + 1;
+        s->split_run = s->axes.inner_reduced && s->axes.red < want;
+        int64_t most = s->axes.inner_reduced ? (s->split_run ? s->axes.run / 1024 + 1 : s->axes.red) : s->axes.red;
+        s->parts = want > 64 ? 64 : want;
+        if (s->parts > most) s->parts = most;
+        if (s->parts < 1) s->parts = 1;
+    }
+    size_t scratch = (size_t)(s->parts * s->axes.keep * (s->axes.inner_reduced ? 1 : s->axes.run)) * sizeof(float);
+    *out_done = true;
+    cpu_thunk_desc d = {.kernel = &reduce_kernel, .op = op, .n_in = 2, .n_out = 1, .scratch_bytes = scratch, .state = s, .flops = cpu_op_flops(op)};
+    return cpu_build_thunk(b, &d);
+}

@@ -1,0 +1,93 @@
+/* The state of turning a function into a plan; shared by walk.c (ops in order), thunk.c, values.c and group*.c (fused elementwise loops). */
+#ifndef XT_SRC_CPU_PLAN_BUILD_INT_H
+#define XT_SRC_CPU_PLAN_BUILD_INT_H
+
+#include "cpu/plan/build.h"
+#include "cpu/vector/tape.h"
+
+typedef enum value_state {
+    VALUE_NONE,
+    VALUE_DENSE, /* at `ref` */
+    VALUE_LAZY, /* a constant, iota, or another name or window of its operand: made dense only when someone needs that */
+    VALUE_MEMBER, /* of group `group`, not emitted yet */
+    VALUE_GONE /* was a member that nobody outside its group reads */
+} value_state;
+typedef struct value_info {
+    const ir_value *value;
+    value_state state;
+    bool has_ref;
+    cpu_ref ref;
+    uint32_t group;
+    int number; /* on the tape of the group being emitted */
+    uint32_t inside; /* uses by members of its own group */
+    bool kept; /* read by a thunk that is no reader in the program */
+    uint8_t feature; /* layout.h: 1 + the feature dim of a blocked image, 0: the value lies dense */
+    bool has_blk;
+    cpu_ref blk; /* its blocked place */
+    const ir_value *stand_in; /* the same as bf16, where it has no place of its own */
+} value_info;
+
+/* Elementwise ops of one element count that will run as one loop. A group stays open until somebody outside reads one of its values; then it
+ * is emitted, right before the reader. Everything a group reads from outside is emitted before the op that reads it joins, so open groups
+ * never depend on each other and any two may be merged. */
+typedef struct group {
+    int64_t count;
+    const ir_op **ops;
+    size_t n, cap;
+    size_t inputs; /* upper bound of what it reads */
+    uint32_t merged_into; /* CPU_NONE while it is one of its own */
+    bool emitted;
+    uint8_t feature; /* of all its members; dense and blocked ones do not mix */
+    const ir_type *like; /* blocked: a member's type; all have these dims */
+} group;
+
+struct cpu_builder {
+    cpu_exec *exec;
+    cpu_plan *plan;
+    const cpu_lowering *lowering;
+    value_info *values; /* [ir_value.user - 1] */
+    size_t n_values, cap_values;
+    group *groups;
+    size_t n_groups, cap_groups;
+    uint32_t *ordinals; /* [ir_op.user - 1]: position of main's ops in the text */
+    struct norm_fusion *fusions; /* layout.c */
+    size_t n_fusions, cap_fusions;
+    uint32_t *fusion_of; /* [ir_op.user - 1] */
+    bool whole; /* the program is one thunk */
+    bool kernels_on, fuse_on, layout_on; /* XT_PASSES */
+    xt_status (*plan_inside)(cpu_exec *e); /* plans a program that runs inside a thunk: compile.c */
+};
+
+value_info *build_info(cpu_builder *b, const ir_value *v); /* NULL without memory */
+size_t build_bytes_read(const cpu_builder *b, const ir_value *v,
+                        const cpu_ref *ref); /* of an input at that place: a broadcast one is smaller than what it looks like */
+xt_status build_slot(cpu_builder *b, cpu_slot s, uint32_t *out);
+xt_status build_by_table(cpu_builder *b, const ir_op *op, bool *out_done); /* asks the kernels of op's kind */
+
+/* group*.c */
+xt_status group_join(cpu_builder *b, const ir_op *op);
+xt_status group_emit(cpu_builder *b, uint32_t g);
+/* v of an open group, made by a tape of its own that stores it as f32 and reads what the group reads; the group stays open, and v counts as read inside it. Left empty where v is none, or
+ * needs more than `ops` ops, `slow` of them transcendental or divisions, or has other readers and reads more memory than it takes. */
+typedef struct group_copy {
+    tape *tape;
+    const ir_value **in;
+    cpu_ref *refs;
+    size_t n_in;
+    const ir_op *named;
+    double flops, transcendentals;
+} group_copy;
+xt_status group_compute_again(cpu_builder *b, const ir_value *v, size_t ops, size_t slow, group_copy *out);
+xt_status group_copy_thunk(cpu_builder *b, const group_copy *c, const cpu_thunk_desc *d); /* d without inputs: they are the copy's */
+void group_copy_free(group_copy *c);
+/* A thunk that fills a slot with v, a window on something dense (or an iota). */
+xt_status group_emit_window(cpu_builder *b, const ir_value *v);
+/* What fills v when it is read as an operand of a loop, without making it dense: its dense base must be there already. False: read it dense. */
+bool build_window(cpu_builder *b, const ir_value *v, cpu_ref *out_base, view *out_view);
+/* Makes sure build_window or v's dense form will work without emitting anything. */
+xt_status build_prepare(cpu_builder *b, const ir_value *v);
+bool build_is_lazy(const ir_op *op); /* its result stays lazy: nothing runs until a reader needs it dense */
+bool build_is_alias(const ir_op *op); /* same bytes under another type: reshape, bitcast, barrier, ... */
+const ir_value *build_alias_of(const ir_value *v);
+
+#endif

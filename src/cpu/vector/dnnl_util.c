@@ -1,0 +1,151 @@
+/* The engine, streams and primitives of oneDNN. */
+#include "cpu/vector/dnnl_util.h"
+#include "cpu/vector/simd.h"
+
+#include <pthread.h>
+
+static dnnl_engine_t engine;
+static pthread_once_t engine_once = PTHREAD_ONCE_INIT;
+static void engine_make(void) {
+    /* oneDNN follows XT_CPU_FEATURES unless ONEDNN_MAX_CPU_ISA says more; it has no level below SSE4.1. */
+    if (env_get("XT_CPU_FEATURES") && simd_level() < 2) dnnl_set_max_cpu_isa(simd_level() == 1 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41);
+    if (dnnl_engine_create(&engine, dnnl_cpu, 0) != dnnl_success) engine = NULL;
+}
+dnnl_engine_t dnnl_util_engine(void) {
+    pthread_once(&engine_once, engine_make);
+    return engine;
+}
+
+bool dnnl_type_of(xt_dtype t, dnnl_data_type_t *out) {
+    *out = t == XT_F32 ? dnnl_f32 : dnnl_bf16;
+    return t == XT_F32 || t == XT_BF16;
+}
+
+xt_status dnnl_status_of(dnnl_status_t s, const char *what) {
+    if (s == dnnl_success) return NULL;
+    return status_new(s == dnnl_out_of_memory ? XT_RESOURCE_EXHAUSTED : XT_INTERNAL, NULL, "oneDNN: %s failed with status %d", what, (int)s);
+}
+
+/* oneDNN fixes how a primitive splits its work when it is made, by the OpenMP setting of the thread that makes it. */
+static xt_status make(dnnl_primitive_desc_t pd, int threads, dnnl_prim *out) {
+    int before = team_set_openmp(threads);
+    dnnl_status_t s = dnnl_primitive_create(&out->primitive, pd);
+    team_set_openmp(before);
+    if (s != dnnl_success) return dnnl_status_of(s, "making a primitive");
+    const dnnl_memory_desc_t *md = dnnl_primitive_desc_query_md(pd, dnnl_query_scratchpad_md, 0);
+    if (md) {
+        out->scratch = *md;
+        out->scratch_bytes = dnnl_memory_desc_get_size(md);
+    }
+    return NULL;
+}
+
+static __thread int64_t spent;
+int64_t dnnl_util_spent(void) {
+    return spent;
+}
+
+static xt_status prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
+                           bool *out_ok) {
+    *out = (dnnl_prim){0};
+    *out_ok = false;
+    if (out_pd) *out_pd = NULL;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    if (!dnnl_util_engine()) return NULL;
+    xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
+    if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
+    int before = team_set_openmp(threads);
+    bool made = !s && dnnl_primitive_desc_create(&pd, desc, attr, engine, hint) == dnnl_success;
+    team_set_openmp(before);
+    if (made && !dnnl_desc_is_slow(pd)) {
+        s = make(pd, threads, out);
+        *out_ok = !s;
+    }
+    if (*out_ok && out_pd)
+        *out_pd = pd;
+    else if (pd)
+        dnnl_primitive_desc_destroy(pd);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    return s;
+}
+
+xt_status dnnl_prim_make(const_dnnl_op_desc_t desc, const_dnnl_primitive_desc_t hint, int threads, dnnl_prim *out, dnnl_primitive_desc_t *out_pd,
+                         bool *out_ok) {
+    int64_t began = clock_ns();
+    xt_status s = prim_make(desc, hint, threads, out, out_pd, out_ok);
+    spent += clock_ns() - began;
+    return s;
+}
+
+static xt_status reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+    *out = (dnnl_prim){0};
+    *out_ok = false;
+    dnnl_primitive_attr_t attr = NULL;
+    dnnl_primitive_desc_t pd = NULL;
+    xt_status s = dnnl_status_of(dnnl_primitive_attr_create(&attr), "making attributes");
+    if (!s) s = dnnl_status_of(dnnl_primitive_attr_set_scratchpad_mode(attr, dnnl_scratchpad_mode_user), "setting the scratchpad mode");
+    if (!s && dnnl_reorder_primitive_desc_create(&pd, from, dnnl_util_engine(), to, dnnl_util_engine(), attr) == dnnl_success) {
+        s = make(pd, threads, out);
+        dnnl_prim_add(out, DNNL_ARG_FROM, from);
+        dnnl_prim_add(out, DNNL_ARG_TO, to);
+        *out_ok = !s;
+    }
+    if (pd) dnnl_primitive_desc_destroy(pd);
+    if (attr) dnnl_primitive_attr_destroy(attr);
+    return s;
+}
+
+xt_status dnnl_reorder_make(const dnnl_memory_desc_t *from, const dnnl_memory_desc_t *to, int threads, dnnl_prim *out, bool *out_ok) {
+    int64_t began = clock_ns();
+    xt_status s = reorder_make(from, to, threads, out, out_ok);
+    spent += clock_ns() - began;
+    return s;
+}
+
+void dnnl_prim_add(dnnl_prim *p, int arg, const dnnl_memory_desc_t *md) {
+    p->arg[p->n] = arg;
+    p->md[p->n++] = *md;
+}
+
+bool dnnl_desc_is_slow(const_dnnl_primitive_desc_t pd) {
+    const char *name = NULL;
+    if (dnnl_primitive_desc_query(pd, dnnl_query_impl_info_str, 0, &name) != dnnl_success || !name) return false;
+    return strncmp(name, "ref", 3) == 0;
+}
+
+xt_status dnnl_stream_open(void **stream) {
+    if (*stream) return NULL;
+    return dnnl_status_of(dnnl_stream_create((dnnl_stream_t *)stream, dnnl_util_engine(), dnnl_stream_default_flags), "opening a stream");
+}
+
+xt_status dnnl_prim_run(const dnnl_prim *p, void **stream, void *const *data, void *scratch) {
+    dnnl_exec_arg_t args[DNNL_PRIM_ARGS + 1];
+    int n = 0;
+    dnnl_status_t s = dnnl_success;
+    XT_TRY(dnnl_stream_open(stream));
+    for (size_t i = 0; i < p->n && s == dnnl_success; i++) {
+        args[n].arg = p->arg[i];
+        s = dnnl_memory_create(&args[n].memory, &p->md[i], engine, data[i]);
+        if (s == dnnl_success) n++;
+    }
+    if (p->scratch_bytes && s == dnnl_success) {
+        args[n].arg = DNNL_ARG_SCRATCHPAD;
+        s = dnnl_memory_create(&args[n].memory, &p->scratch, engine, scratch);
+        if (s == dnnl_success) n++;
+    }
+    if (s == dnnl_success) s = dnnl_primitive_execute(p->primitive, *stream, n, args);
+    if (s == dnnl_success) s = dnnl_stream_wait(*stream);
+    for (int i = 0; i < n; i++) dnnl_memory_destroy(args[i].memory);
+    return dnnl_status_of(s, "running a primitive");
+}
+
+void dnnl_prim_free(dnnl_prim *p) {
+    if (p->primitive) dnnl_primitive_destroy(p->primitive);
+    p->primitive = NULL;
+}
+
+void dnnl_stream_close(void **stream) {
+    if (*stream) dnnl_stream_destroy(*stream);
+    *stream = NULL;
+}

@@ -1,0 +1,231 @@
+/* Moving elements by all threads: strided copies, fills, conversions. */
+#include "cpu/vector/move.h"
+#include "ir/interp_int.h"
+
+/* Where the source is contiguous along another dim than the destination, squares of one cache line by as many are moved, through a square of its own memory: each
+ * line of the source is read once and each of the destination written once. Read in place, the lines of a matrix whose rows are a power of two apart (768, 3072)
+ * share one set of the first-level cache and push each other out before their second element is wanted. */
+enum { LINE = 64, ABREAST = 4 /* squares side by side in the destination, before the next below */ };
+
+/* dst[r][c] = square[c][r]; the columns of four rows at a time, so that few lines are written at once. */
+typedef uint32_t lane4 __attribute__((vector_size(16)));
+static void turn_four(uint32_t *dst, int64_t dst_row, const uint32_t *square) {
+    lane4 v[4], w[4];
+    for (int i = 0; i < 4; i++) memcpy(&v[i], square + i * (LINE / 4), sizeof v[i]);
+    w[0] = __builtin_shufflevector(v[0], v[1], 0, 4, 1, 5);
+    w[1] = __builtin_shufflevector(v[0], v[1], 2, 6, 3, 7);
+    w[2] = __builtin_shufflevector(v[2], v[3], 0, 4, 1, 5);
+    w[3] = __builtin_shufflevector(v[2], v[3], 2, 6, 3, 7);
+    v[0] = __builtin_shufflevector(w[0], w[2], 0, 1, 4, 5);
+    v[1] = __builtin_shufflevector(w[0], w[2], 2, 3, 6, 7);
+    v[2] = __builtin_shufflevector(w[1], w[3], 0, 1, 4, 5);
+    v[3] = __builtin_shufflevector(w[1], w[3], 2, 3, 6, 7);
+    for (int i = 0; i < 4; i++) memcpy(dst + i * dst_row, &v[i], sizeof v[i]);
+}
+static void turn_uint32_t(uint32_t *dst, int64_t dst_row, const uint32_t *square) {
+    for (int r = 0; r < LINE / 4; r += 4)
+        for (int c = 0; c < LINE / 4; c += 4) turn_four(dst + r * dst_row + c, dst_row, square + c * (LINE / 4) + r);
+}
+#define TURN(T)                                                                                                                                      \
+    static void turn_##T(T *dst, int64_t dst_row, const T *square) {                                                                                 \
+        enum { SIDE = LINE / sizeof(T) };                                                                                                            \
+        for (int r = 0; r < SIDE; r++)                                                                                                               \
+            for (int c = 0; c < SIDE; c++) dst[r * dst_row + c] = square[c * SIDE + r];                                                              \
+    }
+TURN(uint8_t)
+TURN(uint16_t)
+TURN(uint64_t)
+
+#define TRANSPOSE(T)                                                                                                                                 \
+    static void transpose_##T(T *dst, int64_t dst_row, const T *src, int64_t src_col, int64_t rows, int64_t cols) {                                  \
+        enum { SIDE = LINE / sizeof(T) };                                                                                                            \
+        T square[SIDE * SIDE];                                                                                                                       \
+        int64_t r1 = rows - rows % SIDE, c1 = cols - cols % SIDE;                                                                                    \
+        for (int64_t block = 0; block < c1; block += SIDE * ABREAST)                                                                                 \
+            for (int64_t r0 = 0; r0 < r1; r0 += SIDE)                                                                                                \
+                for (int64_t c0 = block; c0 < c1 && c0 < block + SIDE * ABREAST; c0 += SIDE) {                                                       \
+                    for (int c = 0; c < SIDE; c++) memcpy(square + c * SIDE, src + (c0 + c) * src_col + r0, LINE);                                   \
+                    turn_##T(dst + r0 * dst_row + c0, dst_row, square);                                                                              \
+                }                                                                                                                                    \
+        for (int64_t r = 0; r < rows; r++) /* what is left at the right and below */                                                                 \
+            for (int64_t c = r < r1 ? c1 : 0; c < cols; c++) dst[r * dst_row + c] = src[c * src_col + r];                                            \
+    }
+TRANSPOSE(uint8_t)
+TRANSPOSE(uint16_t)
+TRANSPOSE(uint32_t)
+TRANSPOSE(uint64_t)
+
+#define STRIDED(T)                                                                                                                                   \
+    static void strided_##T(T *dst, int64_t ds, const T *src, int64_t ss, int64_t n) {                                                               \
+        if (ds == 1 && ss == 0)                                                                                                                      \
+            for (int64_t i = 0; i < n; i++) dst[i] = *src;                                                                                           \
+        else                                                                                                                                         \
+            for (int64_t i = 0; i < n; i++) dst[i * ds] = src[i * ss];                                                                               \
+    }
+STRIDED(uint8_t)
+STRIDED(uint16_t)
+STRIDED(uint32_t)
+STRIDED(uint64_t)
+
+static void copy_row(size_t elem, char *dst, int64_t ds, const char *src, int64_t ss, int64_t n) {
+    if (ds == 1 && ss == 1) {
+        memcpy(dst, src, (size_t)n * elem);
+        return;
+    }
+    switch (elem) {
+    case 1: strided_uint8_t((uint8_t *)dst, ds, (const uint8_t *)src, ss, n); break;
+    case 2: strided_uint16_t((uint16_t *)dst, ds, (const uint16_t *)src, ss, n); break;
+    case 4: strided_uint32_t((uint32_t *)dst, ds, (const uint32_t *)src, ss, n); break;
+    case 8: strided_uint64_t((uint64_t *)dst, ds, (const uint64_t *)src, ss, n); break;
+    default:
+        for (int64_t i = 0; i < n; i++) memcpy(dst + i * ds * (int64_t)elem, src + i * ss * (int64_t)elem, elem);
+    }
+}
+
+typedef struct move_run {
+    const cpu_move *m;
+    char *dst;
+    const char *src;
+    int row; /* dim that is contiguous in the source, transposed against the last; -1 = plain rows */
+    int outer; /* dims walked by the odometer: all but the last (and `row`) */
+    int walk[VIEW_MAX];
+    int64_t total;
+} move_run;
+
+static void move_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const move_run *r = ctx;
+    const cpu_move *m = r->m;
+    int last = m->dst.n - 1;
+    int64_t e = (int64_t)m->elem;
+    for (int64_t k = begin; k < end; k++) {
+        int64_t rest = k, d = m->dst.offset, s = m->src.offset;
+        for (int i = r->outer - 1; i >= 0; i--) {
+            int dim = r->walk[i];
+            int64_t at = rest % m->dst.dims[dim];
+            rest /= m->dst.dims[dim];
+            d += at * m->dst.strides[dim];
+            s += at * m->src.strides[dim];
+        }
+        char *dst = r->dst + d * e;
+        const char *src = r->src + s * e;
+        if (r->row < 0) {
+            copy_row(m->elem, dst, m->dst.strides[last], src, m->src.strides[last], m->dst.dims[last]);
+            continue;
+        }
+        int64_t rows = m->dst.dims[r->row], cols = m->dst.dims[last], dr = m->dst.strides[r->row], sc = m->src.strides[last];
+        switch (m->elem) {
+        case 1: transpose_uint8_t((uint8_t *)dst, dr, (const uint8_t *)src, sc, rows, cols); break;
+        case 2: transpose_uint16_t((uint16_t *)dst, dr, (const uint16_t *)src, sc, rows, cols); break;
+        case 4: transpose_uint32_t((uint32_t *)dst, dr, (const uint32_t *)src, sc, rows, cols); break;
+        default: transpose_uint64_t((uint64_t *)dst, dr, (const uint64_t *)src, sc, rows, cols); break;
+        }
+    }
+}
+
+/* m is collapsed. A long transposed row dim is cut so that threads share it. */
+void cpu_move_run(const cpu_team *team, const cpu_move *m, void *dst, const void *src) {
+    cpu_move local = *m;
+    if (local.dst.n == 0) {
+        memcpy((char *)dst + local.dst.offset * (int64_t)m->elem, (const char *)src + local.src.offset * (int64_t)m->elem, m->elem);
+        return;
+    }
+    int last = local.dst.n - 1;
+    move_run r = {.m = &local, .dst = dst, .src = src, .row = -1, .total = 1};
+    if (local.dst.strides[last] == 1 && local.src.strides[last] != 1 && local.elem <= 8)
+        for (int i = 0; i < last; i++)
+            if (local.src.strides[i] == 1) r.row = i;
+    if (r.row >= 0 && local.dst.n < VIEW_MAX && local.dst.dims[r.row] > 64 && local.dst.dims[r.row] % 64 == 0) {
+        /* rows = (rows / 64) x 64: the outer part becomes a dim of its own in front */
+        view *v[2] = {&local.dst, &local.src};
+        for (int k = 0; k < 2; k++) {
+            memmove(v[k]->dims + 1, v[k]->dims, (size_t)v[k]->n * sizeof *v[k]->dims);
+            memmove(v[k]->strides + 1, v[k]->strides, (size_t)v[k]->n * sizeof *v[k]->strides);
+            v[k]->n++;
+            v[k]->dims[0] = v[k]->dims[r.row + 1] / 64;
+            v[k]->strides[0] = v[k]->strides[r.row + 1] * 64;
+            v[k]->dims[r.row + 1] = 64;
+        }
+        r.row++;
+        last++;
+    }
+    int64_t each = local.dst.dims[last];
+    for (int i = 0; i < last; i++) {
+        if (i == r.row) {
+            each *= local.dst.dims[i];
+            continue;
+        }
+        r.walk[r.outer++] = i;
+        r.total *= local.dst.dims[i];
+    }
+    if (each == 0) return;
+    int64_t grain = 65536 / each;
+    team_for(team, r.total, grain < 1 ? 1 : grain, move_chunk, &r);
+}
+
+typedef struct copy_run {
+    char *dst;
+    const char *src;
+} copy_run;
+static void copy_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const copy_run *r = ctx;
+    memcpy(r->dst + begin, r->src + begin, (size_t)(end - begin));
+}
+void cpu_copy_run(const cpu_team *team, void *dst, const void *src, size_t bytes) {
+    copy_run r = {dst, src};
+    team_for(team, (int64_t)bytes, 1 << 18, copy_chunk, &r);
+}
+
+static void clear_chunk(void *dst, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    memset((char *)dst + begin, 0, (size_t)(end - begin));
+}
+void cpu_clear_run(const cpu_team *team, void *dst, size_t bytes) {
+    team_for(team, (int64_t)bytes, 1 << 18, clear_chunk, dst);
+}
+
+typedef struct convert_run {
+    xt_dtype from, to;
+    const char *src;
+    char *dst;
+} convert_run;
+static void convert_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const convert_run *r = ctx;
+    convert_elems(end - begin, r->from, r->src + begin * (int64_t)xt_dtype_size(r->from), r->to, r->dst + begin * (int64_t)xt_dtype_size(r->to));
+}
+const char *cpu_converted(const cpu_team *team, xt_dtype from, const char *src, xt_dtype to, char *dst, int64_t n) {
+    if (from == to) return src;
+    convert_run r = {from, to, src, dst};
+    team_for(team, n, 8192, convert_chunk, &r);
+    return dst;
+}
+
+bool cpu_move_make(const view *dst, const view *src, xt_dtype t, cpu_move *out) {
+    *out = (cpu_move){*dst, *src, xt_dtype_size(t)};
+    view_collapse2(&out->dst, &out->src);
+    return view_count(&out->dst) > 0;
+}
+
+bool cpu_move_access(const cpu_move *m, const ir_value *value, uint32_t k, cpu_access *out) {
+    if (k > 1) return false;
+    *out = k == 0 ? (cpu_access){.arg = 0, .elem = m->elem, .at = m->src, .order = m->dst, .value = value}
+                  : (cpu_access){.arg = 1, .elem = m->elem, .at = m->dst, .order = m->dst};
+    return true;
+}
+
+typedef struct fill_run {
+    char *dst;
+    const void *value;
+    size_t elem;
+} fill_run;
+static void fill_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const fill_run *f = ctx;
+    copy_row(f->elem, f->dst + begin * (int64_t)f->elem, 1, f->value, 0, end - begin);
+}
+void cpu_fill_run(const cpu_team *team, void *dst, const void *value, size_t elem, int64_t n) {
+    fill_run r = {dst, value, elem};
+    team_for(team, n, 32768, fill_chunk, &r);
+}

@@ -1,0 +1,127 @@
+/* The vector loops of the CPU compiler, compiled once per instruction set (simd_*.c include simd.inc) and picked when the process starts.
+ *
+ * Two tables: the tape's instructions (one loop over a block of elements each; dst may be one of the operands exactly, never partly
+ * overlap), and the inner loops that reductions, normalisation and pooling share. */
+#ifndef XT_SRC_CPU_VECTOR_SIMD_H
+#define XT_SRC_CPU_VECTOR_SIMD_H
+
+#include "cpu/vector/view.h"
+
+/* What a register of the tape holds. bf16 and f16 live in f32 registers, rounded after each instruction. */
+typedef enum tape_type {
+    TAPE_F32,
+    TAPE_F64,
+    TAPE_I8,
+    TAPE_I16,
+    TAPE_I32,
+    TAPE_I64,
+    TAPE_U8,
+    TAPE_U16,
+    TAPE_U32,
+    TAPE_U64,
+    TAPE_B1,
+    TAPE_TYPE_COUNT
+} tape_type;
+
+typedef enum tape_op {
+    TAPE_NONE,
+    /* two operands */
+    TAPE_ADD,
+    TAPE_SUB,
+    TAPE_MUL,
+    TAPE_DIV,
+    TAPE_REM,
+    TAPE_MAX,
+    TAPE_MIN,
+    TAPE_POW,
+    TAPE_ATAN2,
+    TAPE_AND,
+    TAPE_OR,
+    TAPE_XOR,
+    TAPE_SHL,
+    TAPE_SHRA,
+    TAPE_SHRL,
+    /* two operands, the result is a bool; in the order of ir_cmp_dir */
+    TAPE_EQ,
+    TAPE_NE,
+    TAPE_GE,
+    TAPE_GT,
+    TAPE_LE,
+    TAPE_LT,
+    /* one operand */
+    TAPE_NEG,
+    TAPE_ABS,
+    TAPE_SIGN,
+    TAPE_SQRT,
+    TAPE_RSQRT,
+    TAPE_CBRT,
+    TAPE_EXP,
+    TAPE_EXPM1,
+    TAPE_LOG,
+    TAPE_LOG1P,
+    TAPE_TANH,
+    TAPE_LOGISTIC,
+    TAPE_SIN,
+    TAPE_COS,
+    TAPE_TAN,
+    TAPE_FLOOR,
+    TAPE_CEIL,
+    TAPE_ROUND_AFZ,
+    TAPE_ROUND_EVEN,
+    TAPE_IS_FINITE,
+    TAPE_NOT,
+    TAPE_POPCNT,
+    TAPE_CLZ,
+    TAPE_ROUND_BF16,
+    TAPE_ROUND_F16, /* f32 registers that stand for narrower ones */
+    /* predicate, then two of the type */
+    TAPE_SELECT,
+    /* memory of a narrow type to an f32 register and back */
+    TAPE_LOAD_BF16,
+    TAPE_LOAD_F16,
+    TAPE_STORE_BF16,
+    TAPE_STORE_F16,
+    /* element i of the block gets value a[0] */
+    TAPE_FILL,
+    TAPE_COPY,
+    /* to type (op - TAPE_CONVERT) from the table's type */
+    TAPE_CONVERT,
+    TAPE_OP_COUNT = TAPE_CONVERT + TAPE_TYPE_COUNT
+} tape_op;
+
+typedef void (*tape_fn)(void *d, const void *a, const void *b, const void *c, int64_t n);
+
+/* Folds of f32, used by reductions. Sums keep a fixed set of partial sums, so the result depends on n and the instruction set only. */
+typedef enum fold_op { FOLD_SUM, FOLD_MAX, FOLD_MIN, FOLD_PROD, FOLD_COUNT } fold_op;
+
+typedef struct simd_ops {
+    const char *name;
+    const tape_fn (*tape)[TAPE_TYPE_COUNT]; /* [TAPE_OP_COUNT]; NULL where the type has no such op */
+    float (*fold[FOLD_COUNT])(const float *x, int64_t n); /* n > 0 */
+    void (*fold_rows[FOLD_COUNT])(float *acc, const float *x, int64_t n); /* acc[i] = fold(acc[i], x[i]) */
+    float (*dot)(const float *x, const float *y, int64_t n);
+    double (*square_dev)(const float *x, float mean, int64_t n); /* sum of (x - mean)^2 */
+    double (*dev_dot)(const float *x, float mean, const float *y, int64_t n); /* sum of (x - mean) * y */
+    void (*affine)(float *d, const float *x, float mean, float scale, float shift, int64_t n); /* (x - mean) * scale + shift */
+    void (*affine2)(float *d, const float *x, float a, const float *y, float mean, float b, float c, int64_t n); /* x*a + (y-mean)*b + c */
+    /* The same four with one mean, factor and sum per element: rows whose last dim is the feature. */
+    void (*square_dev_rows)(float *acc, const float *x, const float *mean, int64_t n);
+    void (*dev_dot_rows)(float *acc, const float *x, const float *mean, const float *y, int64_t n);
+    void (*affine_rows)(float *d, const float *x, const float *mean, const float *scale, const float *shift, int64_t n);
+    void (*affine2_rows)(float *d, const float *x, const float *a, const float *y, const float *mean, const float *b, const float *c, int64_t n);
+    /* 2x2 pooling of `pairs` pairs of rows that lie one after the other, each row `width` long (even): out gets width / 2 a pair. */
+    void (*pool2)(float *out, const float *in, int64_t width, int64_t pairs);
+    void (*pool2_grad)(float *out, const float *in, const float *src, int64_t width, int64_t pairs);
+    void (*iota)(int32_t *d, int32_t first, int64_t n); /* first, first + 1, ... */
+    /* Elements [begin, begin + n) of a view of src, n > 0, by element size 1, 2, 4, 8: runs along the last dim, the outer dims an odometer. */
+    void (*gather[4])(void *dst, const void *src, const view *v, int64_t begin, int64_t n);
+} simd_ops;
+
+extern const simd_ops simd_base;
+#if defined(__x86_64__)
+extern const simd_ops simd_avx2, simd_avx512;
+#endif
+const simd_ops *simd_get(void); /* the best this machine runs, or what XT_CPU_FEATURES allows */
+int simd_level(void); /* of that: 0 base, 1 avx2, 2 avx512 */
+
+#endif

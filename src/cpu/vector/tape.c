@@ -1,0 +1,370 @@
+/* Building tapes. Registers are given by a linear scan over the straight-line program; two registers never share memory while
+ * both are alive, and a register only changes its element size when it is given anew. */
+#include "cpu/vector/align.h"
+#include "cpu/vector/tape_int.h"
+
+bool tape_type_of(xt_dtype d, tape_type *out) {
+    switch ((int)d) {
+    case XT_BOOL: *out = TAPE_B1; return true;
+    case XT_I8: *out = TAPE_I8; return true;
+    case XT_I16: *out = TAPE_I16; return true;
+    case XT_I32: *out = TAPE_I32; return true;
+    case XT_I64: *out = TAPE_I64; return true;
+    case XT_U8: *out = TAPE_U8; return true;
+    case XT_U16: *out = TAPE_U16; return true;
+    case XT_U32: *out = TAPE_U32; return true;
+    case XT_U64: *out = TAPE_U64; return true;
+    case XT_F64: *out = TAPE_F64; return true;
+    case XT_F32:
+    case XT_BF16:
+    case XT_F16: *out = TAPE_F32; return true;
+    default: return false;
+    }
+}
+
+bool tape_type_of_size(size_t bytes, tape_type *out) {
+    *out = bytes == 1 ? TAPE_U8 : bytes == 2 ? TAPE_U16 : bytes == 4 ? TAPE_U32 : TAPE_U64;
+    return bytes == 1 || bytes == 2 || bytes == 4 || bytes == 8;
+}
+
+size_t tape_type_size(tape_type t) {
+    static const uint8_t sizes[TAPE_TYPE_COUNT] = {4, 8, 1, 2, 4, 8, 1, 2, 4, 8, 1};
+    return sizes[t];
+}
+
+/* --- building ------------------------------------------------------------------------------------------------------------ */
+tape_builder *tape_begin(int64_t count) {
+    tape_builder *b = base_calloc(1, sizeof *b);
+    if (b) b->count = count;
+    return b;
+}
+
+void tape_abandon(tape_builder *b) {
+    if (!b) return;
+    base_free(b->ins);
+    base_free(b->sources);
+    base_free(b->roots);
+    base_free(b);
+}
+
+static int add_ins(tape_builder *b, ssa_ins i) {
+    if (b->failed || !VEC_PUSH(b->ins, b->n, b->cap, i)) {
+        b->failed = true;
+        return -1;
+    }
+    return (int)b->n - 1;
+}
+
+bool tape_lacks(const tape_builder *b) {
+    return b->lacking;
+}
+
+int tape_load(tape_builder *b, const tape_source *s, tape_type t) {
+    if (!VEC_PUSH(b->sources, b->n_sources, b->cap_sources, *s)) b->failed = true;
+    return add_ins(
+        b, (ssa_ins){.x = -1, .y = -1, .z = -1, .source = (int)b->n_sources - 1, .type = t, .size = (uint32_t)tape_type_size(t), .store_out = -1});
+}
+
+static tape_type result_type(tape_op op, tape_type t) {
+    if (op >= TAPE_CONVERT) return (tape_type)(op - TAPE_CONVERT);
+    if ((op >= TAPE_EQ && op <= TAPE_LT) || op == TAPE_IS_FINITE) return TAPE_B1;
+    return t;
+}
+
+int tape_emit(tape_builder *b, tape_op op, tape_type t, int x, int y, int z) {
+    tape_fn fn = simd_get()->tape[op][t];
+    if (!fn || x < 0) b->failed = true;
+    if (!fn) b->lacking = true;
+    tape_type r = result_type(op, t);
+    return add_ins(
+        b, (ssa_ins){
+               .fn = fn, .x = x, .y = y, .z = z, .source = -1, .type = r, .size = (uint32_t)tape_type_size(r), .store_out = -1, .op = op, .of = t});
+}
+
+void tape_store(tape_builder *b, int value, uint32_t out, xt_dtype memory) {
+    struct root r = {value, out, memory};
+    if (value < 0 || !VEC_PUSH(b->roots, b->n_roots, b->cap_roots, r)) b->failed = true;
+}
+
+static bool is_direct(const tape_builder *b, int v) {
+    return v >= 0 && b->ins[v].source >= 0 && b->sources[b->ins[v].source].kind == TAPE_DIRECT;
+}
+
+/* The last instruction that reads thunk input `in` in place, or -1. */
+static int last_direct_read(const tape_builder *b, uint32_t in, size_t n) {
+    int last = -1;
+    for (size_t i = 0; i < n; i++) {
+        const int args[3] = {b->ins[i].x, b->ins[i].y, b->ins[i].z};
+        for (int k = 0; k < 3; k++)
+            if (is_direct(b, args[k]) && b->sources[b->ins[args[k]].source].in == in) last = (int)i;
+    }
+    return last;
+}
+
+/* Makes results be written where they go: by the instruction that defines them where that is safe for every input they might overwrite, else
+ * by a copy at the end. Fills the masks of what they may overwrite. */
+static void place_roots(tape_builder *b, uint64_t *over) {
+    size_t n = b->n;
+    for (size_t r = 0; r < b->n_roots && !b->failed; r++) {
+        struct root root = b->roots[r];
+        ssa_ins def = b->ins[root.value];
+        uint32_t elem = (uint32_t)xt_dtype_size(root.memory);
+        bool narrow = root.memory == XT_BF16 || root.memory == XT_F16;
+        int latest = -1;
+        over[root.out] = 0;
+        for (size_t s = 0; s < b->n_sources; s++) {
+            const tape_source *src = &b->sources[s];
+            if (src->kind != TAPE_DIRECT || src->elem != elem || src->offset != 0 || src->in >= 64) continue;
+            over[root.out] |= UINT64_C(1) << src->in;
+            int last = last_direct_read(b, src->in, n);
+            if (last > latest) latest = last;
+        }
+        if (!narrow && def.fn && def.store_out < 0 && latest <= root.value && def.size == elem) {
+            b->ins[root.value].store_out = (int)root.out;
+            continue;
+        }
+        tape_op op = root.memory == XT_BF16 ? TAPE_STORE_BF16 : root.memory == XT_F16 ? TAPE_STORE_F16 : TAPE_COPY;
+        int copy = tape_emit(b, op, def.type, root.value, -1, -1);
+        if (copy < 0) return;
+        b->ins[copy].store_out = (int)root.out;
+        b->ins[copy].size = elem;
+    }
+}
+
+typedef struct reg_pool { /* free registers by element size 1, 2, 4, 8 */
+    int64_t *free[4];
+    size_t n[4], cap[4];
+    int64_t units; /* bytes an element position takes in all registers made so far */
+} reg_pool;
+int tape_size_class(uint32_t size) {
+    return size == 1 ? 0 : size == 2 ? 1 : size == 4 ? 2 : 3;
+}
+static int64_t reg_get(reg_pool *p, uint32_t size) {
+    int c = tape_size_class(size);
+    if (p->n[c]) return p->free[c][--p->n[c]];
+    int64_t at = p->units;
+    p->units += size;
+    return at;
+}
+static bool reg_put(reg_pool *p, uint32_t size, int64_t reg) {
+    int c = tape_size_class(size);
+    return VEC_PUSH(p->free[c], p->n[c], p->cap[c], reg);
+}
+
+static void last_uses(const tape_builder *b, int *last) {
+    for (size_t i = 0; i < b->n; i++) last[i] = -1;
+    for (size_t i = 0; i < b->n; i++) {
+        const int args[3] = {b->ins[i].x, b->ins[i].y, b->ins[i].z};
+        for (int k = 0; k < 3; k++)
+            if (args[k] >= 0) last[args[k]] = (int)i;
+    }
+}
+
+bool tape_is_constant(const tape_builder *b, int v) {
+    if (b->ins[v].fn) return false;
+    tape_source_kind k = b->sources[b->ins[v].source].kind;
+    return k == TAPE_SCALAR || k == TAPE_SPLAT;
+}
+
+/* --- registers ------------------------------------------------------------------------------------------------------------------ */
+typedef struct scheduling {
+    const tape_builder *b;
+    tape *t;
+    reg_pool *pool;
+    const int *last;
+    bool *loaded;
+} scheduling;
+
+/* Makes a loaded value ready for its first reader; one that lies in memory as it is needs nothing. */
+static void ready(scheduling *c, int v, bool in_code) {
+    if (v < 0 || c->b->ins[v].fn || c->loaded[v]) return;
+    const tape_source *s = &c->b->sources[c->b->ins[v].source];
+    tape *t = c->t;
+    if (in_code && s->kind == TAPE_SPLAT) return; /* part of the code */
+    c->loaded[v] = true;
+    if (s->kind == TAPE_DIRECT) {
+        t->locs[v] = (tape_loc){LOC_IN, s->in, s->elem, s->offset};
+    } else if (in_code && s->kind == TAPE_SCALAR) {
+        t->locs[v] = (tape_loc){LOC_ONE, s->in, s->elem, s->v.offset};
+    } else {
+        t->locs[v] = (tape_loc){LOC_REG, 0, c->b->ins[v].size, reg_get(c->pool, c->b->ins[v].size)};
+        t->ins[t->n++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)c->b->ins[v].source, 0, 0};
+    }
+}
+
+/* Operands of i that are read for the last time before `end` give their registers back. */
+static bool give_back(scheduling *c, const ssa_ins *i, size_t end) {
+    const int args[3] = {i->x, i->y, i->z};
+    bool ok = true;
+    for (int k = 0; k < 3; k++) {
+        int v = args[k];
+        if (v < 0 || c->last[v] < 0 || c->last[v] >= (int)end || c->t->locs[v].kind != LOC_REG || (k > 0 && v == args[0]) || (k > 1 && v == args[1]))
+            continue;
+        if (tape_is_constant(c->b, v)) continue;
+        ok = ok && reg_put(c->pool, c->b->ins[v].size, c->t->locs[v].offset);
+    }
+    return ok;
+}
+
+static void place_result(scheduling *c, size_t i) {
+    const ssa_ins *in = &c->b->ins[i];
+    if (in->store_out >= 0)
+        c->t->locs[i] = (tape_loc){LOC_OUT, (uint32_t)in->store_out, in->size, 0};
+    else
+        c->t->locs[i] = (tape_loc){LOC_REG, 0, in->size, reg_get(c->pool, in->size)};
+}
+
+/* A value of a segment lives in registers of the machine unless somebody else reads it. */
+static bool schedule_segment(scheduling *c, const segment *s) {
+    const tape_builder *b = c->b;
+    tape *t = c->t;
+    bool ok = true;
+    for (size_t i = s->begin; i < s->end; i++) {
+        if (!b->ins[i].fn) continue;
+        ready(c, b->ins[i].x, true);
+        ready(c, b->ins[i].y, true);
+        ready(c, b->ins[i].z, true);
+    }
+    for (size_t i = s->begin; i < s->end; i++)
+        if (b->ins[i].fn && (b->ins[i].store_out >= 0 || c->last[i] >= (int)s->end)) place_result(c, i);
+    t->ins[t->n++] = (tape_ins){NULL, s, 0, 0, 0, 0};
+    /* Only now: the code may still read an operand when it has written a result. */
+    for (uint32_t k = 0; k < s->n_ptr; k++) {
+        uint32_t v = s->ptr[k];
+        bool inside = v >= s->begin && v < s->end && b->ins[v].fn;
+        if (inside || t->locs[v].kind != LOC_REG || tape_is_constant(b, (int)v) || c->last[v] >= (int)s->end) continue;
+        ok = ok && reg_put(c->pool, b->ins[v].size, t->locs[v].offset);
+    }
+    return ok;
+}
+
+/* Loads happen at their first reader, so their registers live shortly; `loc` of a value is its own number. */
+static bool schedule(const tape_builder *b, tape *t, reg_pool *pool, const int *last) {
+    bool *loaded = base_calloc(b->n + 1, sizeof *loaded);
+    scheduling c = {b, t, pool, last, loaded};
+    size_t next = 0;
+    bool ok = loaded != NULL;
+    /* What is loaded once must not meet anybody in its register: it gets one before registers are ever given back. */
+    for (size_t v = 0; ok && v < b->n; v++) {
+        if (!tape_is_constant(b, (int)v) || last[v] < 0 || (t->n_segments && !tape_read_slowly(b, t, (int)v))) continue;
+        loaded[v] = true;
+        t->locs[v] = (tape_loc){LOC_REG, 0, b->ins[v].size, reg_get(pool, b->ins[v].size)};
+        t->once[t->n_once++] = (tape_ins){NULL, NULL, (uint32_t)v, (uint32_t)b->ins[v].source, 0, 0};
+    }
+    for (size_t i = 0; i < b->n && ok; i++) {
+        const ssa_ins *in = &b->ins[i];
+        if (next < t->n_segments && i == t->segments[next].begin) {
+            ok = schedule_segment(&c, &t->segments[next]);
+            i = t->segments[next++].end - 1;
+            continue;
+        }
+        if (!in->fn) continue; /* a load: done when read */
+        ready(&c, in->x, false);
+        ready(&c, in->y, false);
+        ready(&c, in->z, false);
+        ok = give_back(&c, in, i + 1);
+        place_result(&c, i);
+        t->ins[t->n++] = (tape_ins){
+            in->fn, NULL, (uint32_t)i, (uint32_t)(in->x < 0 ? 0 : in->x), (uint32_t)(in->y < 0 ? 0 : in->y), (uint32_t)(in->z < 0 ? 0 : in->z)};
+        if (last[i] < 0 && in->store_out < 0) ok = ok && reg_put(pool, in->size, t->locs[i].offset);
+    }
+    base_free(loaded);
+    return ok;
+}
+
+static int64_t clamp_block(int64_t units) {
+    int64_t block = units ? 32768 / units / 64 * 64 : 4096;
+    return block < 256 ? 256 : block > 4096 ? 4096 : block;
+}
+
+/* What a chunk's time goes by: instructions of the tape, places in memory of machine code. */
+static int64_t cost_of(const tape *t) {
+    int64_t cost = 1;
+    for (size_t i = 0; i < t->n; i++) cost += t->ins[i].code ? (int64_t)t->ins[i].code->n_ptr : 1;
+    return cost;
+}
+
+xt_status tape_finish(tape_builder *b, size_t n_out, tape **out, uint64_t *out_over) {
+    (void)n_out;
+    xt_status s = NULL;
+    reg_pool pool = {0};
+    int *last = NULL;
+    tape *t = NULL;
+    bool code = jit_is_on();
+    if (code && !b->failed && !tape_gather_kinds(b)) b->failed = true;
+    place_roots(b, out_over);
+    if (b->failed) {
+        s = status_oom(0, "a fused loop");
+        goto done;
+    }
+    last = base_malloc((b->n + 1) * sizeof *last);
+    t = base_calloc(1, sizeof *t);
+    if (!t || !last) goto oom;
+    t->locs = base_calloc(b->n + 1, sizeof *t->locs);
+    t->ins = base_calloc(b->n + 1, sizeof *t->ins);
+    t->once = base_calloc(b->n + 1, sizeof *t->once);
+    if (!t->locs || !t->ins || !t->once) goto oom;
+    t->count = b->count;
+    t->n_locs = b->n;
+    t->sources = b->sources;
+    t->n_sources = b->n_sources;
+    b->sources = NULL;
+    tape_builder view_of = *b;
+    view_of.sources = t->sources;
+    last_uses(b, last);
+    if (code && !tape_find_segments(&view_of, t, last)) goto oom;
+    if (!schedule(&view_of, t, &pool, last)) goto oom;
+    t->block = clamp_block(pool.units);
+    for (size_t i = 0; i < t->n_locs; i++)
+        if (t->locs[i].kind == LOC_REG) t->locs[i].offset *= t->block;
+    t->scratch = ((size_t)(pool.units * t->block) + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+    /* A chunk is worth some ten microseconds: about 128 Ki element-instructions. */
+    int64_t blocks = 131072 / cost_of(t) / t->block;
+    t->grain = (blocks < 1 ? 1 : blocks) * t->block;
+    *out = t;
+    t = NULL;
+    goto done;
+oom:
+    s = status_oom(0, "a fused loop");
+done:
+    tape_free(t);
+    base_free(last);
+    for (int c = 0; c < 4; c++) base_free(pool.free[c]);
+    tape_abandon(b);
+    return s;
+}
+
+bool tape_access(const tape *t, const ir_value *const *reads, uint32_t k, cpu_access *out) {
+    for (size_t i = 0; i < t->n_sources; i++) {
+        const tape_source *s = &t->sources[i];
+        if (s->kind == TAPE_SPLAT || k-- > 0) continue;
+        *out = (cpu_access){.counts = true};
+        if (s->kind == TAPE_IOTA) return true;
+        view line = {.n = 1, .dims = {t->count}, .strides = {s->kind == TAPE_SCALAR ? 0 : 1}};
+        line.offset = s->kind == TAPE_SCALAR ? s->v.offset : s->offset;
+        *out = (cpu_access){
+            .arg = s->in, .elem = s->elem, .at = s->kind == TAPE_STRIDED ? s->v : line, .value = reads[s->in]};
+        out->order = out->at;
+        view_rows(&out->order);
+        return true;
+    }
+    return false;
+}
+
+void tape_free(tape *t) {
+    if (!t) return;
+    base_free(t->locs);
+    base_free(t->ins);
+    base_free(t->once);
+    base_free(t->sources);
+    for (size_t s = 0; s < t->n_segments; s++) {
+        jit_release(t->segments[s].code);
+        base_free(t->segments[s].ptr);
+    }
+    base_free(t->segments);
+    base_free(t);
+}
+
+size_t tape_scratch_bytes(const tape *t, int threads) {
+    return t->scratch * (size_t)threads;
+}

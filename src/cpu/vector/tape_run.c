@@ -1,0 +1,106 @@
+/* Running a tape: block by block, what stays the same for all blocks loaded once by each thread. */
+#include "cpu/vector/tape_int.h"
+
+/* 32-bit numbers that step with each element: runs from 0 to size - 1. */
+static void load_runs(const tape_source *s, int32_t *d, int64_t begin, int64_t n) {
+    for (int64_t first = begin % s->size, run; n > 0; d += run, n -= run, first = 0) {
+        run = s->size - first < n ? s->size - first : n;
+        simd_get()->iota(d, (int32_t)first, run);
+    }
+}
+
+static void load_block(const tape_source *s, void *dst, void *const *in, int64_t begin, int64_t n) {
+    if (s->kind == TAPE_IOTA && s->elem == 4 && s->inner == 1) {
+        load_runs(s, dst, begin, n);
+        return;
+    }
+    if (s->kind == TAPE_IOTA && s->elem == 4) {
+        int32_t *d = dst;
+        for (int64_t i = 0, within = begin % s->inner, value = begin / s->inner % s->size; i < n; i++) {
+            d[i] = (int32_t)value;
+            if (++within < s->inner) continue;
+            within = 0;
+            if (++value == s->size) value = 0;
+        }
+        return;
+    }
+    if (s->kind == TAPE_IOTA) {
+        int64_t *d = dst, within = begin % s->inner, value = begin / s->inner % s->size;
+        for (int64_t i = 0; i < n; i++) {
+            d[i] = value;
+            if (++within == s->inner) {
+                within = 0;
+                if (++value == s->size) value = 0;
+            }
+        }
+        return;
+    }
+    const void *src = s->kind == TAPE_SPLAT ? (const void *)s->splat : in[s->in];
+    if (s->kind == TAPE_STRIDED) {
+        simd_get()->gather[tape_size_class(s->elem)](dst, src, &s->v, begin, n);
+        return;
+    }
+    if (s->kind == TAPE_SCALAR) src = (const char *)src + s->v.offset * (int64_t)s->elem;
+    tape_type t;
+    tape_type_of_size(s->elem, &t);
+    simd_get()->tape[TAPE_FILL][t](dst, src, NULL, NULL, n);
+}
+
+typedef struct run_ctx {
+    const tape *t;
+    void *const *in, *const *out;
+    char *scratch;
+    int64_t out_from; /* the element that results begin with */
+} run_ctx;
+
+static void *loc_at(const run_ctx *c, const tape_loc *l, char *scratch, int64_t i) {
+    switch (l->kind) {
+    case LOC_REG: return scratch + l->offset;
+    case LOC_IN: return (char *)c->in[l->index] + (l->offset + i) * (int64_t)l->elem;
+    case LOC_ONE: return (char *)c->in[l->index] + l->offset * (int64_t)l->elem;
+    default: return (char *)c->out[l->index] + (i - c->out_from) * (int64_t)l->elem;
+    }
+}
+
+static void run_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    const run_ctx *c = ctx;
+    const tape *t = c->t;
+    char *scratch = c->scratch + (size_t)thread * t->scratch;
+    for (size_t i = 0; i < t->n_once; i++) {
+        const tape_ins *x = &t->once[i];
+        load_block(&t->sources[x->x], loc_at(c, &t->locs[x->d], scratch, 0), c->in, 0, t->block);
+    }
+    for (int64_t at = begin; at < end; at += t->block) {
+        int64_t n = end - at < t->block ? end - at : t->block;
+        for (size_t i = 0; i < t->n; i++) {
+            const tape_ins *x = &t->ins[i];
+            if (x->code) {
+                void *ptr[SEGMENT_MAX_PTR];
+                for (uint32_t k = 0; k < x->code->n_ptr; k++) ptr[k] = loc_at(c, &t->locs[x->code->ptr[k]], scratch, at);
+                x->code->fn(ptr, n);
+                continue;
+            }
+            void *d = loc_at(c, &t->locs[x->d], scratch, at);
+            if (!x->fn)
+                load_block(&t->sources[x->x], d, c->in, at, n);
+            else
+                x->fn(d, loc_at(c, &t->locs[x->x], scratch, at), loc_at(c, &t->locs[x->y], scratch, at), loc_at(c, &t->locs[x->z], scratch, at), n);
+        }
+    }
+}
+
+xt_status tape_run(const tape *t, const cpu_team *team, void *const *in, void *const *out, void *scratch) {
+    run_ctx c = {t, in, out, scratch, 0};
+    team_for(team, t->count, t->grain, run_chunk, &c);
+    return NULL;
+}
+
+void tape_run_part(const tape *t, int64_t begin, int64_t end, void *const *in, void *const *out, void *scratch) {
+    run_ctx c = {t, in, out, scratch, begin};
+    run_chunk(&c, begin, end, 0);
+}
+
+void tape_run_rows(const tape *t, int64_t n, void *const *in, void *const *out, void *scratch) {
+    run_ctx c = {t, in, out, scratch, 0};
+    run_chunk(&c, 0, n, 0);
+}
