@@ -8,7 +8,7 @@
  *
  * A pending error is printed once, with its line, when it arises. If the program looks at it (xt_error, or xt_status_message or xt_status_code of a status
  * that says the same), it is the program's own business: xt_mark_step and xt_next give false until xt_clear_error. If nobody has looked when a step ends
- * (xt_mark_step, xt_wait, xt_next, the end of an xt_call, xt_finish), the process exits with code 1, after what is in flight, logs and files have been
+ * (xt_mark_step, xt_wait, xt_next, the next xt_call, xt_finish, the end of the program), the process exits with code 1, after what is in flight, logs and files have been
  * brought to their end. What xt_mark_step returns cannot be seen to be looked at. A rank that died or left ends the others at once.
  *
  * No function here waits for the device except xt_item, xt_read and xt_wait. Reading in the middle of a step runs a program of its own

@@ -202,10 +202,10 @@ int xt_finish_at(const xt_src *src) {
     lazy_run_finish_hooks();
     xt_status e = lazy_pending();
     if (e) tell_failure(e);
-    ok = ok && !e;
+    ok = ok && !e && !lazy_error_died();
     tell_ranks(e, e ? lazy_error_step() : steps);
     if (ok) diag_summary_once();
-    if (lazy_error_ends()) leave_with_1();
+    if (lazy_error_ends() || lazy_error_died()) leave_with_1();
     come_to_rest();
     blackbox_at_rest(true);
     return ok ? 0 : 1;

@@ -33,8 +33,15 @@ void lazy_check_finished(void) {
 }
 
 /* A program may end with `return xt_fit(...)`: everything has run and is written, and what is left is freed here as xt_finish would. */
-static void at_exit(void) {
+static void at_exit(int status, void *unused) {
+    (void)unused;
     if (getpid() != dev.pid) return;
+    if (status == 0 && (lazy_error_ends() || lazy_error_died())) {
+        log_msg(XT_SEV_ERROR, "the program ended without xt_finish() and without looking at the error above (xt_error()): "
+                              "its exit code is 1");
+        dev.finished = true; /* all is said */
+        exit(1);             /* the C library goes on with the functions that are left, and this status */
+    }
     lazy_check_finished();
     if ((!dev.client && !dev.n_hooks) || !dev.finished || dev.left_open || gettid() != getpid())
         return; /* tensors belong to the thread that made them */
@@ -45,7 +52,7 @@ static void at_exit(void) {
 }
 
 static void watch_exit(void) {
-    atexit(at_exit);
+    on_exit(at_exit, NULL);
 }
 
 /* From the first tensor on: a program that ends with its only step still open has lost that step and its errors. */

@@ -50,6 +50,7 @@ void lazy_end_if_unseen(const char *what, const xt_src *src);
 void lazy_end_if_lost(const char *what, const xt_src *src); /* the same for a lost rank: at the end of whatever waits for the device */
 int64_t lazy_error_step(void);          /* steps of the process that had ended when the pending error arose; without one: so far */
 bool lazy_error_ends(void);             /* there is a pending error, and it would */
+bool lazy_error_died(void);             /* a thread has ended with an error that nobody looked at */
 int lazy_ctx_count(void);               /* threads that have used tensors and are there */
 void lazy_end_by(void (*fn)(const char *what, const xt_src *src)); /* brings everything to rest before the exit */
 void lazy_exit_by(void (*fn)(int code)); /* how this process exits; exit */

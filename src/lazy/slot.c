@@ -20,9 +20,20 @@ int lazy_ctx_count(void) {
 
 enum { MIN_FREE = 512 }; /* slots that rest before one is used again */
 
+static atomic_bool error_died;
+bool lazy_error_died(void) {
+    return atomic_load(&error_died);
+}
+
+/* A thread's end is the end of its last step: nobody can look at its error any more. */
+static void note_unseen(const lazy_ctx *c) {
+    if (this_ctx == c && lazy_error_ends()) atomic_store(&error_died, true);
+}
+
 static void ctx_free(void *p) {
     lazy_ctx *c = p;
     if (!c) return;
+    note_unseen(c);
     for (uint32_t i = 1; i < c->n_slots; i++)
         if (c->slots[i].live) lazy_slot_free(c, i, 0);
     lazy_drop_trace(c);

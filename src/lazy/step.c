@@ -213,7 +213,6 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     lazy_buf *held = s && !own && !s->failed && !s->value ? s->buf : NULL;
     lazy_buf_retain(held);
     bool persistent = s && s->persistent && s->value;
-    bool unseen = c->error != NULL; /* the function's own mistake: its step ends here */
     bool ok = lazy_end_step(c, LAZY_CALL, src, survivors);
     if (ok && own) out = t.result;
     else if (ok && persistent && (s = lazy_slot_of(c, t.result))) {
@@ -228,8 +227,7 @@ static xt_tensor record(lazy_ctx *c, const xt_src *src, xt_step *f, int n, const
     else lazy_plan_free(t.plan);
     tape_end(c, &t);
     c->echo = true;
-    if (unseen) lazy_end_if_unseen("xt_call", src);
-    lazy_end_if_lost("xt_call", src);
+    lazy_end_if_lost("xt_call", src); /* what went wrong in the function is the caller's to look at first */
     return ok ? out : lazy_failed_tensor(src);
 }
 
@@ -272,10 +270,10 @@ static lazy_plan *find_plan(lazy_ctx *c, xt_step *f, const lazy_signature *sig, 
 xt_tensor xt_call_at(const xt_src *src, xt_step *f, int n, const xt_tensor *in) {
     lazy_ctx *c = lazy_ctx_get();
     if (!c) return (xt_tensor){0};
+    lazy_end_if_unseen("xt_call", src);
     if (!f) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: the step function is NULL; xt_compile failed, or was not called");
     if (f->ctx != c) return lazy_error(src, XT_FAILED_PRECONDITION, "xt_call: %s was made by another thread; a step function belongs to the thread that made it", f->name);
     if (n < 0 || (n > 0 && !in)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_call: %d inputs of %s", n, f->name);
-    lazy_end_if_unseen("xt_call", src);
     if (c->error || !check_inputs(c, src, f, n, in)) return lazy_failed_tensor(src);
     if (c->tape && c->tape->in_fn) return f->fn(in, n, f->user);
     if (lazy_in_loop(c, src, "xt_call")) return lazy_failed_tensor(src);

@@ -63,6 +63,22 @@ run item
 check "after a failure xt_item gives NaN, xt_read false" grep -q 'item nan, read 0' "$tmp/out"
 check "%t says the cause once" grep -qE 'loss \(no value: .*unseen.c:[0-9]+: xt_matmul.*\) and \(no value\)$' "$tmp/out"
 
+# What an xt_call gives back can be looked at before anything ends; nothing else that is told ends with 0.
+call=$(line 'the call \*/')
+run lookcall
+check "xt_call: the error can be looked at, and the loop goes on" [ $? = 0 ]
+check "xt_call: one call of eight failed" grep -q 'fine 7' "$tmp/out"
+run nostep
+check "xt_call of no step function: exit code 1" [ $? = 1 ]
+check "xt_call of no step function: the second call ends it" grep -q "unseen.c:$call: xt_call ends the program with exit code 1" "$tmp/err"
+run nofinish
+check "the program ends without xt_finish after an error: exit code 1" [ $? = 1 ]
+check "which it says" grep -q 'ended without xt_finish() and without looking at the error above' "$tmp/err"
+check "other exit handlers run then too" grep -q "the program's own exit handler ran" "$tmp/out"
+run deadthread
+check "a thread ends with an error: exit code 1 at xt_finish" [ $? = 1 ]
+check "and the error is told once" [ "$(grep -c 'unseen.c.*xt_matmul' "$tmp/err")" = 1 ]
+
 # C++
 cat >"$tmp/plain.cpp" <<'C'
 #include <cstdio>
