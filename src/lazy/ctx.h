@@ -110,13 +110,6 @@ typedef struct lazy_ended lazy_ended; /* ended.c */
 typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
 enum { LAZY_ENDED = 2 };
 
-/* --- a loop whose body is being recorded (ops_loop.c): the builder stands in the body's block ---------------------------------------------------- */
-typedef struct lazy_loop {
-    const xt_src *src;
-    ir_value *i; /* i64: the iteration */
-    int64_t length;
-    const struct lazy_loop *outer;
-} lazy_loop;
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
 typedef struct lazy_tape lazy_tape; /* step.h */
@@ -234,10 +227,13 @@ void lazy_settle(lazy_ctx *c);                                    /* the flags o
 bool lazy_v_needs_grad(const ir_value *v);
 bool lazy_op_reads(const ir_op *op, uint64_t bit);               /* an operand, or a value that its regions read, has the bit */
 
-/* --- loops (ops_loop.c) --------------------------------------------------------------------------------------------------------------------------- */
+/* --- loops (loop.c) --------------------------------------------------------------------------------------------------------------------------- */
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, inside the body of a loop */
 ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);               /* u32: the number of this run of the innermost body; NULL outside of loops */
 uint32_t lazy_loop_runs(const lazy_ctx *c);                         /* how often what is recorded now runs in a step */
+
+/* The number at this line became data when it was recorded last (scalar.c). */
+bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 
 /* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again -------------------------------------------- */
 void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);   /* at a boundary, while the trace is there: keeps it if a backward pass may still want it */

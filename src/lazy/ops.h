@@ -119,7 +119,4 @@ bool ops_pad_fits(const xt_src *src, const char *what, const ir_type *x, size_t 
  * program it is data (one notice), so that a schedule never recompiles. Call before ops_begin's builder records the op itself. */
 ir_value *ops_number(const xt_src *src, const char *what, xt_dtype t, double v, bool *out_constant);
 
-/* The number at this line became data when it was recorded last (ops_number.c). */
-bool lazy_number_changed(src_id at, double *out_was, double *out_now);
-
 #endif

@@ -1,11 +1,10 @@
 /* xt_scan: a function recorded once, as the body of a stablehlo.while.
  *
- * While it is recorded the context's builder stands in the body's block. The state of the loop is [i, carries, stacks of outputs, stacks of what a backward pass
+ * While it is recorded the builder stands in the body's block (lazy_loop_begin). The state of the loop is [i, carries, stacks of outputs, stacks of what a backward pass
  * will want]. Slices and stacks are read and written in place: row i, or n-1-i in reverse. What is kept for a backward pass (carries before the step, products
  * of the body) is always row i; src/grad finds it by its form, so it needs no attribute, and what no gradient asks for is dead state that compilers drop.
  *
  * Inputs and whatever else fn reads from outside are captured, not carried: their gradients are captured values' gradients. */
-#include "lazy/ctx.h"
 #include "lazy/ops.h"
 
 #include <xtrain/loop.h>
@@ -28,36 +27,6 @@ typedef struct scan {
     int64_t length;
     bool wants; /* something that comes in wants a gradient */
 } scan;
-
-bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what) {
-    if (!c->loop) return false;
-    lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s inside the function of xt_scan, called at %s:%d: it is recorded once and runs for every step, so nothing in it has one value; give it out as carry or "
-                         "output and do this after the loop",
-                         what, c->loop->src->file, c->loop->src->line));
-    return true;
-}
-
-bool lazy_refuse_in_loop(const xt_src *src, const char *what) {
-    lazy_ctx *c = lazy_ctx_get();
-    return c && lazy_in_loop(c, src, what);
-}
-
-ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
-    ir_value *n = NULL;
-    for (const lazy_loop *l = c->loop; l; l = l->outer) {
-        ir_value *i = ir_convert(b, l->i, XT_U32);
-        for (const lazy_loop *k = c->loop; k != l; k = k->outer) i = ir_multiply(b, i, ir_splat(b, ir_scalar(XT_U32), (double)(uint32_t)k->length));
-        n = n ? ir_add(b, n, i) : i;
-    }
-    return n;
-}
-
-uint32_t lazy_loop_runs(const lazy_ctx *c) {
-    uint32_t n = 1;
-    for (const lazy_loop *l = c->loop; l; l = l->outer) n *= (uint32_t)l->length;
-    return n;
-}
 
 static ir_value *number(ir_builder *b, int64_t v) {
     return ir_splat(b, ir_scalar(XT_I64), (double)v);
@@ -105,12 +74,12 @@ static xt_status rows_new(rows *r, ir_module *m, size_t most) {
 }
 
 /* A stack of x, which the body computes. */
-static xt_status rows_add(rows *r, const scan *s, lazy_ctx *c, ir_block *body, ir_value *x) {
+static xt_status rows_add(rows *r, const scan *s, ir_module *m, ir_block *body, ir_value *x) {
     const ir_type *t = stack_type(s, x->type);
     if (!t) return status_new(XT_INVALID_ARGUMENT, s->src, "xt_scan: stacking a tensor of rank %d gives more than %d dims", (int)x->type->rank, XT_MAX_RANK);
     r->of[r->n] = x;
     r->types[r->n] = t;
-    r->args[r->n] = ir_block_arg(c->b.m, body, t);
+    r->args[r->n] = ir_block_arg(m, body, t);
     return r->args[r->n++] ? NULL : status_oom(sizeof *x, "xt_scan");
 }
 
@@ -127,25 +96,24 @@ static xt_status wrong_type(const scan *s, int k, const ir_type *before, const i
 }
 
 /* Calls fn with handles for the state and the slices; takes values from what it gives. Pending errors are found by the caller. */
-static xt_status call_fn(scan *s, lazy_ctx *c, ir_value *at) {
-    ir_builder *b = &c->b;
+static xt_status call_fn(scan *s, ir_builder *b, ir_value *at) {
     for (int k = 0; k < s->n_x; k++) {
         lazy_begin(s->src);
         ir_value *x = row_of(b, s->xs[k], at);
         s->in[k] = lazy_wrap(x, "xt_scan");
     }
     for (int k = 0; k < s->n_y; k++) s->out[k] = (xt_tensor){0};
-    if (c->error) return NULL;
+    if (lazy_pending()) return NULL;
     s->fn(s->state, s->in, s->out, s->o.user);
     lazy_begin(s->src);
-    for (int k = 0; k < s->n_carry && !c->error; k++) {
+    for (int k = 0; k < s->n_carry && !lazy_pending(); k++) {
         s->next[k] = lazy_value(s->state[k]);
         if (s->next[k] && s->next[k]->type != s->init[k]->type) return wrong_type(s, k, s->init[k]->type, s->next[k]->type);
     }
-    for (int k = 0; k < s->n_y && !c->error; k++) {
+    for (int k = 0; k < s->n_y && !lazy_pending(); k++) {
         if (xt_is_none(s->out[k])) return status_new(XT_INVALID_ARGUMENT, s->src, "xt_scan: the function did not fill y[%d] of %d", k, s->n_y);
         ir_value *y = lazy_value(s->out[k]);
-        if (y) XT_TRY(rows_add(&s->y, s, c, c->b.block, y));
+        if (y) XT_TRY(rows_add(&s->y, s, b->m, b->block, y));
     }
     return NULL;
 }
@@ -155,33 +123,31 @@ static bool is_product(const ir_op *op) {
 }
 
 /* What a backward pass wants of each step: states before it, and what would be dear to compute again. */
-static xt_status keep_for_backward(scan *s, lazy_ctx *c, ir_block *body) {
+static xt_status keep_for_backward(scan *s, ir_module *m, ir_block *body) {
     size_t n = (size_t)s->n_carry;
     bool wants = s->wants;
-    lazy_settle(c);
     for (const ir_op *op = body->first; op; op = op->next) {
-        for (uint32_t i = 0; i < op->n_out && !wants; i++) wants = lazy_v_needs_grad(&op->out[i]);
+        for (uint32_t i = 0; i < op->n_out && !wants; i++) wants = lazy_needs_grad(&op->out[i]);
         n += is_product(op);
     }
-    XT_TRY(rows_new(&s->kept, c->b.m, n));
-    if (!wants || c->no_grad) return NULL;
+    XT_TRY(rows_new(&s->kept, m, n));
+    if (!wants || !lazy_grad_enabled()) return NULL;
     const ir_op *last = body->last;
     for (int k = 0; k < s->n_carry; k++)
-        if (body->args[1 + k]->type->rank < XT_MAX_RANK) XT_TRY(rows_add(&s->kept, s, c, body, body->args[1 + k]));
+        if (body->args[1 + k]->type->rank < XT_MAX_RANK) XT_TRY(rows_add(&s->kept, s, m, body, body->args[1 + k]));
     for (ir_op *op = body->first; op && s->o.recompute != XT_ON; op = op->next) {
-        if (is_product(op) && op->out[0].type->rank < XT_MAX_RANK) XT_TRY(rows_add(&s->kept, s, c, body, &op->out[0]));
+        if (is_product(op) && op->out[0].type->rank < XT_MAX_RANK) XT_TRY(rows_add(&s->kept, s, m, body, &op->out[0]));
         if (op == last) break;
     }
     return NULL;
 }
 
-static xt_status record_body(scan *s, lazy_ctx *c, ir_block *body) {
-    ir_builder *b = &c->b;
+static xt_status record_body(scan *s, ir_builder *b, ir_block *body) {
     ir_value *i = body->args[0];
     ir_value *at = s->o.reverse == XT_ON ? ir_subtract(b, number(b, s->length - 1), i) : i;
-    XT_TRY(call_fn(s, c, at));
-    if (c->error) return NULL;
-    XT_TRY(keep_for_backward(s, c, body));
+    XT_TRY(call_fn(s, b, at));
+    if (lazy_pending()) return NULL;
+    XT_TRY(keep_for_backward(s, b->m, body));
     lazy_begin(s->src);
     s->y.at = at;
     s->kept.at = i;
@@ -197,75 +163,59 @@ static xt_status record_body(scan *s, lazy_ctx *c, ir_block *body) {
     return NULL;
 }
 
-/* Handles of one iteration mean nothing behind it. */
-static void end_handles(lazy_ctx *c, size_t first, const ir_block *body, src_id died) {
-    for (size_t i = first; i < c->n_step_slots; i++) {
-        uint32_t index = c->step_slots[i];
-        const lazy_slot *slot = &c->slots[index];
-        if (!slot->live || !slot->value || slot->value->block != body) continue;
-        lazy_slot_free(c, index, died);
-        c->slots[index].past[0].died_step = LAZY_DIED_IN_LOOP;
-    }
-}
-
 static void erase_all(ir_block *body) {
     while (body->last) ir_erase(body->last);
 }
 
-/* Records the body in a block of its own; whatever happens, the context is back where it was. NULL with an error pending. */
-static ir_block *make_body(scan *s, lazy_ctx *c) {
-    ir_builder outer = c->b;
-    ir_op *settled = c->settled;
-    ir_block *body = ir_block_new(c->b.m);
-    ir_value *i = body ? ir_block_arg(c->b.m, body, ir_scalar(XT_I64)) : NULL;
-    size_t first = c->n_step_slots;
-    lazy_loop loop = {.src = s->src, .i = i, .length = s->length, .outer = c->loop};
-    xt_status st = i ? rows_new(&s->y, c->b.m, (size_t)s->n_y) : status_oom(sizeof *body, "xt_scan");
-    for (int k = 0; k < s->n_carry && !st; k++) {
-        ir_value *arg = ir_block_arg(c->b.m, body, s->init[k]->type);
-        if (!arg) st = status_oom(sizeof *arg, "xt_scan");
-        if (arg && s->wants && grad_differentiable(arg->type)) arg->user |= LAZY_V_GRAD;
+/* The carries as arguments of the body, and handles for them. */
+static xt_status take_carries(scan *s, ir_builder *b, ir_block *body) {
+    XT_TRY(rows_new(&s->y, b->m, (size_t)s->n_y));
+    for (int k = 0; k < s->n_carry; k++) {
+        ir_value *arg = ir_block_arg(b->m, body, s->init[k]->type);
+        if (!arg) return status_oom(sizeof *arg, "xt_scan");
+        if (s->wants) lazy_want_grad(arg);
     }
+    for (int k = 0; k < s->n_carry; k++) {
+        lazy_begin(s->src);
+        s->state[k] = lazy_wrap(body->args[1 + k], "xt_scan");
+    }
+    return NULL;
+}
+
+/* Records the body in a block of its own; whatever happens, the builder is back where it was. NULL with an error pending. */
+static ir_block *make_body(scan *s, ir_builder *b) {
+    lazy_loop loop;
+    xt_status st = lazy_loop_begin(&loop, s->src, s->length);
     if (!st) {
-        c->b.block = body;
-        c->b.before = NULL;
-        c->settled = NULL;
-        c->loop = &loop;
-        for (int k = 0; k < s->n_carry; k++) {
-            lazy_begin(s->src);
-            s->state[k] = lazy_wrap(body->args[1 + k], "xt_scan");
-        }
-        st = record_body(s, c, body);
-        end_handles(c, first, body, src_intern(s->src));
-        if (!st) st = c->b.status;
-        else xt_status_free(c->b.status);
-        c->b.status = NULL;
-        c->loop = loop.outer;
-        c->settled = settled;
-        c->b.block = outer.block;
-        c->b.before = outer.before;
+        st = take_carries(s, b, loop.body);
+        if (!st) st = record_body(s, b, loop.body);
+        xt_status recorded = lazy_loop_end(&loop);
+        if (!st)
+            st = recorded;
+        else
+            xt_status_free(recorded);
     }
-    if (!st && !c->error) return body;
-    if (body) erase_all(body);
+    if (!st && !lazy_pending()) return loop.body;
+    if (loop.body) erase_all(loop.body);
     if (st) lazy_fail(status_at(st, s->src));
     return NULL;
 }
 
-static ir_block *make_cond(const scan *s, lazy_ctx *c, size_t n, ir_value *const *state) {
-    ir_block *block = ir_block_new(c->b.m);
+static ir_block *make_cond(const scan *s, ir_builder *outer, size_t n, ir_value *const *state) {
+    ir_block *block = ir_block_new(outer->m);
     if (!block) return NULL;
     for (size_t i = 0; i < n; i++)
-        if (!ir_block_arg(c->b.m, block, state[i]->type)) return NULL;
-    ir_builder b = ir_at_end(c->b.m, block);
-    b.src = c->b.src;
-    b.path = c->b.path;
+        if (!ir_block_arg(outer->m, block, state[i]->type)) return NULL;
+    ir_builder b = ir_at_end(outer->m, block);
+    b.src = outer->src;
+    b.path = outer->path;
     ir_value *more = ir_compare(&b, IR_LT, block->args[0], number(&b, s->length));
     ir_return(&b, 1, &more);
-    c->b.status = b.status;
+    outer->status = b.status;
     return b.status ? NULL : block;
 }
 
-static ir_op *make_loop(scan *s, lazy_ctx *c, ir_block *body) {
+static ir_op *make_loop(scan *s, ir_block *body) {
     ir_builder *b = lazy_begin(s->src);
     size_t n = body->n_args, k = 0;
     ir_value **state = arena_alloc(b->m->mem, n * sizeof *state);
@@ -276,12 +226,12 @@ static ir_op *make_loop(scan *s, lazy_ctx *c, ir_block *body) {
     for (size_t j = 0; j < s->kept.n; j++) state[k++] = ir_splat(b, s->kept.types[j], 0);
     for (size_t j = 0; j < n; j++)
         if (!state[j]) return NULL;
-    ir_block *cond = make_cond(s, c, n, state);
+    ir_block *cond = make_cond(s, b, n, state);
     return cond ? ir_build(b, OP_while, n, state, 0, NULL, 2, (ir_block *[]){cond, body}, 0, NULL) : NULL;
 }
 
 /* --- what comes in --------------------------------------------------------------------------------------------------------------------------------- */
-static bool read_operands(scan *s, lazy_ctx *c, const xt_tensor *carry, const xt_tensor *xs) {
+static bool read_operands(scan *s, const xt_tensor *carry, const xt_tensor *xs) {
     ops_text buf;
     lazy_begin(s->src);
     for (int k = 0; k < s->n_carry; k++)
@@ -299,9 +249,8 @@ static bool read_operands(scan *s, lazy_ctx *c, const xt_tensor *carry, const xt
         }
         s->length = x->type->dims[0];
     }
-    lazy_settle(c);
-    for (int k = 0; k < s->n_carry; k++) s->wants |= lazy_v_needs_grad(s->init[k]);
-    for (int k = 0; k < s->n_x; k++) s->wants |= lazy_v_needs_grad(s->xs[k]);
+    for (int k = 0; k < s->n_carry; k++) s->wants |= lazy_needs_grad(s->init[k]);
+    for (int k = 0; k < s->n_x; k++) s->wants |= lazy_needs_grad(s->xs[k]);
     return true;
 }
 
@@ -316,8 +265,8 @@ static bool arguments_fit(const xt_src *src, xt_scan_fn fn, int n_carry, const x
 }
 
 bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry, int n_x, const xt_tensor *xs, int n_y, xt_tensor *ys, xt_scan_opts o) {
-    lazy_ctx *c = lazy_ctx_get();
-    if (!c) return false;
+    ir_builder *b = lazy_begin(src);
+    if (!b->m) return false; /* no memory for anything */
     bool ok = arguments_fit(src, fn, n_carry, carry, n_x, xs, n_y, ys, &o);
     if (!ok) n_carry = n_carry > 0 && carry ? n_carry : 0, n_y = n_y > 0 && ys ? n_y : 0, n_x = 0;
     size_t nc = (size_t)n_carry, nx = (size_t)n_x, ny = (size_t)n_y;
@@ -326,18 +275,14 @@ bool xt_scan_at(const xt_src *src, xt_scan_fn fn, int n_carry, xt_tensor *carry,
     scan s = {.src = src, .fn = fn, .o = o, .n_carry = n_carry, .n_x = n_x, .n_y = n_y, .init = values, .next = values + nc, .xs = values + 2 * nc, .state = handles, .in = handles + nc, .out = handles + nc + nx};
     ir_op *loop = NULL;
     if (ok && (!values || !handles)) lazy_error(src, XT_RESOURCE_EXHAUSTED, "xt_scan: no memory for %d tensors", n_carry + n_x + n_y);
-    else if (ok && read_operands(&s, c, carry, xs)) {
-        ir_block *body = make_body(&s, c);
-        loop = body ? make_loop(&s, c, body) : NULL;
+    else if (ok && read_operands(&s, carry, xs)) {
+        ir_block *body = make_body(&s, b);
+        loop = body ? make_loop(&s, body) : NULL;
         if (body && !loop) erase_all(body);
     }
     lazy_begin(src);
-    if (!loop && c->error) c->operand_failed = true; /* it says why already */
     for (int k = 0; k < n_carry; k++) carry[k] = lazy_wrap(loop ? &loop->out[1 + k] : NULL, "xt_scan");
-    for (int k = 0; k < n_y; k++) {
-        c->operand_failed = !loop && c->error;
-        ys[k] = lazy_wrap(loop ? &loop->out[1 + n_carry + k] : NULL, "xt_scan");
-    }
+    for (int k = 0; k < n_y; k++) ys[k] = lazy_wrap(loop ? &loop->out[1 + n_carry + k] : NULL, "xt_scan");
     base_free(values);
     base_free(handles);
     return loop != NULL;

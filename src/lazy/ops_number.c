@@ -18,17 +18,6 @@ typedef struct places {
     map *known;
 } places;
 
-static __thread struct {
-    uint32_t src;
-    double was, now;
-} last_change; /* for the report of the program that it makes */
-
-bool lazy_number_changed(src_id at, double *out_was, double *out_now) {
-    *out_was = last_change.was;
-    *out_now = last_change.now;
-    return at && last_change.src == at;
-}
-
 static __thread places here; /* a tensor belongs to its thread, and so does the program that makes it */
 
 static void free_places(void *user) {
@@ -75,9 +64,7 @@ static bool changes(const xt_src *src, const char *what, xt_dtype t, double v, c
     if (!same && !p->data) {
         char at[256];
         p->data = true;
-        last_change.src = key.src;
-        last_change.was = p->value;
-        last_change.now = v;
+        lazy_number_became_data(key.src, p->value, v);
         log_msg(XT_SEV_INFO,
                 "%s: the number of %s changed from %g to %g between two steps; from now on it is data of the program and may change freely",
                 src_text(key.src, at, sizeof at), what, p->value, v);

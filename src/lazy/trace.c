@@ -93,6 +93,16 @@ ir_builder *lazy_begin(const xt_src *src) {
 
 bool lazy_v_needs_grad(const ir_value *v) { return (v->user & LAZY_V_GRAD) != 0; }
 
+void lazy_want_grad(ir_value *v) {
+    if (grad_differentiable(v->type)) v->user |= LAZY_V_GRAD;
+}
+
+bool lazy_needs_grad(const ir_value *v) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) lazy_settle(c);
+    return lazy_v_needs_grad(v);
+}
+
 static const uint64_t NO_GRAD_MARK = (uint64_t)1 << 32;
 
 void lazy_no_grad_value(ir_value *v) {
