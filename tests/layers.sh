@@ -14,17 +14,18 @@ declare -A may=(
     [coll]="base coll"
     [cpu]="base ir pass coll cpu format"
     [pjrt]="base ir cpu format coll pjrt device/pjrt_abi.h device/pjrt_slots.def" [device]="base device format"
-    [lazy]="base ir grad pass format device coll lazy" [nn]="base ir format lazy nn"
-    [optim]="base ir format lazy nn optim" [data]="base ir format lazy data" [metrics]="base ir coll lazy metrics"
-    [dist]="base coll device lazy dist"
-    [train]="base ir format coll lazy nn optim data metrics dist diag train"
+    [lazy]="base ir grad pass format device coll lazy" [ops]="base ir lazy/lazy.h ops"
+    [nn]="base ir format lazy ops nn" [optim]="base ir format lazy ops nn optim" [data]="base ir format lazy ops data"
+    [metrics]="base ir coll lazy ops metrics" [dist]="base coll device lazy ops dist"
+    [train]="base ir format coll lazy ops nn optim data metrics dist diag train"
     [diag]="base ir device lazy coll diag" [plan]="base ir format pass device lazy plan"
 )
 # Symbols without an include: what lazy.h or a public header declares. FROM TO reason.
 symbols_too="
 data    device  a batch is uploaded into buffers by the loader's threads; lazy.h hands the buffers' type on
-dist    ir      public collectives record their ops, as tensor functions of lazy do
+dist    ir      public collectives record their ops, as tensor functions do
 metrics nn      perplexity is the public cross entropy's
+ops     lazy    lazy.h alone is included: what the core offers to other folders
 train   device  the throughput's peak is measured by a small program of its own; a checkpoint notes the platform
 "
 # From the lowest to the highest; '.' is what lies in the folder itself. Its FOLDER.h is the face, for all of them.
@@ -33,7 +34,7 @@ declare -A rooms=([cpu]="thread vector run plan plan/attention kernel .")
 circles="
 src/ir      19,12  the table of interpreters and its rows, the op table and its type rules
 src/grad    19     the table of rules and its rows, which ask for gradients of regions
-src/lazy    38     not broken yet: recording, boundary, cache and run know each other
+src/lazy    28     not broken yet: recording, boundary, cache and run know each other
 src/coll    13     not broken yet: groups and their transports
 src/train   15     not broken yet: the trainer's options and its callbacks
 src/metrics 9      not broken yet: stages of the log engine

@@ -2,7 +2,7 @@
  * copy, so that the handle is a new one as with more ranks. */
 #include "dist/collective.h"
 #include "lazy/mesh.h"
-#include "lazy/ops.h"
+#include "ops/ops.h"
 
 typedef struct call {
     const char *what;

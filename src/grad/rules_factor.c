@@ -1,4 +1,4 @@
-/* Derivatives of svd, eigh and qr, recorded as custom calls (lazy/ops_factor.c); of real matrices.
+/* Derivatives of svd, eigh and qr, recorded as custom calls (ops/factor.c); of real matrices.
  * Sources: Giles, "An extended collection of matrix derivative results" (2008); Townsend, "Differentiating the singular value decomposition" (2016); Walter and Lehmann, "Algorithmic
  * differentiation of linear algebra functions" (2010) for qr; which columns count of full matrices, and what is refused, is PyTorch's choice.
  *

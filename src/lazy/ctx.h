@@ -110,13 +110,6 @@ typedef struct lazy_ended lazy_ended; /* ended.c */
 typedef struct lazy_graph lazy_graph; /* a trace that was kept: counted */
 enum { LAZY_ENDED = 2 };
 
-/* --- a loop whose body is being recorded (ops_loop.c): the builder stands in the body's block ---------------------------------------------------- */
-typedef struct lazy_loop {
-    const xt_src *src;
-    ir_value *i; /* i64: the iteration */
-    int64_t length;
-    const struct lazy_loop *outer;
-} lazy_loop;
 enum { LAZY_DIED_IN_LOOP = -2 }; /* died_step of tensors of one iteration */
 
 typedef struct lazy_tape lazy_tape; /* step.h */
@@ -135,7 +128,17 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     lazy_turns turned;
 } lazy_flags;
 
+/* A part above the core that keeps something of its own in the context. It attends from when it first does; the core knows it by this alone. */
+struct lazy_ctx;
+typedef struct lazy_guest {
+    void (*trace_cleared)(struct lazy_ctx *c); /* what hangs on the trace's ops goes with them; NULL: nothing does */
+    void (*freed)(struct lazy_ctx *c); /* the thread's context goes, after its trace; NULL: nothing is left then */
+} lazy_guest;
+enum { LAZY_GUESTS = 4 };
+
 typedef struct lazy_ctx {
+    const lazy_guest *guests[LAZY_GUESTS];
+    size_t n_guests;
     bool steps_for_caller; /* lazy_steps_for_caller */
     lazy_slot *slots;
     size_t n_slots, cap_slots;
@@ -213,6 +216,7 @@ void lazy_tear_down(void); /* hooks of xt_finish, owned objects, this thread's t
 bool lazy_left_open(void); /* this thread has recorded something that no boundary has run, or has a pending error */
 lazy_ctx *lazy_ctx_get(void); /* of this thread, made at first use; NULL only without memory */
 lazy_ctx *lazy_ctx_there(void); /* NULL also when this thread has used none */
+void lazy_attend(lazy_ctx *c, const lazy_guest *g); /* g lives as long as the process; attending twice is once */
 
 lazy_slot *lazy_slot_of(lazy_ctx *c, xt_tensor t);               /* NULL: none or dead */
 xt_tensor lazy_slot_new(lazy_ctx *c, const ir_type *type, src_id src, lazy_slot **out); /* a step slot; pointers into slots move! */
@@ -234,16 +238,18 @@ void lazy_settle(lazy_ctx *c);                                    /* the flags o
 bool lazy_v_needs_grad(const ir_value *v);
 bool lazy_op_reads(const ir_op *op, uint64_t bit);               /* an operand, or a value that its regions read, has the bit */
 
-/* --- loops (ops_loop.c) --------------------------------------------------------------------------------------------------------------------------- */
+/* --- loops (loop.c) --------------------------------------------------------------------------------------------------------------------------- */
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, inside the body of a loop */
 ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);               /* u32: the number of this run of the innermost body; NULL outside of loops */
 uint32_t lazy_loop_runs(const lazy_ctx *c);                         /* how often what is recorded now runs in a step */
+
+/* The number at this line became data when it was recorded last (scalar.c). */
+bool lazy_number_changed(src_id at, double *out_was, double *out_now);
 
 /* --- ended steps (ended.c): the forward of a step that ended before xt_backward can be recorded again -------------------------------------------- */
 void lazy_end_keep(lazy_ctx *c, lazy_cause cause, src_id at);   /* at a boundary, while the trace is there: keeps it if a backward pass may still want it */
 void lazy_ended_pass(lazy_ctx *c);                              /* a step with ops has ended */
 void lazy_ended_forget(lazy_ctx *c);
-void lazy_ended_trace_gone(lazy_ctx *c);                        /* what was recorded again in this trace is gone with it */
 /* True when t can only be differentiated by recording again: its step has ended. Then *out is its value recorded again, or NULL with an error pending. */
 bool lazy_ended_value(lazy_ctx *c, const xt_src *src, const char *what, xt_tensor t, ir_value **out);
 /* Tensors of ended steps that gradients of root would flow into are recorded again, and what read them reads that. False with an error pending. */
@@ -327,8 +333,6 @@ bool lazy_request_is_option(const lazy_request *q);
  * NULL: it needs a program of its own. */
 xt_status lazy_options_choose(lazy_ctx *c, hash128 key, const lazy_roots *r, const uint32_t *slots, const size_t *requests, lazy_form **out_form);
 xt_status lazy_form_bind(lazy_ctx *c, lazy_form *f, const lazy_program *p, bool made); /* sets c->places */
-void lazy_options_step_ended(lazy_ctx *c);
-void lazy_book_free(lazy_ctx *c);
 /* What argument `place` stands for, in any step: a state, or which tensor of the step that has a buffer; 0: neither. */
 uint64_t lazy_leaf_id(const lazy_ctx *c, uint32_t place);
 static inline uint32_t lazy_place(const lazy_ctx *c, const lazy_program *p, size_t k) { return c->places ? c->places[k] : p->inputs[k]; }
@@ -367,7 +371,6 @@ bool lazy_debug_word(const char *word);
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
-void lazy_eager_forget(lazy_ctx *c); /* the values computed so: the trace is gone */
 xt_status lazy_compute_now(lazy_ctx *c, xt_tensor t, const xt_src *src); /* value.c: t's value is computed when this returns */
 
 /* --- running (run.c) ---------------------------------------------------------------------------------------------------------------------------------- */

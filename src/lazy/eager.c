@@ -12,10 +12,13 @@
 
 static void release(void *buf) { lazy_buf_release(buf); }
 
-void lazy_eager_forget(lazy_ctx *c) {
+static void trace_gone(lazy_ctx *c) {
+    if (!c->computed) return;
     map_free(c->computed, release);
     c->computed = NULL;
 }
+
+static const lazy_guest guest = {.trace_cleared = trace_gone};
 
 static lazy_buf *known(const lazy_ctx *c, const ir_value *v) { return c->computed ? map_get(c->computed, &v, sizeof v) : NULL; }
 
@@ -144,6 +147,7 @@ void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src) {
     if (!v || !v->def) {
         s = lazy_compute_now(c, t, src);
     } else {
+        lazy_attend(c, &guest);
         if (!c->computed) c->computed = map_new();
         s = c->computed ? compute(c, v) : status_oom(sizeof v, "an op that runs by itself");
         slot = lazy_slot_of(c, t);

@@ -87,7 +87,14 @@ void lazy_ended_pass(lazy_ctx *c) {
     }
 }
 
-void lazy_ended_trace_gone(lazy_ctx *c) {
+static void context_freed(lazy_ctx *c) {
+    lazy_ended_forget(c);
+    ir_module_free(c->spare);
+    c->spare = NULL;
+}
+
+/* What was recorded again in this trace is gone with it. */
+static void trace_gone(lazy_ctx *c) {
     for (int k = 0; k < LAZY_ENDED && c->ended[k]; k++)
         for (size_t i = 0; i < c->ended[k]->n_values; i++) c->ended[k]->values[i].again = NULL;
 }
@@ -128,8 +135,11 @@ static bool take_leaves(lazy_ctx *c, lazy_ended *e) {
     return true;
 }
 
+static const lazy_guest guest = {.trace_cleared = trace_gone, .freed = context_freed};
+
 /* The trace goes over to the ended step, its context gets an empty module for the next one. */
 static lazy_graph *take_trace(lazy_ctx *c) {
+    lazy_attend(c, &guest);
     lazy_graph *g = base_calloc(1, sizeof *g);
     ir_module *fresh = g ? c->spare ? c->spare : ir_module_new() : NULL;
     if (!fresh) {

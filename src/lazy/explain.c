@@ -2,7 +2,6 @@
  * cache, a value is read too early, a switch was turned, somebody asks for a value in one of the two only, an input has another shape, a number changed, and
  * at last the first op that differs, with both lines. */
 #include "lazy/ctx.h"
-#include "lazy/ops.h"
 
 static const struct {
     const char *name, *advice;

@@ -3,7 +3,6 @@
 #include "coll/coll.h"
 #include "lazy/ctx.h"
 #include "lazy/mesh.h"
-#include "lazy/ops.h"
 #include "lazy/range.h"
 #include "lazy/step.h"
 
@@ -48,7 +47,13 @@ typedef struct suspect {
     float n_nan, n_bad;
 } suspect;
 
-static ir_value *count_true(src_id src, xt_tensor mask) { return lazy_value(xt_sum_at(src_get(src), xt_cast_at(src_get(src), mask, XT_F32))); }
+static ir_value *count_true(ir_builder *b, ir_value *mask) {
+    int64_t axes[IR_MAX_RANK]; /* values inside of an op may have more dims than tensors */
+    ir_value *ones = mask ? ir_convert(b, mask, XT_F32) : NULL;
+    if (!ones || ones->type->rank == 0) return ones;
+    for (uint32_t i = 0; i < ones->type->rank; i++) axes[i] = i;
+    return ir_reduce(b, OP_add, ones, ones->type->rank, axes);
+}
 
 /* Counts for each op that this step's program computed, appended to the trace, which ends with the step. */
 static bool add_counts(lazy_ctx *c, suspect **out, size_t *out_n) {
@@ -64,12 +69,15 @@ static bool add_counts(lazy_ctx *c, suspect **out, size_t *out_n) {
     }
     xt_no_grad_begin();
     for (size_t i = 0; i < n; i++) {
-        lazy_begin(src_get(all[i].op->src));
-        xt_tensor v = lazy_wrap(&all[i].op->out[0], "XT_DEBUG=nan");
-        all[i].nan = count_true(all[i].op->src, xt_ne_at(src_get(all[i].op->src), v, v));
-        all[i].bad = count_true(all[i].op->src, xt_logical_not_at(src_get(all[i].op->src), xt_isfinite_at(src_get(all[i].op->src), v)));
+        ir_builder *b = lazy_begin(src_get(all[i].op->src));
+        ir_value *v = &all[i].op->out[0];
+        all[i].nan = count_true(b, ir_compare(b, IR_NE, v, v));
+        all[i].bad = count_true(b, ir_not(b, ir_is_finite(b, v)));
     }
+    lazy_settle(c);
     xt_no_grad_end_at(NULL);
+    xt_status_free(c->b.status); /* the caller says that there is no memory for it */
+    c->b.status = NULL;
     *out = all;
     *out_n = n;
     for (size_t i = 0; i < n; i++)

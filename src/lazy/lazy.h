@@ -63,7 +63,22 @@ bool lazy_refuse_second_step(const xt_src *src, const char *what); /* true, with
 bool lazy_is_error(xt_tensor t);
 src_id lazy_src(xt_tensor t);           /* where it was made */
 
-bool lazy_refuse_in_loop(const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, while the function of an xt_scan is recorded */
+/* --- the body of a loop (loop.c): recorded once, in a block of its own, and run many times --------------------- */
+typedef struct lazy_loop {
+    const xt_src *src;
+    ir_block *body; /* args[0] is the iteration, i64; NULL: the loop could not begin */
+    int64_t length;
+    const struct lazy_loop *outer;
+    ir_builder around; /* where the builder stood */
+    ir_op *settled;
+    size_t first_slot; /* tensors of the step there were */
+} lazy_loop;
+/* From here on ops are recorded in l->body; l is the caller's and must stay where it is until lazy_loop_end, which must follow unless this fails. */
+xt_status lazy_loop_begin(lazy_loop *l, const xt_src *src, int64_t length);
+/* The builder stands again where it stood, and handles of the body are dead. What the builder met in the body is the status. */
+xt_status lazy_loop_end(lazy_loop *l);
+/* True, with an error that `what` cannot be done there, while the body of a loop is recorded. */
+bool lazy_refuse_in_loop(const xt_src *src, const char *what);
 
 /* --- states ---------------------------------------------------------------------------------------------------------------------------- */
 /* A state slot with host bytes as its first value (copied; NULL = zeros). `name` is the full path for ledgers and checkpoints. */
@@ -93,6 +108,8 @@ xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor o
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
 /* One element of data that changes from step to step: all of a step travel in one packed upload. */
 xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v);
+/* A number at this line was a constant of the program and is data from now on: the report of the next program names it. */
+void lazy_number_became_data(src_id at, double was, double now);
 
 /* --- compiled step functions -------------------------------------------------------------------------------------------------------------
  * A function given to xt_compile is recorded once; later calls only run its program. What a subsystem does on the host while an op is recorded (counting a
@@ -133,6 +150,8 @@ lazy_block lazy_block_begin(void);
 void lazy_block_end(lazy_block k);
 
 void lazy_no_grad_value(ir_value *v);          /* nothing flows back through v (detach, the max of a softmax) */
+bool lazy_needs_grad(const ir_value *v); /* a gradient flows to what v was computed from */
+void lazy_want_grad(ir_value *v); /* and to v itself, an argument of a block, if its type has derivatives */
 /* [4] ui32 of data: seed low, seed high, stream (which draw of the step), step. The same draw never repeats over a run. */
 xt_tensor lazy_rng_key(const xt_src *src);
 /* The step that random draws of this thread are filed under from here on; < 0: boundaries passed. A trainer counts micro-batches, so that a resumed

@@ -10,9 +10,8 @@ void option_step_free(option_step *st) {
     *st = (option_step){0};
 }
 
-void lazy_book_free(lazy_ctx *c) {
+static void book_free(lazy_ctx *c) {
     book *k = c->book;
-    if (!k) return;
     option_forget_families(k);
     option_step_free(&k->step);
     base_free(k->families);
@@ -22,12 +21,7 @@ void lazy_book_free(lazy_ctx *c) {
     c->book = NULL;
 }
 
-book *option_book_of(lazy_ctx *c) {
-    if (!c->book) c->book = base_calloc(1, sizeof *c->book);
-    return c->book;
-}
-
-void lazy_options_step_ended(lazy_ctx *c) {
+static void step_ended(lazy_ctx *c) {
     book *k = c->book;
     for (size_t i = 0; i < k->n_owners; i++) {
         if (k->owners[i].active || k->owners[i].used) k->owners[i].o.ended(k->owners[i].o.user);
@@ -38,6 +32,15 @@ void lazy_options_step_ended(lazy_ctx *c) {
     c->request_order = NULL;
     c->n_request_order = 0;
     c->places = NULL;
+}
+
+static const lazy_guest guest = {.trace_cleared = step_ended, .freed = book_free};
+
+book *option_book_of(lazy_ctx *c) {
+    if (c->book) return c->book;
+    c->book = base_calloc(1, sizeof *c->book);
+    if (c->book) lazy_attend(c, &guest);
+    return c->book;
 }
 
 void lazy_options_begin(const lazy_options *o) {

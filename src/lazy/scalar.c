@@ -77,6 +77,23 @@ xt_tensor lazy_scalar_from(const xt_src *src, xt_dtype dtype, double (*value)(vo
     return scalar(src, dtype, value(user), value, user);
 }
 
+static __thread struct {
+    src_id src;
+    double was, now;
+} last_change; /* for the report of the program that it makes */
+
+void lazy_number_became_data(src_id at, double was, double now) {
+    last_change.src = at;
+    last_change.was = was;
+    last_change.now = now;
+}
+
+bool lazy_number_changed(src_id at, double *out_was, double *out_now) {
+    *out_was = last_change.was;
+    *out_now = last_change.now;
+    return at && last_change.src == at;
+}
+
 static double number_at(void *user) { return *(const double *)user; }
 
 xt_tensor xt_scalar_ref_at(const xt_src *src, const double *value, xt_dtype dtype) {

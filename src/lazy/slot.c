@@ -4,6 +4,7 @@
 #include "lazy/mesh.h"
 #include "lazy/step.h"
 
+#include <assert.h>
 #include <stdlib.h>
 
 static pthread_key_t ctx_key;
@@ -37,9 +38,8 @@ static void ctx_free(void *p) {
     for (uint32_t i = 1; i < c->n_slots; i++)
         if (c->slots[i].live) lazy_slot_free(c, i, 0);
     lazy_drop_trace(c);
-    lazy_book_free(c);
-    lazy_ended_forget(c);
-    ir_module_free(c->spare);
+    for (size_t i = c->n_guests; i-- > 0;)
+        if (c->guests[i]->freed) c->guests[i]->freed(c);
     for (size_t i = 0; i < c->n_packs; i++) lazy_buf_release(c->packs[i].buf);
     for (size_t i = 0; i < c->n_requests; i++)
         if (c->requests[i].failed) c->requests[i].failed(c->requests[i].user);
@@ -63,6 +63,13 @@ static void ctx_free(void *p) {
     base_free(c);
     atomic_fetch_sub(&n_ctx, 1);
     if (this_ctx == c) this_ctx = NULL;
+}
+
+void lazy_attend(lazy_ctx *c, const lazy_guest *g) {
+    for (size_t i = 0; i < c->n_guests; i++)
+        if (c->guests[i] == g) return;
+    assert(c->n_guests < LAZY_GUESTS);
+    c->guests[c->n_guests++] = g;
 }
 
 static void make_key(void) {

@@ -53,9 +53,8 @@ void lazy_clear_trace(lazy_ctx *c) {
     c->settled = NULL;
     c->n_regions = c->n_pasts = 0;
     c->grads_recorded = c->swept = c->values_noted = false;
-    if (c->ended[0]) lazy_ended_trace_gone(c);
-    if (c->computed) lazy_eager_forget(c);
-    if (c->book) lazy_options_step_ended(c);
+    for (size_t i = 0; i < c->n_guests; i++)
+        if (c->guests[i]->trace_cleared) c->guests[i]->trace_cleared(c);
     c->draws = 0;
     c->n_askers = 0;
     c->operand_failed = false;
@@ -92,6 +91,16 @@ ir_builder *lazy_begin(const xt_src *src) {
 }
 
 bool lazy_v_needs_grad(const ir_value *v) { return (v->user & LAZY_V_GRAD) != 0; }
+
+void lazy_want_grad(ir_value *v) {
+    if (grad_differentiable(v->type)) v->user |= LAZY_V_GRAD;
+}
+
+bool lazy_needs_grad(const ir_value *v) {
+    lazy_ctx *c = lazy_ctx_get();
+    if (c) lazy_settle(c);
+    return lazy_v_needs_grad(v);
+}
 
 static const uint64_t NO_GRAD_MARK = (uint64_t)1 << 32;
 

@@ -3,7 +3,7 @@
 #include <float.h>
 #include <math.h>
 
-#include "lazy/ops.h"
+#include "ops/ops.h"
 #include "nn/nn.h"
 
 /* (x - mean) / sqrt(variance + eps) over the last dim. */

@@ -1,7 +1,7 @@
 /* Transformer layers with PyTorch's names and order of operations (Vaswani et al. 2017; norm_first is the pre-norm form), and positions. */
 #include <math.h>
 
-#include "lazy/ops.h"
+#include "ops/ops.h"
 #include "nn/nn.h"
 
 typedef struct block {

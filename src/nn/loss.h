@@ -7,7 +7,7 @@
 
 #include <xtrain/losses.h>
 
-#include "lazy/ops.h"
+#include "ops/ops.h"
 
 typedef struct loss {
     const xt_src *src;

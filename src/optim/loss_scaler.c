@@ -2,7 +2,7 @@
  * are data on the device; the program is the same whether a step is skipped or not. */
 #include <math.h>
 
-#include "lazy/ops.h"
+#include "ops/ops.h"
 #include "optim/optim.h"
 
 static void free_scaler(void *s) {

@@ -1,5 +1,5 @@
 /* Custom calls that other front ends write for ops of chlo: @mhlo.erf, @chlo.top_k and the like (PyTorch/XLA's and older JAX's exports), and
- * JAX's @ApproxTopK, whose answer here is exact; and our own @xtrain.qr (lazy/ops_factor.c). */
+ * JAX's @ApproxTopK, whose answer here is exact; and our own @xtrain.qr (ops/factor.c). */
 #include "pass/lower_chlo_int.h"
 
 static const ir_attr *member(const ir_attr *dict, const char *name) {

@@ -1,0 +1,176 @@
+/* Activation functions of ops.h: PyTorch's formulas and defaults, and its derivatives at the kinks (zero at both ends of a hard tanh). */
+#include <math.h>
+
+#include "ops/expr.h"
+
+/* log(1 + e^y) for any y; the exponential never overflows, and both sides of zero have the derivative of the whole. */
+static ir_value *log1p_exp(ir_builder *b, ir_value *y) {
+    ir_value *negative = ex_is(b, y, IR_LT, 0);
+    ir_value *less = ex_pick(b, negative, y, ir_negate(b, y));
+    ir_value *l = ir_log_plus_one(b, ir_exponential(b, less));
+    return ex_pick(b, negative, l, ir_add(b, y, l));
+}
+/* k (e^(x/a) - 1) below zero, x above. */
+static ir_value *exponential_below(ir_builder *b, ir_value *x, double k, double a) {
+    ir_value *above = ex_is(b, x, IR_GT, 0);
+    ir_value *low = a == 1 ? x : ex_over(b, x, a);
+    ir_value *e = ex_times(b, ir_exponential_minus_one(b, ex_pick(b, above, ex_num(b, x, 0), low)), k);
+    return ex_pick(b, above, x, e);
+}
+static ir_value *hard_tanh(ir_builder *b, ir_value *x, double lo, double hi) {
+    ir_value *r = ex_pick(b, ex_is(b, x, IR_GE, hi), ex_num(b, x, hi), x);
+    return ex_pick(b, ex_is(b, x, IR_LE, lo), ex_num(b, x, lo), r);
+}
+
+static ir_value *make_gelu_erf(ir_builder *b, ir_value *x) {
+    ir_value *e = ir_unary(b, OP_chlo_erf, ex_times(b, x, M_SQRT1_2));
+    return ir_multiply(b, ex_times(b, x, 0.5), ex_plus(b, e, 1));
+}
+static ir_value *make_hardsigmoid(ir_builder *b, ir_value *x) {
+    return ex_over(b, hard_tanh(b, ex_plus(b, x, 3), 0, 6), 6);
+}
+static ir_value *make_hardswish(ir_builder *b, ir_value *x) {
+    ir_value *middle = ir_multiply(b, x, ex_over(b, ex_plus(b, x, 3), 6));
+    ir_value *r = ex_pick(b, ex_is(b, x, IR_GE, 3), x, middle);
+    return ex_pick(b, ex_is(b, x, IR_LE, -3), ex_num(b, x, 0), r);
+}
+static ir_value *make_selu(ir_builder *b, ir_value *x) {
+    static const double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
+    return ex_times(b, exponential_below(b, x, alpha, 1), scale);
+}
+static ir_value *make_softsign(ir_builder *b, ir_value *x) {
+    return ir_divide(b, x, ex_plus(b, ir_abs(b, x), 1));
+}
+static ir_value *make_mish(ir_builder *b, ir_value *x) {
+    return ir_multiply(b, x, ir_tanh(b, log1p_exp(b, x)));
+}
+static ir_value *make_relu6(ir_builder *b, ir_value *x) {
+    return hard_tanh(b, x, 0, 6);
+}
+static ir_value *make_logsigmoid(ir_builder *b, ir_value *x) {
+    return ir_negate(b, log1p_exp(b, ir_negate(b, x)));
+}
+static ir_value *make_tanhshrink(ir_builder *b, ir_value *x) {
+    return ir_subtract(b, x, ir_tanh(b, x));
+}
+OPS_UNARY(gelu_erf, REAL, make_gelu_erf)
+OPS_UNARY(hardsigmoid, REAL, make_hardsigmoid)
+OPS_UNARY(hardswish, REAL, make_hardswish)
+OPS_UNARY(logsigmoid, REAL, make_logsigmoid)
+OPS_UNARY(mish, REAL, make_mish)
+OPS_UNARY(relu6, REAL, make_relu6)
+OPS_UNARY(selu, REAL, make_selu)
+OPS_UNARY(softsign, REAL, make_softsign)
+OPS_UNARY(tanhshrink, REAL, make_tanhshrink)
+
+/* --- with numbers ---------------------------------------------------------------------------------------------------------------------------- */
+typedef ir_value *(*parametric_fn)(ir_builder *b, ir_value *x, double p, double q);
+
+static xt_tensor parametric(const xt_src *src, const char *what, parametric_fn make, xt_tensor x, double p, double q) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (v && ir_dtype_is_complex(v->type->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s, real numbers are needed", what, xt_dtype_name(v->type->dtype));
+    v = ops_float(b, v);
+    xt_dtype t = v ? v->type->dtype : XT_DTYPE_NONE;
+    v = ops_widen(b, v);
+    return lazy_wrap(v ? ops_narrow(b, make(b, v, p, q), t) : NULL, what);
+}
+
+static ir_value *elu(ir_builder *b, ir_value *x, double alpha, double unused) {
+    (void)unused;
+    return exponential_below(b, x, alpha, 1);
+}
+static ir_value *celu(ir_builder *b, ir_value *x, double alpha, double unused) {
+    (void)unused;
+    return exponential_below(b, x, alpha, alpha);
+}
+static ir_value *leaky_relu(ir_builder *b, ir_value *x, double slope, double unused) {
+    (void)unused;
+    return ex_pick(b, ex_is(b, x, IR_GT, 0), x, ex_times(b, x, slope));
+}
+static ir_value *softplus(ir_builder *b, ir_value *x, double beta, double threshold) {
+    ir_value *y = ex_times(b, x, beta), *large = ex_is(b, y, IR_GT, threshold);
+    return ex_pick(b, large, x, ex_over(b, log1p_exp(b, ex_pick(b, large, ex_num(b, y, 0), y)), beta));
+}
+static ir_value *threshold(ir_builder *b, ir_value *x, double limit, double value) {
+    return ex_pick(b, ex_is(b, x, IR_LE, limit), ex_num(b, x, value), x);
+}
+static ir_value *hardshrink(ir_builder *b, ir_value *x, double lambda, double unused) {
+    (void)unused;
+    ir_value *inside = ir_and(b, ex_is(b, x, IR_GE, -lambda), ex_is(b, x, IR_LE, lambda));
+    return ex_keep(b, ir_not(b, inside), x, 0);
+}
+static ir_value *softshrink(ir_builder *b, ir_value *x, double lambda, double unused) {
+    (void)unused;
+    ir_value *r = ex_keep(b, ex_is(b, x, IR_LT, -lambda), ex_plus(b, x, lambda), 0);
+    return ex_pick(b, ex_is(b, x, IR_GT, lambda), ex_plus(b, x, -lambda), r);
+}
+
+xt_tensor xt_elu_at(const xt_src *src, xt_tensor x, double alpha) {
+    return parametric(src, "xt_elu", elu, x, alpha, 0);
+}
+xt_tensor xt_celu_at(const xt_src *src, xt_tensor x, double alpha) {
+    if (alpha == 0) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_celu: alpha is 0: a number other than zero is needed, 1 is usual");
+    return parametric(src, "xt_celu", celu, x, alpha, 0);
+}
+xt_tensor xt_leaky_relu_at(const xt_src *src, xt_tensor x, double slope) {
+    return parametric(src, "xt_leaky_relu", leaky_relu, x, slope, 0);
+}
+xt_tensor xt_softplus_at(const xt_src *src, xt_tensor x, xt_softplus_opts o) {
+    return parametric(src, "xt_softplus", softplus, x, o.beta ? o.beta : 1, o.threshold ? o.threshold : 20);
+}
+xt_tensor xt_threshold_at(const xt_src *src, xt_tensor x, double limit, double value) {
+    return parametric(src, "xt_threshold", threshold, x, limit, value);
+}
+xt_tensor xt_hardtanh_at(const xt_src *src, xt_tensor x, double lo, double hi) {
+    if (!(lo <= hi)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_hardtanh: bounds %g and %g: the first must not be above the second", lo, hi);
+    return parametric(src, "xt_hardtanh", hard_tanh, x, lo, hi);
+}
+xt_tensor xt_hardshrink_at(const xt_src *src, xt_tensor x, double lambda) {
+    return parametric(src, "xt_hardshrink", hardshrink, x, lambda, 0);
+}
+xt_tensor xt_softshrink_at(const xt_src *src, xt_tensor x, double lambda) {
+    if (!(lambda >= 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_softshrink: lambda is %g: it must not be negative", lambda);
+    return parametric(src, "xt_softshrink", softshrink, x, lambda, 0);
+}
+
+/* --- of more than one part --------------------------------------------------------------------------------------------------------------------- */
+/* The first half of the axis times the sigmoid of the second. */
+xt_tensor xt_glu_at(const xt_src *src, xt_tensor x, int axis) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = ops_float(b, lazy_value(x));
+    int64_t a;
+    xt_tensor failed;
+    ops_text shape;
+    if (!v) return lazy_wrap(NULL, "xt_glu");
+    if (!ops_axis(src, "xt_glu", v->type, axis, &a, &failed)) return failed;
+    if (v->type->dims[a] % 2)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_glu: axis %lld of %s has an odd size: two halves are needed", (long long)a,
+                          ops_shape(v->type, &shape));
+    int64_t half = v->type->dims[a] / 2;
+    ir_value *first = ops_widen(b, ops_part(b, v, a, 0, half)), *gate = ops_widen(b, ops_part(b, v, a, half, 2 * half));
+    return lazy_wrap(ops_narrow(b, ir_multiply(b, first, ir_logistic(b, gate)), v->type->dtype), "xt_glu");
+}
+
+/* weight: one element, or one per channel (dim 1 of x). */
+xt_tensor xt_prelu_fn_at(const xt_src *src, xt_tensor x, xt_tensor weight) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = ops_float(b, lazy_value(x)), *w = lazy_value(weight);
+    ops_text sx, sw;
+    if (!v || !w) return lazy_wrap(NULL, "xt_prelu_fn");
+    int64_t channels = v->type->rank > 1 ? v->type->dims[1] : 1, axis = 1;
+    if (w->type->count != 1 && (w->type->rank != 1 || w->type->dims[0] != channels))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_prelu_fn: weight %s for x %s: one element, or one for each of the %lld channels in dim 1",
+                          ops_shape(w->type, &sw), ops_shape(v->type, &sx), (long long)channels);
+    w = ir_convert(b, w, v->type->dtype);
+    if (w && w->type->count == 1)
+        w = ir_broadcast_scalar(b, w->type->rank ? ir_reshape(b, w, 0, NULL) : w, v->type);
+    else
+        w = ir_broadcast_in_dim(b, w, v->type, 1, &axis);
+    return lazy_wrap(ex_pick(b, ex_is(b, v, IR_GT, 0), v, ir_multiply(b, v, w)), "xt_prelu_fn");
+}
+
+xt_tensor xt_softmin_at(const xt_src *src, xt_tensor x, int axis) {
+    return xt_softmax_at(src, xt_neg_at(src, x), axis);
+}

@@ -1,0 +1,101 @@
+/* New tensors: ranges, and the likes of others. */
+#include <math.h>
+
+#include "ops/expr.h"
+
+static bool numeric(xt_dtype t) {
+    return xt_dtype_size(t) && t != XT_TOKEN && t != XT_BOOL;
+}
+
+/* start, start + step, ... below stop (above, for a negative step). */
+xt_tensor xt_range_at(const xt_src *src, double start, double stop, double step, xt_dtype dtype) {
+    ir_builder *b = lazy_begin(src);
+    double count = ceil((stop - start) / step);
+    if (!numeric(dtype) || !(step != 0) || !isfinite(count) || count > 0x1p40 || !isfinite(start))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_range: from %g to %g by %g of %s: finite ends, a step other than 0, and a dtype of numbers",
+                          start, stop, step, xt_dtype_name(dtype));
+    int64_t n = count > 0 ? (int64_t)count : 0;
+    bool floats = ir_dtype_is_float(dtype);
+    xt_dtype work = floats && xt_dtype_size(dtype) < 4 ? XT_F32 : dtype; /* counting in bf16 would stop at 256 */
+    ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0);
+    if (step != 1) i = ex_times(b, i, step);
+    if (start != 0) i = ex_plus(b, i, start);
+    return lazy_wrap(i ? ir_convert(b, i, dtype) : NULL, "xt_range");
+}
+
+/* n numbers from start to stop, both included. The second half is counted from the end, so that both ends are exact. */
+static ir_value *line(ir_builder *b, double start, double stop, int64_t n, xt_dtype t) {
+    xt_dtype work = t == XT_F64 ? XT_F64 : XT_F32;
+    ir_value *i = ir_iota(b, ir_tensor(work, 1, &n), 0);
+    if (n == 1) return ex_plus(b, ex_times(b, i, 0), start);
+    double step = (stop - start) / (double)(n - 1);
+    ir_value *up = ex_plus(b, ex_times(b, i, step), start);
+    ir_value *left = ir_subtract(b, ex_num(b, i, (double)(n - 1)), i), *down = ir_subtract(b, ex_num(b, i, stop), ex_times(b, left, step));
+    return ex_pick(b, ex_is(b, i, IR_LT, (double)(n / 2)), up, down);
+}
+static bool line_fits(const xt_src *src, const char *what, double start, double stop, int64_t n, xt_dtype dtype, xt_tensor *out) {
+    if (numeric(dtype) && n >= 0 && isfinite(start) && isfinite(stop)) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: %lld numbers from %g to %g of %s: at least 0, finite ends, and a dtype of numbers", what,
+                      (long long)n, start, stop, xt_dtype_name(dtype));
+    return false;
+}
+xt_tensor xt_linspace_at(const xt_src *src, double start, double stop, int64_t n, xt_dtype dtype) {
+    xt_tensor failed;
+    ir_builder *b = lazy_begin(src);
+    if (!line_fits(src, "xt_linspace", start, stop, n, dtype, &failed)) return failed;
+    ir_value *v = line(b, start, stop, n, dtype);
+    return lazy_wrap(v ? ir_convert(b, v, dtype) : NULL, "xt_linspace");
+}
+xt_tensor xt_logspace_at(const xt_src *src, double start, double stop, int64_t n, double base, xt_dtype dtype) {
+    xt_tensor failed;
+    ir_builder *b = lazy_begin(src);
+    if (!line_fits(src, "xt_logspace", start, stop, n, dtype, &failed)) return failed;
+    ir_value *v = line(b, start, stop, n, dtype), *p = v ? ir_power(b, ex_num(b, v, base), v) : NULL;
+    return lazy_wrap(p ? ir_convert(b, p, dtype) : NULL, "xt_logspace");
+}
+
+/* --- like another ------------------------------------------------------------------------------------------------------------------------------------- */
+xt_tensor xt_full_like_at(const xt_src *src, xt_tensor x, double value) {
+    const ir_type *t = lazy_type(x);
+    bool constant = true;
+    ir_value *number = t ? ops_number(src, "xt_full_like", t->dtype, value, &constant) : NULL;
+    ir_builder *b = lazy_begin(src);
+    if (!t) {
+        lazy_value(x);
+        return lazy_wrap(NULL, "xt_full_like");
+    }
+    return lazy_wrap(constant ? ir_splat(b, t, value) : ops_broadcast(b, number, t->rank, t->dims), "xt_full_like");
+}
+
+/* The dims of x for a maker that takes a list; false after an error. */
+static bool dims_of(const xt_src *src, const char *what, xt_tensor x, int64_t dims[XT_MAX_RANK + 1], xt_dtype *dtype, xt_tensor *out) {
+    const ir_type *t = lazy_type(x);
+    ops_text shape;
+    if (!t) {
+        lazy_begin(src);
+        lazy_value(x);
+        *out = lazy_wrap(NULL, what);
+        return false;
+    }
+    if (!ir_dtype_is_float(t->dtype) || t->count == 0) {
+        *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: random numbers are floats, and at least one", what, xt_dtype_name(t->dtype),
+                          ops_shape(t, &shape));
+        return false;
+    }
+    memset(dims, 0, (XT_MAX_RANK + 1) * sizeof *dims);
+    memcpy(dims, t->dims, t->rank * sizeof *dims);
+    *dtype = t->dtype;
+    return true;
+}
+xt_tensor xt_rand_like_at(const xt_src *src, xt_tensor x) {
+    int64_t dims[XT_MAX_RANK + 1];
+    xt_dtype t;
+    xt_tensor failed;
+    return dims_of(src, "xt_rand_like", x, dims, &t, &failed) ? xt_rand_at(src, t, dims) : failed;
+}
+xt_tensor xt_randn_like_at(const xt_src *src, xt_tensor x) {
+    int64_t dims[XT_MAX_RANK + 1];
+    xt_dtype t;
+    xt_tensor failed;
+    return dims_of(src, "xt_randn_like", x, dims, &t, &failed) ? xt_randn_at(src, t, dims) : failed;
+}

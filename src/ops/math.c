@@ -1,0 +1,272 @@
+/* Elementwise functions of ops.h: transcendental ones, tests of floats, and arithmetic of two operands.
+ *
+ * Special functions are recorded as chlo ops, which have derivatives of their own and are taken apart when the program is made. Where a formula has
+ * a branch that overflows, its operand is made harmless there first, so that the derivative is right on both sides. */
+#include <math.h>
+
+#include "ops/expr.h"
+
+/* --- one operand ----------------------------------------------------------------------------------------------------------------------------- */
+#define CHLO(name)                                                                                                                                   \
+    static ir_value *make_##name(ir_builder *b, ir_value *x) {                                                                                       \
+        return ir_unary(b, OP_chlo_##name, x);                                                                                                       \
+    }
+CHLO(acos)
+CHLO(acosh)
+CHLO(asin)
+CHLO(asinh)
+CHLO(atan)
+CHLO(atanh)
+CHLO(cosh)
+CHLO(sinh)
+CHLO(erf)
+CHLO(erfc)
+CHLO(erf_inv)
+CHLO(lgamma)
+CHLO(digamma)
+CHLO(conj)
+#undef CHLO
+
+static ir_value *make_log2(ir_builder *b, ir_value *x) {
+    return ex_over(b, ir_log(b, x), M_LN2);
+}
+static ir_value *make_log10(ir_builder *b, ir_value *x) {
+    return ex_over(b, ir_log(b, x), M_LN10);
+}
+static ir_value *make_exp2(ir_builder *b, ir_value *x) {
+    return ir_power(b, ex_num(b, x, 2), x);
+}
+static ir_value *make_reciprocal(ir_builder *b, ir_value *x) {
+    return ir_divide(b, ex_num(b, x, 1), x);
+}
+static ir_value *make_logit(ir_builder *b, ir_value *x) {
+    return ir_log(b, ir_divide(b, x, ir_subtract(b, ex_num(b, x, 1), x)));
+}
+static ir_value *make_deg2rad(ir_builder *b, ir_value *x) {
+    return ex_times(b, x, M_PI / 180);
+}
+static ir_value *make_rad2deg(ir_builder *b, ir_value *x) {
+    return ex_times(b, x, 180 / M_PI);
+}
+
+/* sin(pi x) / (pi x), 1 at zero. */
+static ir_value *make_sinc(ir_builder *b, ir_value *x) {
+    ir_value *zero = ex_is(b, x, IR_EQ, 0), *y = ex_times(b, ex_pick(b, zero, ex_num(b, x, 1), x), M_PI);
+    return ex_keep(b, ir_not(b, zero), ir_divide(b, ir_sine(b, y), y), 1);
+}
+
+/* Towards zero. An integer is one already. */
+static ir_value *make_trunc(ir_builder *b, ir_value *x) {
+    if (!ir_dtype_is_float(x->type->dtype)) return ops_copy(b, x);
+    return ex_pick(b, ex_is(b, x, IR_LT, 0), ir_ceil(b, x), ir_floor(b, x));
+}
+static ir_value *make_frac(ir_builder *b, ir_value *x) {
+    return ir_subtract(b, x, make_trunc(b, x));
+}
+
+static ir_value *truth(ir_builder *b, const ir_value *like, bool v) {
+    return ir_splat(b, ir_with_dtype(like->type, XT_BOOL), v);
+}
+static ir_value *make_isnan(ir_builder *b, ir_value *x) {
+    return ir_compare(b, IR_NE, x, x);
+}
+static ir_value *equals_infinity(ir_builder *b, ir_value *x, double infinity) {
+    return ir_dtype_is_float(x->type->dtype) ? ex_is(b, x, IR_EQ, infinity) : truth(b, x, false);
+}
+static ir_value *make_isinf(ir_builder *b, ir_value *x) {
+    if (!ir_dtype_is_float(x->type->dtype)) return truth(b, x, false);
+    return ex_is(b, ir_abs(b, x), IR_EQ, INFINITY);
+}
+static ir_value *make_isposinf(ir_builder *b, ir_value *x) {
+    return equals_infinity(b, x, INFINITY);
+}
+static ir_value *make_isneginf(ir_builder *b, ir_value *x) {
+    return equals_infinity(b, x, -INFINITY);
+}
+
+/* The sign bit, which -0 and NaN have too. */
+static ir_value *make_signbit(ir_builder *b, ir_value *x) {
+    xt_dtype t = x->type->dtype;
+    if (!ir_dtype_is_float(t)) return ir_dtype_is_signed(t) ? ex_is(b, x, IR_LT, 0) : truth(b, x, false);
+    size_t size = xt_dtype_size(t);
+    const ir_type *bits = ir_with_dtype(x->type, size == 1 ? XT_I8 : size == 2 ? XT_I16 : size == 4 ? XT_I32 : XT_I64);
+    ir_op *op = ir_build(b, OP_bitcast_convert, 1, &x, 0, NULL, 0, NULL, 1, &bits);
+    return op ? ex_is(b, &op->out[0], IR_LT, 0) : NULL;
+}
+
+static double largest(xt_dtype t) {
+    switch (t) {
+    case XT_F64: return 0x1.fffffffffffffp1023;
+    case XT_BF16: return 0x1.fep127;
+    case XT_F16: return 65504;
+    default: return 0x1.fffffep127;
+    }
+}
+static ir_value *replace_special(ir_builder *b, ir_value *x, double nan, double pos, double neg) {
+    if (!ir_dtype_is_float(x->type->dtype)) return ops_copy(b, x);
+    ir_value *r = ex_keep(b, ir_compare(b, IR_EQ, x, x), x, nan);
+    r = ex_keep(b, ex_is(b, x, IR_NE, INFINITY), r, pos);
+    return ex_keep(b, ex_is(b, x, IR_NE, -INFINITY), r, neg);
+}
+static ir_value *make_nan_to_num(ir_builder *b, ir_value *x) {
+    double most = largest(x->type->dtype);
+    return replace_special(b, x, 0, most, -most);
+}
+xt_tensor xt_nan_to_num_with_at(const xt_src *src, xt_tensor x, double nan, double posinf, double neginf) {
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    return lazy_wrap(v ? replace_special(b, v, nan, posinf, neginf) : NULL, "xt_nan_to_num_with");
+}
+
+OPS_UNARY(acos, FLOAT, make_acos)
+OPS_UNARY(acosh, FLOAT, make_acosh)
+OPS_UNARY(asin, FLOAT, make_asin)
+OPS_UNARY(asinh, FLOAT, make_asinh)
+OPS_UNARY(atan, FLOAT, make_atan)
+OPS_UNARY(atanh, FLOAT, make_atanh)
+OPS_UNARY(bitwise_not, BITS, ir_not)
+OPS_UNARY(cbrt, REAL, ir_cbrt)
+OPS_UNARY(conj, NUMBER, make_conj)
+OPS_UNARY(cosh, FLOAT, make_cosh)
+OPS_UNARY(deg2rad, REAL, make_deg2rad)
+OPS_UNARY(digamma, REAL, make_digamma)
+OPS_UNARY(erf, REAL, make_erf)
+OPS_UNARY(erfc, REAL, make_erfc)
+OPS_UNARY(erfinv, REAL, make_erf_inv)
+OPS_UNARY(exp2, WIDE, make_exp2)
+OPS_UNARY(frac, REAL, make_frac)
+OPS_UNARY(isinf, ORDER, make_isinf)
+OPS_UNARY(isnan, IS, make_isnan)
+OPS_UNARY(isneginf, ORDER, make_isneginf)
+OPS_UNARY(isposinf, ORDER, make_isposinf)
+OPS_UNARY(lgamma, REAL, make_lgamma)
+OPS_UNARY(log10, WIDE, make_log10)
+OPS_UNARY(log2, WIDE, make_log2)
+OPS_UNARY(logit, REAL, make_logit)
+OPS_UNARY(nan_to_num, ORDER, make_nan_to_num)
+OPS_UNARY(rad2deg, REAL, make_rad2deg)
+OPS_UNARY(reciprocal, FLOAT, make_reciprocal)
+OPS_UNARY(signbit, ORDER, make_signbit)
+OPS_UNARY(sinc, REAL, make_sinc)
+OPS_UNARY(sinh, FLOAT, make_sinh)
+OPS_UNARY(tan, FLOAT, ir_tan)
+OPS_UNARY(trunc, ORDER, make_trunc)
+
+/* --- two operands ------------------------------------------------------------------------------------------------------------------------------ */
+/* The largest whole number not above the quotient. Floats by way of the exact remainder, since x / y may round up to the next whole number. */
+static ir_value *make_floor_divide(ir_builder *b, ir_value *x, ir_value *y) {
+    xt_dtype t = x->type->dtype;
+    if (ir_dtype_is_float(t)) {
+        ir_value *rest = ir_remainder(b, x, y), *exact = ir_divide(b, ir_subtract(b, x, rest), y);
+        ir_value *apart = ir_compare(b, IR_NE, ex_is(b, rest, IR_LT, 0), ex_is(b, y, IR_LT, 0));
+        ir_value *down = ir_and(b, apart, ex_is(b, rest, IR_NE, 0));
+        ir_value *whole = ir_round_nearest_even(b, ex_pick(b, down, ex_plus(b, exact, -1), exact));
+        return ex_pick(b, ex_is(b, y, IR_EQ, 0), ir_divide(b, x, y), whole);
+    }
+    ir_value *q = ir_divide(b, x, y);
+    if (!ir_dtype_is_signed(t)) return q;
+    ir_value *rest = ir_remainder(b, x, y);
+    ir_value *apart = ir_compare(b, IR_NE, ex_is(b, rest, IR_LT, 0), ex_is(b, y, IR_LT, 0));
+    return ex_pick(b, ir_and(b, apart, ex_is(b, rest, IR_NE, 0)), ex_plus(b, q, -1), q);
+}
+
+/* Scaled by the larger operand so that the squares stay in range; the scale is no part of the derivative (it cancels). */
+static ir_value *make_hypot(ir_builder *b, ir_value *x, ir_value *y) {
+    ir_value *scale = ir_maximum(b, ir_abs(b, x), ir_abs(b, y));
+    ir_value *plain = ir_or(b, ex_is(b, scale, IR_EQ, 0), ex_is(b, scale, IR_EQ, INFINITY));
+    ir_value *k = ex_detach(b, ex_pick(b, plain, ex_num(b, x, 1), scale));
+    ir_value *u = ir_divide(b, x, k), *v = ir_divide(b, y, k);
+    return ir_multiply(b, k, ir_sqrt(b, ir_add(b, ir_multiply(b, u, u), ir_multiply(b, v, v))));
+}
+
+/* m + log(1 + e^-|x-y|) with m the larger; equal infinities are their own sum. */
+static ir_value *log_add(ir_builder *b, ir_value *x, ir_value *y, double log_base) {
+    ir_value *first = ir_compare(b, IR_GE, x, y);
+    ir_value *m = ir_maximum(b, x, y), *below = ir_negate(b, ex_pick(b, first, ir_subtract(b, x, y), ir_subtract(b, y, x)));
+    ir_value *same = ir_and(b, ir_compare(b, IR_EQ, x, y), ir_not(b, ir_is_finite(b, x)));
+    ir_value *e = ir_exponential(b, ex_times(b, ex_keep(b, ir_not(b, same), below, 0), log_base));
+    ir_value *more = ex_over(b, ir_log_plus_one(b, e), log_base);
+    return ex_pick(b, same, m, ir_add(b, m, more));
+}
+static ir_value *make_logaddexp(ir_builder *b, ir_value *x, ir_value *y) {
+    return log_add(b, x, y, 1);
+}
+static ir_value *make_logaddexp2(ir_builder *b, ir_value *x, ir_value *y) {
+    return log_add(b, x, y, M_LN2);
+}
+
+/* x log(y), and zero where x is zero, unless y is NaN. There the derivative by x is log(y) where that is a number, else zero. */
+static ir_value *x_log(ir_builder *b, ir_value *x, ir_value *y, ops_unary_fn log, double pole) {
+    ir_value *zero = ir_and(b, ex_is(b, x, IR_EQ, 0), ir_compare(b, IR_EQ, y, y));
+    ir_value *usable = ir_and(b, ex_is(b, y, IR_GT, pole), ir_is_finite(b, y));
+    return ir_multiply(b, x, log(b, ex_keep(b, ir_or(b, ir_not(b, zero), usable), y, pole + 1)));
+}
+static ir_value *make_xlogy(ir_builder *b, ir_value *x, ir_value *y) {
+    return x_log(b, x, y, ir_log, 0);
+}
+static ir_value *make_xlog1py(ir_builder *b, ir_value *x, ir_value *y) {
+    return x_log(b, x, y, ir_log_plus_one, -1);
+}
+
+static ir_value *make_copysign(ir_builder *b, ir_value *x, ir_value *y) {
+    ir_value *flip = ir_compare(b, IR_NE, make_signbit(b, x), make_signbit(b, y));
+    return ex_pick(b, flip, ir_negate(b, x), ops_copy(b, x));
+}
+static ir_value *make_heaviside(ir_builder *b, ir_value *x, ir_value *y) {
+    ir_value *step = ex_keep(b, ex_is(b, x, IR_GT, 0), ex_num(b, x, 1), 0);
+    return ex_pick(b, ex_is(b, x, IR_EQ, 0), y, step);
+}
+/* NaN loses, unlike in xt_maximum. */
+static ir_value *extreme_of_numbers(ir_builder *b, ir_opcode code, ir_value *x, ir_value *y) {
+    if (!ir_dtype_is_float(x->type->dtype)) return ir_binary(b, code, x, y);
+    ir_value *r = ir_binary(b, code, x, y);
+    r = ex_pick(b, ir_compare(b, IR_NE, y, y), x, r);
+    return ex_pick(b, ir_compare(b, IR_NE, x, x), y, r);
+}
+static ir_value *make_fmax(ir_builder *b, ir_value *x, ir_value *y) {
+    return extreme_of_numbers(b, OP_maximum, x, y);
+}
+static ir_value *make_fmin(ir_builder *b, ir_value *x, ir_value *y) {
+    return extreme_of_numbers(b, OP_minimum, x, y);
+}
+static ir_value *make_ldexp(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_multiply(b, x, make_exp2(b, y));
+}
+static ir_value *make_nextafter(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_binary(b, OP_chlo_next_after, x, y);
+}
+static ir_value *make_polygamma(ir_builder *b, ir_value *n, ir_value *x) {
+    return ir_binary(b, OP_chlo_polygamma, n, x);
+}
+static ir_value *make_zeta(ir_builder *b, ir_value *x, ir_value *q) {
+    return ir_binary(b, OP_chlo_zeta, x, q);
+}
+static ir_value *make_logical_xor(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_xor(b, ops_bool(b, x), ops_bool(b, y));
+}
+static ir_value *make_right_shift(ir_builder *b, ir_value *x, ir_value *y) {
+    return ir_dtype_is_signed(x->type->dtype) ? ir_shift_right_arithmetic(b, x, y) : ir_shift_right_logical(b, x, y);
+}
+
+OPS_BINARY(atan2, REAL, ir_atan2)
+OPS_BINARY(bitwise_and, BITS, ir_and)
+OPS_BINARY(bitwise_left_shift, INT, ir_shift_left)
+OPS_BINARY(bitwise_or, BITS, ir_or)
+OPS_BINARY(bitwise_right_shift, INT, make_right_shift)
+OPS_BINARY(bitwise_xor, BITS, ir_xor)
+OPS_BINARY(copysign, REAL, make_copysign)
+OPS_BINARY(floor_divide, NUMBER, make_floor_divide)
+OPS_BINARY(fmax, ORDER, make_fmax)
+OPS_BINARY(fmin, ORDER, make_fmin)
+OPS_BINARY(fmod, NUMBER, ir_remainder)
+OPS_BINARY(heaviside, NUMBER, make_heaviside)
+OPS_BINARY(hypot, REAL, make_hypot)
+OPS_BINARY(ldexp, REAL, make_ldexp)
+OPS_BINARY(logaddexp, REAL, make_logaddexp)
+OPS_BINARY(logaddexp2, REAL, make_logaddexp2)
+OPS_BINARY(logical_xor, IS, make_logical_xor)
+OPS_BINARY(nextafter, FLOAT, make_nextafter)
+OPS_BINARY(polygamma, REAL, make_polygamma)
+OPS_BINARY(xlog1py, REAL, make_xlog1py)
+OPS_BINARY(xlogy, REAL, make_xlogy)
+OPS_BINARY(zeta, REAL, make_zeta)

@@ -1,0 +1,217 @@
+/* Random numbers of other kinds than uniform and normal. All are made of the same Philox words by element index (make.c): the same bits on every
+ * device, another draw at every call, the same draws again after the same xt_seed. */
+#include <math.h>
+
+#include "ops/expr.h"
+
+/* Uniform in [0, 1) in the shape of t, 24 bits. */
+static ir_value *uniform(const xt_src *src, const ir_type *t) {
+    ir_value *w = ops_random_words(src, t);
+    ir_builder *b = lazy_begin(src);
+    if (!w) return NULL;
+    ir_value *f = ir_convert(b, ir_shift_right_logical(b, w, ir_splat(b, w->type, 8)), XT_F32);
+    return ex_times(b, f, 0x1p-24);
+}
+/* In (0, 1]: what a logarithm can take. */
+static ir_value *uniform_open(const xt_src *src, const ir_type *t) {
+    ir_value *u = uniform(src, t);
+    ir_builder *b = lazy_begin(src);
+    return u ? ir_subtract(b, ex_num(b, u, 1), u) : NULL;
+}
+
+static bool float_type(const xt_src *src, const char *what, xt_dtype dtype, const int64_t *dims, const ir_type **t, xt_tensor *out) {
+    if (!ops_new_type(src, what, dtype, dims, t, out)) return false;
+    if (ir_dtype_is_float(dtype)) return true;
+    *out = lazy_error(src, XT_INVALID_ARGUMENT, "%s: dtype %s: floats are drawn", what, xt_dtype_name(dtype));
+    return false;
+}
+static xt_tensor as_dtype(ir_builder *b, ir_value *v, xt_dtype dtype, const char *what) {
+    return lazy_wrap(v ? ir_convert(b, v, dtype) : NULL, what);
+}
+
+xt_tensor xt_uniform_at(const xt_src *src, double lo, double hi, xt_dtype dtype, const int64_t *dims) {
+    const ir_type *t;
+    xt_tensor failed;
+    if (!(lo <= hi) || !isfinite(hi - lo))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_uniform: from %g to %g: finite ends, the first not above the second", lo, hi);
+    if (!float_type(src, "xt_uniform", dtype, dims, &t, &failed)) return failed;
+    ir_value *u = uniform(src, t);
+    ir_builder *b = lazy_begin(src);
+    return as_dtype(b, ex_plus(b, ex_times(b, u, hi - lo), lo), dtype, "xt_uniform");
+}
+
+xt_tensor xt_normal_at(const xt_src *src, double mean, double std, xt_dtype dtype, const int64_t *dims) {
+    if (!(std >= 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_normal: std is %g: it must not be negative", std);
+    return xt_add_scalar_at(src, xt_mul_scalar_at(src, xt_randn_at(src, dtype, dims), std), mean);
+}
+
+/* Normal numbers between lo and hi: the inverse of the distribution function at uniform places between those of the ends. */
+xt_tensor xt_trunc_normal_at(const xt_src *src, double mean, double std, double lo, double hi, xt_dtype dtype, const int64_t *dims) {
+    const ir_type *t;
+    xt_tensor failed;
+    if (!(std > 0) || !(lo < hi))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_trunc_normal: std %g, from %g to %g: std above 0, the first end below the second", std, lo,
+                          hi);
+    if (!float_type(src, "xt_trunc_normal", dtype, dims, &t, &failed)) return failed;
+    ir_value *u = uniform(src, t);
+    ir_builder *b = lazy_begin(src);
+    double from = erf((lo - mean) / (std * M_SQRT2)), to = erf((hi - mean) / (std * M_SQRT2));
+    ir_value *z = ir_unary(b, OP_chlo_erf_inv, ex_plus(b, ex_times(b, u, to - from), from));
+    ir_value *v = ex_plus(b, ex_times(b, z, std * M_SQRT2), mean);
+    if (v) v = ir_clamp(b, ir_splat(b, ir_scalar(v->type->dtype), lo), v, ir_splat(b, ir_scalar(v->type->dtype), hi));
+    return as_dtype(b, v, dtype, "xt_trunc_normal");
+}
+
+xt_tensor xt_exponential_at(const xt_src *src, double rate, xt_dtype dtype, const int64_t *dims) {
+    const ir_type *t;
+    xt_tensor failed;
+    if (!(rate > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_exponential: the rate is %g: it must be above 0", rate);
+    if (!float_type(src, "xt_exponential", dtype, dims, &t, &failed)) return failed;
+    ir_value *u = uniform_open(src, t);
+    ir_builder *b = lazy_begin(src);
+    return as_dtype(b, ex_over(b, ir_negate(b, ir_log(b, u)), rate), dtype, "xt_exponential");
+}
+
+/* lo .. hi-1: a word times the range, its upper half. */
+xt_tensor xt_randint_at(const xt_src *src, int64_t lo, int64_t hi, xt_dtype dtype, const int64_t *dims) {
+    const ir_type *t;
+    xt_tensor failed;
+    uint64_t span = (uint64_t)hi - (uint64_t)lo;
+    if (lo >= hi || span > UINT32_MAX)
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_randint: from %lld to below %lld: at least one number, and at most 2^32 - 1", (long long)lo,
+                          (long long)hi);
+    if (!ops_new_type(src, "xt_randint", dtype, dims, &t, &failed)) return failed;
+    ir_value *w = ops_random_words(src, t);
+    ir_builder *b = lazy_begin(src);
+    if (!w) return lazy_wrap(NULL, "xt_randint");
+    ir_value *wide = ex_times(b, ir_convert(b, w, XT_U64), (double)span);
+    wide = wide ? ir_shift_right_logical(b, wide, ir_splat(b, wide->type, 32)) : NULL;
+    ir_value *v = wide ? ex_plus(b, ir_convert(b, wide, XT_I64), (double)lo) : NULL;
+    return as_dtype(b, v, dtype, "xt_randint");
+}
+
+/* 0 .. n-1 in random order: sorted by random words. */
+xt_tensor xt_randperm_at(const xt_src *src, int64_t n) {
+    if (n < 1) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_randperm: %lld numbers: at least 1", (long long)n);
+    ir_value *w = ops_random_words(src, ir_tensor(XT_U32, 1, &n));
+    ir_builder *b = lazy_begin(src);
+    ir_value *pair[2] = {w, w ? ops_positions(b, w->type, 0) : NULL}, *sorted[2];
+    if (!pair[0] || !pair[1] || !ir_sort(b, 2, pair, 0, false, true, sorted)) return lazy_wrap(NULL, "xt_randperm");
+    return as_dtype(b, sorted[1], XT_I64, "xt_randperm");
+}
+
+/* 1 with the probability that stands there, else 0; of p's dtype. */
+xt_tensor xt_bernoulli_at(const xt_src *src, xt_tensor p) {
+    const ir_type *t = lazy_type(p);
+    ops_text shape;
+    if (t && (!ir_dtype_is_float(t->dtype) || t->count == 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_bernoulli: p is %s %s: probabilities are floats, and at least one", xt_dtype_name(t->dtype),
+                          ops_shape(t, &shape));
+    ir_value *u = t ? uniform(src, ir_with_dtype(t, XT_F32)) : NULL;
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(p);
+    if (!v || !u) return lazy_wrap(NULL, "xt_bernoulli");
+    ir_value *hit = ir_compare(b, IR_LT, u, ir_convert(b, v, XT_F32));
+    return as_dtype(b, hit, t->dtype, "xt_bernoulli");
+}
+
+/* x with elements dropped by chance and the others scaled up, so that the expectation stays. */
+xt_tensor xt_dropout_fn_at(const xt_src *src, xt_tensor x, double p) {
+    const ir_type *t = lazy_type(x);
+    if (!(p >= 0 && p <= 1)) return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: p is %g: a probability from 0 to 1 is needed", p);
+    if (t && !ir_dtype_is_float(t->dtype))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "xt_dropout_fn: x is %s; floats are needed", xt_dtype_name(t->dtype));
+    ir_value *u = t && t->count && p > 0 ? uniform(src, ir_with_dtype(t, XT_F32)) : NULL;
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v || !u) return lazy_wrap(v && p == 0 ? ops_copy(b, v) : v && t->count == 0 ? ops_copy(b, v) : NULL, "xt_dropout_fn");
+    ir_value *kept = ex_is(b, u, IR_GE, p);
+    return lazy_wrap(ex_keep(b, kept, p < 1 ? ex_times(b, v, 1 / (1 - p)) : v, 0), "xt_dropout_fn");
+}
+
+/* --- draws from weights -------------------------------------------------------------------------------------------------------------------------- */
+/* -log(-log(u)) for u in (0, 1); the two ends of the draw are moved inside. */
+static ir_value *gumbel(const xt_src *src, const ir_type *t) {
+    ir_value *u = uniform_open(src, ir_with_dtype(t, XT_F32));
+    ir_builder *b = lazy_begin(src);
+    ir_value *inside = u ? ex_keep(b, ex_is(b, u, IR_NE, 1), u, 0x1.fffffep-1) : NULL;
+    return ir_negate(b, ir_log(b, ir_negate(b, ir_log(b, inside))));
+}
+
+/* Without replacement: the n largest of log(w) + Gumbel noise (Efraimidis and Spirakis 2006). */
+static ir_value *draw_distinct(const xt_src *src, ir_value *weights, int64_t n) {
+    ir_value *noise = gumbel(src, weights->type);
+    ir_builder *b = lazy_begin(src);
+    int64_t last = (int64_t)weights->type->rank - 1;
+    ir_value *key = ir_add(b, ir_log(b, weights), noise), *pair[2] = {key, key ? ops_positions(b, key->type, last) : NULL}, *sorted[2];
+    if (!pair[0] || !pair[1] || !ir_sort(b, 2, pair, last, true, true, sorted)) return NULL;
+    return ops_part(b, sorted[1], last, 0, n);
+}
+
+/* With replacement: how many running totals are at or below a uniform place in the whole. */
+static ir_value *draw_any(const xt_src *src, ir_value *weights, int64_t n) {
+    const ir_type *t = weights->type;
+    int64_t last = (int64_t)t->rank - 1, dims[XT_MAX_RANK + 1];
+    memcpy(dims, t->dims, t->rank * sizeof *dims);
+    dims[last] = n;
+    ir_value *u = uniform(src, ir_tensor(XT_F32, t->rank, dims));
+    xt_tensor totals = xt_cumsum_at(src, lazy_wrap(weights, "xt_multinomial"), (int)last);
+    ir_builder *b = lazy_begin(src);
+    ir_value *c = lazy_value(totals);
+    if (!u || !c) return NULL;
+    ir_value *whole = ops_part(b, c, last, t->dims[last] - 1, t->dims[last]);
+    ir_value *place = ir_multiply(b, u, ops_broadcast(b, whole, t->rank, dims));
+    dims[t->rank] = t->dims[last];
+    const ir_type *all = ir_tensor(XT_F32, t->rank + 1, dims);
+    int64_t axes[XT_MAX_RANK], next = last + 1;
+    for (int64_t i = 0; i <= last; i++) axes[i] = i;
+    ir_value *wide_place = ir_broadcast_in_dim(b, place, all, t->rank, axes);
+    axes[last] = next;
+    ir_value *wide_total = ir_broadcast_in_dim(b, c, all, t->rank, axes);
+    ir_value *passed = ir_compare(b, IR_LE, wide_total, wide_place);
+    ir_value *index = passed ? ir_reduce(b, OP_add, ir_convert(b, passed, XT_I32), 1, &next) : NULL;
+    return index ? ir_minimum(b, index, ex_num(b, index, (double)t->dims[last] - 1)) : NULL;
+}
+
+xt_tensor xt_multinomial_at(const xt_src *src, xt_tensor weights, int64_t n, bool replacement) {
+    lazy_begin(src);
+    ir_value *w = lazy_value(weights);
+    ops_text shape;
+    if (!w) return lazy_wrap(NULL, "xt_multinomial");
+    const ir_type *t = w->type;
+    if (t->rank < 1 || t->rank > 2 || t->count == 0 || !ir_dtype_is_float(t->dtype) || n < 1 || (!replacement && n > t->dims[t->rank - 1]))
+        return lazy_error(
+            src, XT_INVALID_ARGUMENT,
+            "xt_multinomial: %lld draws %s replacement from weights %s %s: floats [classes] or [N,classes], at least one draw, and no more "
+            "than classes without replacement",
+            (long long)n, replacement ? "with" : "without", xt_dtype_name(t->dtype), ops_shape(t, &shape));
+    ir_builder *b = lazy_begin(src);
+    w = ir_convert(b, w, XT_F32);
+    ir_value *r = !w ? NULL : replacement ? draw_any(src, w, n) : draw_distinct(src, w, n);
+    b = lazy_begin(src);
+    return as_dtype(b, r, XT_I64, "xt_multinomial");
+}
+
+/* Jang, Gu and Poole 2017. hard: the result is the one-hot of the largest, its gradient that of the soft one. */
+xt_tensor xt_gumbel_softmax_at(const xt_src *src, xt_tensor x, double tau, bool hard, int axis) {
+    const char *what = "xt_gumbel_softmax";
+    const ir_type *t = lazy_type(x);
+    int64_t a = 0;
+    xt_tensor failed;
+    ops_text shape;
+    if (!(tau > 0)) return lazy_error(src, XT_INVALID_ARGUMENT, "%s: tau is %g: it must be above 0", what, tau);
+    if (t && !ops_axis(src, what, t, axis, &a, &failed)) return failed;
+    if (t && (!ir_dtype_is_float(t->dtype) || t->count == 0))
+        return lazy_error(src, XT_INVALID_ARGUMENT, "%s: x is %s %s: floats are needed", what, xt_dtype_name(t->dtype), ops_shape(t, &shape));
+    ir_value *noise = t ? gumbel(src, t) : NULL;
+    ir_builder *b = lazy_begin(src);
+    ir_value *v = lazy_value(x);
+    if (!v || !noise) return lazy_wrap(NULL, what);
+    xt_tensor y = xt_softmax_at(src, lazy_wrap(ex_over(b, ir_add(b, v, ir_convert(b, noise, t->dtype)), tau), what), (int)a);
+    if (!hard) return y;
+    b = lazy_begin(src);
+    v = lazy_value(y);
+    ir_value *best = v ? ops_arg_extreme(b, v, a, false) : NULL, *wide = ops_spread(b, best, t, a);
+    ir_value *one = wide ? ir_convert(b, ir_compare(b, IR_EQ, ops_positions(b, t, a), wide), t->dtype) : NULL;
+    return lazy_wrap(ir_add(b, ir_subtract(b, one, ex_detach(b, v)), v), what);
+}
