@@ -154,12 +154,28 @@ static const struct {
     {5003, 768, 1}, {300, 7, 500},   {7, 4001, 9},    {10, 50257, 8},   {48, 50257, 8},   {48, 8, 50257},  {1, 100003, 1},
     {2, 33333, 65}, {257, 513, 129}, {256, 768, 768}, {301, 1024, 517}, {33, 2100, 1001}, {600, 96, 1300}, {64, 9000, 64},
 };
+/* bf16, of the class that is left to oneDNN's threads, and one beside it (cut.h). */
+static const struct {
+    int m, k, n;
+} wholes[] = {
+    {128, 1024, 128}, {129, 1000, 131}, {512, 768, 3072}, {512, 1024, 768}, {2048, 768, 768}, {1024, 1024, 1024}, {512, 3072, 768}, {160, 96, 20011},
+};
 static const struct {
     const char *lhs, *rhs, *out;
 } batches[] = {
     {"3x128x130", "3x130x150", "3x128x150"}, {"24x64x32", "24x32x64", "24x64x64"},    {"7x33x1001", "7x1001x5", "7x33x5"},
     {"101x9x21", "101x21x11", "101x9x11"},   {"2x300x257", "2x257x301", "2x300x301"},
 };
+
+static void run_wholes(void) {
+    for (size_t r = 0; r < BASE_COUNT(wholes); r++) {
+        char lhs[32], rhs[32], out[32];
+        snprintf(lhs, sizeof lhs, "%dx%d", wholes[r].m, wholes[r].k);
+        snprintf(rhs, sizeof rhs, "%dx%d", wholes[r].k, wholes[r].n);
+        snprintf(out, sizeof out, "%dx%d", wholes[r].m, wholes[r].n);
+        run_product("bf16", lhs, rhs, out, "contracting_dims = [1] x [0]");
+    }
+}
 
 static void run_matrices(const char *type) {
     for (size_t r = 0; r < BASE_COUNT(matrices); r++)
@@ -329,6 +345,7 @@ static void run_reflectors(const char *type) {
 static int run_of_onednn(void) {
     run_matrices("f32");
     run_matrices("bf16");
+    if (!env_get("XT_CPU_FEATURES") || !strcmp(env_get("XT_CPU_FEATURES"), "avx512")) run_wholes(); /* only AVX-512 has kernels for bf16 */
     printf("%zu rows, kernels onednn, bits %016llx\n", ran, (unsigned long long)digest);
     return differ_count > 0;
 }

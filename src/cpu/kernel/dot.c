@@ -50,6 +50,7 @@ static xt_status dot_run(const cpu_call *c) {
     return NULL;
 }
 static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
+static const cpu_kernel whole_dot_kernel = {"onednn-matmul", dot_run, dot_free, .onednn = true};
 static const cpu_kernel packed_dot_kernel = {"packed-matmul", dot_run, dot_free};
 
 static bool contains(const int64_t *list, size_t n, int64_t v) {
@@ -200,7 +201,9 @@ CPU_LOWER(dot_general) {
         scratch = s->scratch_at = side_scratch(&s->rhs, rt, side_scratch(&s->lhs, lt, 0));
         scratch += packed ? packed_scratch(&s->packed, threads) : s->cut.scratch_bytes;
     }
-    cpu_thunk_desc d = {.kernel = s->packed.m ? &packed_dot_kernel : &dot_kernel,
+    cpu_thunk_desc d = {.kernel = s->packed.m    ? &packed_dot_kernel
+                                  : s->cut.whole ? &whole_dot_kernel
+                                                 : &dot_kernel,
                         .op = op,
                         .n_in = 2,
                         .in = in,

@@ -56,6 +56,12 @@ static int64_t least_depth(const cut_product *p) {
     return depth > LEAST ? (int64_t)depth : LEAST;
 }
 
+static bool is_whole(const cut_product *p) {
+    enum { LEAST = 128, DEEPEST = 1024 }; /* from 3072 on oneDNN was seen to divide sums over three threads */
+    const int64_t *n = p->size;
+    return p->in == XT_BF16 && n[CUT_ROWS] >= LEAST && n[CUT_COLUMNS] >= LEAST && n[CUT_DEPTH] <= DEEPEST;
+}
+
 void cut_plan(cut_product *p) {
     enum { SMALL = 8000000, MOST = 64 };
     /* Of a block: below that a call's own cost shows. Matrix units (AMX) do a TFLOP in a second. */
@@ -70,6 +76,8 @@ void cut_plan(cut_product *p) {
         cut_small(p, flops);
         return;
     }
+    p->whole = is_whole(p);
+    if (p->whole) return;
     int64_t want = flops > MOST * worth ? MOST : (int64_t)(flops / worth) + 1, pieces[2] = {1, 1};
     cut(p, CUT_BATCH, want < p->size[CUT_BATCH] ? want : p->size[CUT_BATCH], 1);
     want = pieces_of(want, p->count[CUT_BATCH]);
@@ -127,17 +135,17 @@ static size_t larger(size_t a, size_t b) {
 }
 
 /* The move of a block of an operand from how it lies to how the primitive wants it. */
-static xt_status make_move(cut_product *p, dnnl_prim *move, const dnnl_memory_desc_t *lies, const dnnl_memory_desc_t *wanted, size_t *bytes,
-                           bool *out_ok) {
+static xt_status make_move(cut_product *p, int threads, dnnl_prim *move, const dnnl_memory_desc_t *lies, const dnnl_memory_desc_t *wanted,
+                           size_t *bytes, bool *out_ok) {
     *bytes = larger(*bytes, aligned(dnnl_memory_desc_get_size(wanted)));
     if (move->primitive) return NULL;
-    XT_TRY(dnnl_reorder_make(lies, wanted, 1, move, out_ok));
+    XT_TRY(dnnl_reorder_make(lies, wanted, threads, move, out_ok));
     p->own_bytes = larger(p->own_bytes, aligned(move->scratch_bytes));
     return NULL;
 }
 
 /* The layouts of a block are those that the primitive of whole blocks on the other side chose: both read it. */
-static xt_status make_kind(cut_product *p, int kind, bool *out_ok) {
+static xt_status make_kind(cut_product *p, int kind, int threads, bool *out_ok) {
     dnnl_memory_desc_t lies[3], used[3];
     dnnl_matmul_desc_t desc;
     dnnl_primitive_desc_t pd = NULL;
@@ -155,7 +163,7 @@ static xt_status make_kind(cut_product *p, int kind, bool *out_ok) {
     *out_ok = dnnl_matmul_desc_init(&desc, &used[0], &used[1], NULL, &used[2]) == dnnl_success;
     if (!*out_ok) return NULL;
     dnnl_prim *prim = &p->prims[kind];
-    XT_TRY(dnnl_prim_make(&desc, NULL, 1, prim, &pd, out_ok));
+    XT_TRY(dnnl_prim_make(&desc, NULL, threads, prim, &pd, out_ok));
     if (!*out_ok) return NULL;
     used[0] = *dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0);
     used[1] = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
@@ -165,8 +173,8 @@ static xt_status make_kind(cut_product *p, int kind, bool *out_ok) {
     dnnl_prim_add(prim, DNNL_ARG_DST, &used[2]);
     p->own_bytes = larger(p->own_bytes, aligned(prim->scratch_bytes));
     xt_status s = NULL;
-    if (p->block_lhs) s = make_move(p, &p->lhs_moves[of_lhs], &lies[0], &used[0], &p->lhs_bytes, out_ok);
-    if (p->block_rhs && !s && *out_ok) s = make_move(p, &p->rhs_moves[of_rhs], &lies[1], &used[1], &p->rhs_bytes, out_ok);
+    if (p->block_lhs) s = make_move(p, threads, &p->lhs_moves[of_lhs], &lies[0], &used[0], &p->lhs_bytes, out_ok);
+    if (p->block_rhs && !s && *out_ok) s = make_move(p, threads, &p->rhs_moves[of_rhs], &lies[1], &used[1], &p->rhs_bytes, out_ok);
     return s;
 }
 
@@ -180,7 +188,7 @@ xt_status cut_make(cut_product *p, int threads, bool *out_ok) {
     xt_status s = NULL;
     *out_ok = true;
     for (int kind = 0; kind < CUT_KINDS && !s && *out_ok; kind++)
-        if (has_kind(p, kind)) s = make_kind(p, kind, out_ok);
+        if (has_kind(p, kind)) s = make_kind(p, kind, p->whole ? threads : 1, out_ok);
     if (s || !*out_ok) {
         cut_free(p);
         return s;
@@ -297,6 +305,11 @@ xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, con
     run r = {.p = p, .stream = stream, .lhs = lhs, .rhs = rhs, .to = pieces ? (char *)scratch + p->sums_at : out, .scratch = scratch};
     r.to_elem = pieces ? sizeof(float) : xt_dtype_size(p->out);
     XT_TRY(dnnl_stream_open(stream));
+    if (p->whole) {
+        for (int64_t t = 0; t < moves_of(p, true) + moves_of(p, false); t++) move_blocks(&r, t, t + 1, 0);
+        make_blocks(&r, 0, 1, 0);
+        return r.failed;
+    }
     team_for_alone(team, moves_of(p, true) + moves_of(p, false), 1, move_blocks, &r);
     team_for_alone(team, blocks, 1, make_blocks, &r);
     if (!pieces) return r.failed;
