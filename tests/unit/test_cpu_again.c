@@ -4,29 +4,8 @@
 
 typedef struct run_result {
     array out[4];
-    size_t n, loops, values;
+    size_t n, loops, values; /* bytes of temporary values */
 } run_result;
-
-/* The most bytes of temporary values that are alive at once. What a kernel packs or computes in besides (oneDNN's blocks
- * for AMX, f32 copies without bf16 instructions) depends on the processor and is not in it. */
-static size_t bytes_of_values(const cpu_plan *p) {
-    size_t most = 0;
-    bool *scratch = base_calloc(p->n_slots + 1, sizeof *scratch);
-    assert_non_null(scratch);
-    for (size_t t = 0; t < p->n_thunks; t++)
-        if (p->thunks[t].scratch != CPU_NONE) scratch[p->thunks[t].scratch] = true;
-    for (uint32_t t = 0; t < p->n_thunks; t++) {
-        size_t now = 0;
-        for (size_t i = 0; i < p->n_slots; i++) {
-            const cpu_slot *s = &p->slots[i];
-            bool alive = s->kind == CPU_SLOT_TEMP && s->same_as == CPU_NONE && s->first <= t && t <= s->last;
-            if (alive && !scratch[i]) now += s->bytes;
-        }
-        if (now > most) most = now;
-    }
-    base_free(scratch);
-    return most;
-}
 
 static run_result run(const char *name, const char *text, int threads) {
     run_result r = {0};
@@ -44,7 +23,7 @@ static run_result run(const char *name, const char *text, int threads) {
         fill_random(&in[i], 100 + i);
     }
     r.n = cpu_exec_outputs(e);
-    r.values = bytes_of_values(&e->plan);
+    r.values = peak_of_values(&e->plan);
     expect_ok(cpu_run(e, d, &mem, in, NULL, r.out, from), name);
     for (size_t i = 0; i < cpu_exec_inputs(e); i++) array_free(&in[i]);
     cpu_device_free(d);

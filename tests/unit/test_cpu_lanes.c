@@ -53,8 +53,18 @@ static void expect_kernel(const char *text, const char *kernel, bool want) {
     cpu_exec_free(e);
 }
 
+/* These lie with their images last already: the pass that looks for a better layout would take the channels of some for images, depending on how many
+ * lanes the processor has. */
+static void as_they_lie(bool on) {
+    if (on)
+        setenv("XT_PASSES", "-opt_batch_last", 1);
+    else
+        unsetenv("XT_PASSES");
+}
+
 static void convolutions_agree(void **state) {
     (void)state;
+    as_they_lie(true);
     for (size_t i = 0; i < BASE_COUNT(shapes); i++)
         for (form f = FORWARD; f < FORM_COUNT; f++) {
             char text[2048], name[64];
@@ -65,6 +75,7 @@ static void convolutions_agree(void **state) {
             differ(name, text, 1e-4, 2, false);
             if (f != WEIGHTS || window >= 2 * s->k * s->k) expect_kernel(text, f == WEIGHTS ? "lanes-conv-weights" : "lanes-conv ", true);
         }
+    as_they_lie(false);
 }
 
 /* What one thread computes and what three compute are the same bits. */
@@ -89,6 +100,7 @@ static void run(const char *text, int threads, array *out) {
 }
 static void threads_do_not_matter(void **state) {
     (void)state;
+    as_they_lie(true);
     for (size_t i = 0; i < BASE_COUNT(shapes); i++)
         for (form f = FORWARD; f < FORM_COUNT; f++) {
             char text[2048];
@@ -100,6 +112,7 @@ static void threads_do_not_matter(void **state) {
             base_free(one[0].data);
             base_free(three[0].data);
         }
+    as_they_lie(false);
 }
 
 /* --- windows ------------------------------------------------------------------------------------------------------------------------ */
@@ -294,7 +307,12 @@ static void a_network_moves_its_batch(void **state) {
 #define N "5"
     static const char small[] = NET; /* lanes would be empty */
     differ("five images", small, 1e-3, 2, false);
-    expect_kernel(small, "lanes-conv", false);
+    if (lanes_get()->lanes > 5) expect_kernel(small, "lanes-conv", false);
+#undef N
+#define N "3"
+    static const char tiny[] = NET; /* fewer images than any processor has lanes */
+    differ("three images", tiny, 1e-3, 2, false);
+    expect_kernel(tiny, "lanes-conv", false);
 #undef N
 }
 

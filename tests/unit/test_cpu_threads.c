@@ -1,5 +1,5 @@
 /* What OpenBLAS computes has the same bits on 1, 2, 3 and 8 threads: products, convolutions and factorisations of every type, under each of its sets
- * of kernels, and whatever the environment says of threads.
+ * of kernels, and whatever the environment says of threads. So have the products of f32 and bf16 by oneDNN, with AVX-512, with AVX2 and without.
  *
  * OpenBLAS chooses its kernels when it is loaded, so the program starts itself anew for each set (OPENBLAS_CORETYPE), as `test_cpu_threads rows`: that
  * run compares the rows over the threads and prints a number made of all their bits. The environment may change neither. `all` in front of the list
@@ -127,19 +127,72 @@ static const struct {
     {"20000x40", "40x30", "20000x30", "contracting_dims = [1] x [0]", NULL, true},
 };
 
+static void run_product(const char *type, const char *lhs, const char *rhs, const char *out, const char *dims) {
+    char text[1024], name[128];
+    const char *x = *out ? "x" : "";
+    snprintf(name, sizeof name, "product of %s: %s, %s", type, lhs, rhs);
+    snprintf(text, sizeof text,
+             "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n"
+             "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%s%s%s>\nreturn %%r : tensor<%s%s%s>\n}\n",
+             lhs, type, rhs, type, out, x, type, dims, lhs, type, rhs, type, out, x, type, out, x, type);
+    compare(name, text, false);
+}
+
 static void run_products(const char *type) {
     for (size_t r = 0; r < BASE_COUNT(products); r++) {
-        char text[1024], name[128];
-        const char *x = *products[r].out ? "x" : "";
         if ((products[r].types && !strstr(products[r].types, type)) || (products[r].slow && !all_rows)) continue;
-        snprintf(name, sizeof name, "product of %s: %s, %s", type, products[r].lhs, products[r].rhs);
-        snprintf(text, sizeof text,
-                 "func.func @main(%%x: tensor<%sx%s>, %%y: tensor<%sx%s>) -> tensor<%s%s%s> {\n"
-                 "%%r = stablehlo.dot_general %%x, %%y, %s : (tensor<%sx%s>, tensor<%sx%s>) -> tensor<%s%s%s>\nreturn %%r : tensor<%s%s%s>\n}\n",
-                 products[r].lhs, type, products[r].rhs, type, products[r].out, x, type, products[r].dims, products[r].lhs, type, products[r].rhs,
-                 type, products[r].out, x, type, products[r].out, x, type);
-        compare(name, text, false);
+        run_product(type, products[r].lhs, products[r].rhs, products[r].out, products[r].dims);
     }
+}
+
+/* Products by oneDNN and on panels: [m x k] x [k x n], as they lie and with either operand transposed. Tiny ones, vectors,
+ * thin ones, sums that are long beside the result, a vocabulary, sizes that no block divides. */
+static const struct {
+    int m, k, n;
+} matrices[] = {
+    {1, 1, 1},      {3, 5, 2},       {17, 31, 13},    {64, 64, 64},     {128, 784, 10},   {128, 784, 128}, {1, 768, 5003},
+    {5003, 768, 1}, {300, 7, 500},   {7, 4001, 9},    {10, 50257, 8},   {48, 50257, 8},   {48, 8, 50257},  {1, 100003, 1},
+    {2, 33333, 65}, {257, 513, 129}, {256, 768, 768}, {301, 1024, 517}, {33, 2100, 1001}, {600, 96, 1300}, {64, 9000, 64},
+};
+/* bf16, of the class that is left to oneDNN's threads, and one beside it (cut.h). */
+static const struct {
+    int m, k, n;
+} wholes[] = {
+    {128, 1024, 128}, {129, 1000, 131}, {512, 768, 3072}, {512, 1024, 768}, {2048, 768, 768}, {1024, 1024, 1024}, {512, 3072, 768}, {160, 96, 20011},
+};
+static const struct {
+    const char *lhs, *rhs, *out;
+} batches[] = {
+    {"3x128x130", "3x130x150", "3x128x150"}, {"24x64x32", "24x32x64", "24x64x64"},    {"7x33x1001", "7x1001x5", "7x33x5"},
+    {"101x9x21", "101x21x11", "101x9x11"},   {"2x300x257", "2x257x301", "2x300x301"},
+};
+
+static void run_wholes(void) {
+    for (size_t r = 0; r < BASE_COUNT(wholes); r++) {
+        char lhs[32], rhs[32], out[32];
+        snprintf(lhs, sizeof lhs, "%dx%d", wholes[r].m, wholes[r].k);
+        snprintf(rhs, sizeof rhs, "%dx%d", wholes[r].k, wholes[r].n);
+        snprintf(out, sizeof out, "%dx%d", wholes[r].m, wholes[r].n);
+        run_product("bf16", lhs, rhs, out, "contracting_dims = [1] x [0]");
+    }
+}
+
+static void run_matrices(const char *type) {
+    for (size_t r = 0; r < BASE_COUNT(matrices); r++)
+        for (int turned = 0; turned < 3; turned++) { /* neither, the left one, the right one */
+            char lhs[32], rhs[32], out[32], dims[64];
+            int m = matrices[r].m, k = matrices[r].k, n = matrices[r].n;
+            if (turned && (double)m * n * k > 1e8 && !all_rows) continue;
+            snprintf(lhs, sizeof lhs, "%dx%d", turned == 1 ? k : m, turned == 1 ? m : k);
+            snprintf(rhs, sizeof rhs, "%dx%d", turned == 2 ? n : k, turned == 2 ? k : n);
+            snprintf(out, sizeof out, "%dx%d", m, n);
+            snprintf(dims, sizeof dims, "contracting_dims = [%d] x [%d]", turned != 1, turned == 2);
+            run_product(type, lhs, rhs, out, dims);
+        }
+    for (size_t r = 0; r < BASE_COUNT(batches); r++)
+        run_product(type, batches[r].lhs, batches[r].rhs, batches[r].out, "batching_dims = [0] x [0], contracting_dims = [2] x [1]");
+    for (size_t r = 0; r < BASE_COUNT(products); r++)
+        if (!products[r].slow) run_product(type, products[r].lhs, products[r].rhs, products[r].out, products[r].dims);
 }
 
 static const struct {
@@ -289,6 +342,14 @@ static void run_reflectors(const char *type) {
     }
 }
 
+static int run_of_onednn(void) {
+    run_matrices("f32");
+    run_matrices("bf16");
+    if (!env_get("XT_CPU_FEATURES") || !strcmp(env_get("XT_CPU_FEATURES"), "avx512")) run_wholes(); /* only AVX-512 has kernels for bf16 */
+    printf("%zu rows, kernels onednn, bits %016llx\n", ran, (unsigned long long)digest);
+    return differ_count > 0;
+}
+
 /* The run that is started: rows on threads, then what kernels they had and the number of their bits. */
 static int run_rows(void) {
     static const char *const types[] = {"f64", "f16", "f32", "complex<f32>", "complex<f64>"};
@@ -333,9 +394,9 @@ static bool can_run(needs n) {
 }
 
 /* Runs the rows under `env` and reads what they say: the kernels' name and the number of all bits. */
-static bool rows_under(const char *env, bool all, char kernels[64], char bits[32]) {
+static bool rows_of(const char *what, const char *env, bool all, char kernels[64], char bits[32]) {
     char command[2048], text[16384];
-    snprintf(command, sizeof command, "env %s '%s' %s 2>&1", env, self, all ? "all-rows" : "rows");
+    snprintf(command, sizeof command, "env %s '%s' %s%s 2>&1", env, self, all ? "all-" : "", what);
     FILE *p = popen(command, "r");
     assert_non_null(p);
     size_t n = fread(text, 1, sizeof text - 1, p);
@@ -345,6 +406,23 @@ static bool rows_under(const char *env, bool all, char kernels[64], char bits[32
     if (last && sscanf(last, " rows, kernels %63[^,], bits %31s", kernels, bits) == 2 && status == 0) return true;
     print_error("%s: exit %d\n%s\n", env, WIFEXITED(status) ? WEXITSTATUS(status) : 1000, text);
     return false;
+}
+
+static bool rows_under(const char *env, bool all, char kernels[64], char bits[32]) {
+    return rows_of("rows", env, all, kernels, bits);
+}
+
+/* f32 and bf16, at each level of the processor's instructions. */
+static void products_by_onednn(void **state) {
+    (void)state;
+    static const char *const levels[] = {"avx512", "avx2", "base"};
+    char kernels[64], bits[32], env[64];
+    size_t failed = 0;
+    for (size_t i = 0; i < BASE_COUNT(levels); i++) {
+        snprintf(env, sizeof env, "XT_CPU_FEATURES=%s", levels[i]);
+        failed += !rows_of("onednn", env, all_rows, kernels, bits);
+    }
+    if (failed) fail_msg("%zu levels", failed);
 }
 
 static void every_set_of_kernels(void **state) {
@@ -410,6 +488,8 @@ int main(int argc, char **argv) {
     self = argv[0];
     all_rows = argc > 1 && strncmp(argv[1], "all", 3) == 0;
     if (argc > 1 && strstr(argv[1], "rows")) return run_rows();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(every_set_of_kernels), cmocka_unit_test(whatever_the_environment_says)};
+    if (argc > 1 && strstr(argv[1], "onednn")) return run_of_onednn();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(products_by_onednn), cmocka_unit_test(every_set_of_kernels),
+                                       cmocka_unit_test(whatever_the_environment_says)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

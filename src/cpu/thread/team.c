@@ -146,3 +146,21 @@ void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx
     pool_run(t->pool, threads, take_chunks, &l);
     openmp_release(held);
 }
+
+typedef struct alone {
+    team_fn fn;
+    void *ctx;
+} alone;
+static void alone_chunk(void *ctx, int64_t begin, int64_t end, int thread) {
+    const alone *a = ctx;
+    bool held = openmp_hold();
+    int before = openmp_set_threads(1);
+    a->fn(a->ctx, begin, end, thread);
+    openmp_set_threads(before);
+    openmp_release(held);
+}
+
+void team_for_alone(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx) {
+    alone a = {fn, ctx};
+    team_for(t, n, grain, alone_chunk, &a);
+}

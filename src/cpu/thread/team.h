@@ -36,5 +36,7 @@ int team_set_openmp(int threads);
 typedef void (*team_fn)(void *ctx, int64_t begin, int64_t end, int thread);
 /* fn over [0, n) in chunks of `grain`; one chunk or one thread runs on the caller without a region. */
 void team_for(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx);
+/* The same for fn that calls oneDNN: each call has it to itself on its thread, also where there is one chunk only. */
+void team_for_alone(const cpu_team *t, int64_t n, int64_t grain, team_fn fn, void *ctx);
 
 #endif

@@ -1,0 +1,321 @@
+/* See cut.h: which blocks a product has, their primitives, and the loops over them. */
+#include "cpu/vector/cut.h"
+#include "cpu/vector/align.h"
+#include "cpu/vector/move.h"
+
+#include <stdatomic.h>
+
+static int64_t pieces_of(int64_t n, int64_t of) {
+    return (n - 1) / of + 1;
+}
+static size_t aligned(size_t bytes) {
+    return (bytes + CPU_ALIGN - 1) / CPU_ALIGN * CPU_ALIGN;
+}
+
+/* --- blocks ------------------------------------------------------------------------------------------------------ */
+/* About `pieces` blocks of whole units: equal ones where the size allows it, for a shorter last one needs a primitive more. */
+static void cut(cut_product *p, int axis, int64_t pieces, int64_t unit) {
+    int64_t n = p->size[axis];
+    if (pieces < 1) pieces = 1;
+    p->block[axis] = pieces == 1 ? n : (pieces_of(n, pieces) + unit - 1) / unit * unit;
+    for (int64_t c = pieces; c < 2 * pieces; c++)
+        if (n % c == 0 && n / c % unit == 0) {
+            p->block[axis] = n / c;
+            break;
+        }
+    if (p->block[axis] > n) p->block[axis] = n;
+    p->count[axis] = pieces_of(n, p->block[axis]);
+}
+
+/* A product of a few million flops is over before threads have met: equal parts by rows or columns, or none. */
+static void cut_small(cut_product *p, double flops) {
+    enum { MOST = 8, FLOPS = 1000000, LEAST = 16 };
+    for (int64_t c = MOST; c > 1 && p->size[CUT_BATCH] == 1; c /= 2) {
+        if (flops < (double)c * FLOPS) continue;
+        for (int axis = CUT_ROWS; axis <= CUT_COLUMNS; axis++) {
+            int64_t n = p->size[axis];
+            if (n % c || n / c < LEAST) continue;
+            p->block[axis] = n / c;
+            p->count[axis] = c;
+            return;
+        }
+    }
+}
+
+/* What oneDNN packs of an operand it packs anew for each block, which costs less the larger the block is: so a product is
+ * in 8 blocks before there are more of them, and these are large. */
+static int64_t least_extent(double flops, int64_t blocks) {
+    enum { FEW = 8 };
+    return blocks >= FEW ? 512 : flops < 1e8 ? 64 : flops < 1e9 ? 128 : 256;
+}
+
+/* Adding up a piece's result takes two passes over it, which its own products have to outweigh. */
+static int64_t least_depth(const cut_product *p) {
+    enum { LEAST = 1024, PASSES = 16 };
+    double m = (double)p->size[CUT_ROWS], n = (double)p->size[CUT_COLUMNS], depth = PASSES * m * n / (m + n);
+    return depth > LEAST ? (int64_t)depth : LEAST;
+}
+
+static bool is_whole(const cut_product *p) {
+    enum { LEAST = 128, DEEPEST = 1024 }; /* from 3072 on oneDNN was seen to divide sums over three threads */
+    const int64_t *n = p->size;
+    return p->in == XT_BF16 && n[CUT_ROWS] >= LEAST && n[CUT_COLUMNS] >= LEAST && n[CUT_DEPTH] <= DEEPEST;
+}
+
+void cut_plan(cut_product *p) {
+    enum { SMALL = 8000000, MOST = 64 };
+    /* Of a block: below that a call's own cost shows. Matrix units (AMX) do a TFLOP in a second. */
+    const double worth = p->in == XT_BF16 ? 256e6 : 8e6;
+    double flops = 2;
+    for (int i = 0; i < CUT_AXES; i++) {
+        flops *= (double)p->size[i];
+        p->block[i] = p->size[i];
+        p->count[i] = 1;
+    }
+    if (flops < SMALL) {
+        cut_small(p, flops);
+        return;
+    }
+    p->whole = is_whole(p);
+    if (p->whole) return;
+    int64_t want = flops > MOST * worth ? MOST : (int64_t)(flops / worth) + 1, pieces[2] = {1, 1};
+    cut(p, CUT_BATCH, want < p->size[CUT_BATCH] ? want : p->size[CUT_BATCH], 1);
+    want = pieces_of(want, p->count[CUT_BATCH]);
+    for (int64_t blocks; (blocks = pieces[0] * pieces[1]) < want;) {
+        int64_t m = p->size[CUT_ROWS] / pieces[0], n = p->size[CUT_COLUMNS] / pieces[1];
+        int longer = n >= m;
+        if ((longer ? n : m) < 2 * least_extent(flops, blocks * p->count[CUT_BATCH])) break;
+        pieces[longer] *= 2;
+    }
+    cut(p, CUT_ROWS, pieces[0], 16);
+    cut(p, CUT_COLUMNS, pieces[1], 16);
+    want = pieces_of(want, p->count[CUT_ROWS] * p->count[CUT_COLUMNS]);
+    int64_t deep = p->size[CUT_DEPTH] / least_depth(p);
+    if (p->count[CUT_BATCH] == 1 && want > 1 && deep > 1) cut(p, CUT_DEPTH, want < deep ? want : deep, 64);
+}
+
+static bool has_kind(const cut_product *p, int kind) {
+    for (int i = 0; i < CUT_AXES; i++)
+        if (kind >> i & 1 && (p->count[i] == 1 || p->size[i] % p->block[i] == 0)) return false;
+    return true;
+}
+static int64_t extent(const cut_product *p, int kind, int axis) {
+    return kind >> axis & 1 ? p->size[axis] % p->block[axis] : p->block[axis];
+}
+
+/* --- primitives -------------------------------------------------------------------------------------------------- */
+/* oneDNN looks at strides of dims of size 1 too: they get the ones of a dense matrix. */
+static void matrix_desc(dnnl_memory_desc_t *md, dnnl_data_type_t t, int64_t b, int64_t rows, int64_t cols, int64_t sb, int64_t sr, int64_t sc) {
+    if (cols == 1 && rows > 1) sc = sr == 1 ? rows : 1;
+    if (rows == 1) sr = cols == 1 ? 1 : sc == 1 ? cols : 1;
+    if (rows == 1 && cols == 1) sc = 1;
+    if (b == 1) {
+        dnnl_dims_t d = {rows, cols}, s = {sr, sc};
+        dnnl_memory_desc_init_by_strides(md, 2, d, t, s);
+    } else {
+        dnnl_dims_t d = {b, rows, cols}, s = {sb, sr, sc};
+        dnnl_memory_desc_init_by_strides(md, 3, d, t, s);
+    }
+}
+
+static void describe(const cut_product *p, int kind, dnnl_memory_desc_t lies[3]) {
+    dnnl_data_type_t in, out;
+    int64_t size[CUT_AXES], n = p->size[CUT_COLUMNS];
+    for (int i = 0; i < CUT_AXES; i++) size[i] = extent(p, kind, i);
+    int64_t b = size[CUT_BATCH], m = size[CUT_ROWS], columns = size[CUT_COLUMNS], k = size[CUT_DEPTH];
+    dnnl_type_of(p->in, &in);
+    dnnl_type_of(p->count[CUT_DEPTH] > 1 ? XT_F32 : p->out, &out);
+    matrix_desc(&lies[0], in, b, m, k, p->lhs[CUT_BATCH], p->lhs[CUT_ROWS], p->lhs[CUT_DEPTH]);
+    matrix_desc(&lies[1], in, b, k, columns, p->rhs[CUT_BATCH], p->rhs[CUT_DEPTH], p->rhs[CUT_COLUMNS]);
+    matrix_desc(&lies[2], out, b, m, columns, p->size[CUT_ROWS] * n, n, 1);
+}
+
+static size_t larger(size_t a, size_t b) {
+    return a > b ? a : b;
+}
+
+/* The move of a block of an operand from how it lies to how the primitive wants it. */
+static xt_status make_move(cut_product *p, int threads, dnnl_prim *move, const dnnl_memory_desc_t *lies, const dnnl_memory_desc_t *wanted,
+                           size_t *bytes, bool *out_ok) {
+    *bytes = larger(*bytes, aligned(dnnl_memory_desc_get_size(wanted)));
+    if (move->primitive) return NULL;
+    XT_TRY(dnnl_reorder_make(lies, wanted, threads, move, out_ok));
+    p->own_bytes = larger(p->own_bytes, aligned(move->scratch_bytes));
+    return NULL;
+}
+
+/* The layouts of a block are those that the primitive of whole blocks on the other side chose: both read it. */
+static xt_status make_kind(cut_product *p, int kind, int threads, bool *out_ok) {
+    dnnl_memory_desc_t lies[3], used[3];
+    dnnl_matmul_desc_t desc;
+    dnnl_primitive_desc_t pd = NULL;
+    const int of_lhs = kind & ~(1 << CUT_COLUMNS), of_rhs = kind & ~(1 << CUT_ROWS);
+    describe(p, kind, lies);
+    memcpy(used, lies, sizeof used);
+    if (p->block_lhs && of_lhs != kind)
+        used[0] = p->prims[of_lhs].md[0];
+    else if (p->block_lhs)
+        dnnl_memory_desc_init_by_tag(&used[0], lies[0].ndims, lies[0].dims, lies[0].data_type, dnnl_format_tag_any);
+    if (p->block_rhs && of_rhs != kind)
+        used[1] = p->prims[of_rhs].md[1];
+    else if (p->block_rhs)
+        dnnl_memory_desc_init_by_tag(&used[1], lies[1].ndims, lies[1].dims, lies[1].data_type, dnnl_format_tag_any);
+    *out_ok = dnnl_matmul_desc_init(&desc, &used[0], &used[1], NULL, &used[2]) == dnnl_success;
+    if (!*out_ok) return NULL;
+    dnnl_prim *prim = &p->prims[kind];
+    XT_TRY(dnnl_prim_make(&desc, NULL, threads, prim, &pd, out_ok));
+    if (!*out_ok) return NULL;
+    used[0] = *dnnl_primitive_desc_query_md(pd, dnnl_query_src_md, 0);
+    used[1] = *dnnl_primitive_desc_query_md(pd, dnnl_query_weights_md, 0);
+    dnnl_primitive_desc_destroy(pd);
+    dnnl_prim_add(prim, DNNL_ARG_SRC, &used[0]);
+    dnnl_prim_add(prim, DNNL_ARG_WEIGHTS, &used[1]);
+    dnnl_prim_add(prim, DNNL_ARG_DST, &used[2]);
+    p->own_bytes = larger(p->own_bytes, aligned(prim->scratch_bytes));
+    xt_status s = NULL;
+    if (p->block_lhs) s = make_move(p, threads, &p->lhs_moves[of_lhs], &lies[0], &used[0], &p->lhs_bytes, out_ok);
+    if (p->block_rhs && !s && *out_ok) s = make_move(p, threads, &p->rhs_moves[of_rhs], &lies[1], &used[1], &p->rhs_bytes, out_ok);
+    return s;
+}
+
+static size_t take(cut_product *p, size_t bytes) {
+    size_t at = p->scratch_bytes;
+    p->scratch_bytes += aligned(bytes);
+    return at;
+}
+
+xt_status cut_make(cut_product *p, int threads, bool *out_ok) {
+    xt_status s = NULL;
+    *out_ok = true;
+    for (int kind = 0; kind < CUT_KINDS && !s && *out_ok; kind++)
+        if (has_kind(p, kind)) s = make_kind(p, kind, p->whole ? threads : 1, out_ok);
+    if (s || !*out_ok) {
+        cut_free(p);
+        return s;
+    }
+    int64_t results = p->size[CUT_BATCH] * p->size[CUT_ROWS] * p->size[CUT_COLUMNS];
+    p->scratch_bytes = 0;
+    p->lhs_at = take(p, p->lhs_bytes * (size_t)(p->count[CUT_ROWS] * p->count[CUT_DEPTH]));
+    p->rhs_at = take(p, p->rhs_bytes * (size_t)(p->count[CUT_COLUMNS] * p->count[CUT_DEPTH]));
+    p->sums_at = take(p, p->count[CUT_DEPTH] > 1 ? (size_t)(p->count[CUT_DEPTH] * results) * sizeof(float) : 0);
+    p->own_at = take(p, p->own_bytes * (size_t)threads);
+    return NULL;
+}
+
+void cut_free(cut_product *p) {
+    for (int kind = 0; kind < CUT_KINDS; kind++) {
+        dnnl_prim_free(&p->prims[kind]);
+        dnnl_prim_free(&p->lhs_moves[kind]);
+        dnnl_prim_free(&p->rhs_moves[kind]);
+    }
+}
+
+/* --- running ----------------------------------------------------------------------------------------------------- */
+typedef struct run {
+    const cut_product *p;
+    void **stream;
+    const char *lhs, *rhs;
+    char *to, *scratch; /* the result, or the pieces' results one after the other */
+    size_t to_elem;
+    _Atomic(xt_status) failed; /* the first */
+} run;
+
+static void keep_first(run *r, xt_status s) {
+    xt_status none = NULL;
+    if (s && !atomic_compare_exchange_strong(&r->failed, &none, s)) xt_status_free(s);
+}
+static char *own_scratch(const run *r, int thread) {
+    return r->scratch + r->p->own_at + r->p->own_bytes * (size_t)thread;
+}
+static int kind_of(const cut_product *p, const int64_t at[CUT_AXES]) {
+    int kind = 0;
+    for (int i = 0; i < CUT_AXES; i++)
+        if ((at[i] + 1) * p->block[i] > p->size[i]) kind |= 1 << i;
+    return kind;
+}
+static const char *block_at(const cut_product *p, const char *data, const int64_t strides[CUT_AXES], const int64_t at[CUT_AXES]) {
+    int64_t offset = 0;
+    for (int i = 0; i < CUT_AXES; i++) offset += at[i] * p->block[i] * strides[i];
+    return data + offset * (int64_t)xt_dtype_size(p->in);
+}
+static char *lhs_block(const run *r, const int64_t at[CUT_AXES]) {
+    const cut_product *p = r->p;
+    return r->scratch + p->lhs_at + p->lhs_bytes * (size_t)(at[CUT_ROWS] * p->count[CUT_DEPTH] + at[CUT_DEPTH]);
+}
+static char *rhs_block(const run *r, const int64_t at[CUT_AXES]) {
+    const cut_product *p = r->p;
+    return r->scratch + p->rhs_at + p->rhs_bytes * (size_t)(at[CUT_COLUMNS] * p->count[CUT_DEPTH] + at[CUT_DEPTH]);
+}
+
+/* Blocks of the left operand, then of the right one. */
+static int64_t moves_of(const cut_product *p, bool left) {
+    return left ? (p->block_lhs ? p->count[CUT_ROWS] * p->count[CUT_DEPTH] : 0) : p->block_rhs ? p->count[CUT_COLUMNS] * p->count[CUT_DEPTH] : 0;
+}
+static void move_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
+    run *r = ctx;
+    const cut_product *p = r->p;
+    for (int64_t t = begin; t < end; t++) {
+        bool left = t < moves_of(p, true);
+        int64_t i = left ? t : t - moves_of(p, true), at[CUT_AXES] = {0};
+        at[left ? CUT_ROWS : CUT_COLUMNS] = i / p->count[CUT_DEPTH];
+        at[CUT_DEPTH] = i % p->count[CUT_DEPTH];
+        int kind = kind_of(p, at);
+        const char *from = left ? block_at(p, r->lhs, p->lhs, at) : block_at(p, r->rhs, p->rhs, at);
+        void *both[2] = {(void *)(uintptr_t)from, left ? lhs_block(r, at) : rhs_block(r, at)};
+        keep_first(r, dnnl_prim_run(left ? &p->lhs_moves[kind] : &p->rhs_moves[kind], r->stream, both, own_scratch(r, thread)));
+    }
+}
+
+static void make_blocks(void *ctx, int64_t begin, int64_t end, int thread) {
+    run *r = ctx;
+    const cut_product *p = r->p;
+    const int64_t m = p->size[CUT_ROWS], n = p->size[CUT_COLUMNS], all = p->size[CUT_BATCH] * m * n;
+    const int64_t strides[CUT_AXES] = {[CUT_BATCH] = m * n, [CUT_ROWS] = n, [CUT_COLUMNS] = 1, [CUT_DEPTH] = 0};
+    for (int64_t t = begin; t < end; t++) {
+        int64_t at[CUT_AXES], left = t, offset;
+        for (int i = CUT_AXES; i-- > 0; left /= p->count[i]) at[i] = left % p->count[i];
+        offset = at[CUT_DEPTH] * all;
+        for (int i = 0; i < CUT_AXES; i++) offset += at[i] * p->block[i] * strides[i];
+        const char *a = p->block_lhs ? lhs_block(r, at) : block_at(p, r->lhs, p->lhs, at);
+        const char *b = p->block_rhs ? rhs_block(r, at) : block_at(p, r->rhs, p->rhs, at);
+        void *data[3] = {(void *)(uintptr_t)a, (void *)(uintptr_t)b, r->to + offset * (int64_t)r->to_elem};
+        keep_first(r, dnnl_prim_run(&p->prims[kind_of(p, at)], r->stream, data, own_scratch(r, thread)));
+    }
+}
+
+typedef struct adding {
+    const float *pieces;
+    float *out;
+    int64_t n, count;
+} adding;
+static void add_pieces(void *ctx, int64_t begin, int64_t end, int thread) {
+    (void)thread;
+    const adding *a = ctx;
+    for (int64_t i = begin; i < end; i++) {
+        float sum = a->pieces[i];
+        for (int64_t p = 1; p < a->count; p++) sum += a->pieces[p * a->n + i];
+        a->out[i] = sum;
+    }
+}
+
+xt_status cut_run(const cut_product *p, const cpu_team *team, void **stream, const void *lhs, const void *rhs, void *out, void *scratch) {
+    const bool pieces = p->count[CUT_DEPTH] > 1;
+    int64_t blocks = 1, results = p->size[CUT_BATCH] * p->size[CUT_ROWS] * p->size[CUT_COLUMNS];
+    for (int i = 0; i < CUT_AXES; i++) blocks *= p->count[i];
+    run r = {.p = p, .stream = stream, .lhs = lhs, .rhs = rhs, .to = pieces ? (char *)scratch + p->sums_at : out, .scratch = scratch};
+    r.to_elem = pieces ? sizeof(float) : xt_dtype_size(p->out);
+    XT_TRY(dnnl_stream_open(stream));
+    if (p->whole) {
+        for (int64_t t = 0; t < moves_of(p, true) + moves_of(p, false); t++) move_blocks(&r, t, t + 1, 0);
+        make_blocks(&r, 0, 1, 0);
+        return r.failed;
+    }
+    team_for_alone(team, moves_of(p, true) + moves_of(p, false), 1, move_blocks, &r);
+    team_for_alone(team, blocks, 1, make_blocks, &r);
+    if (!pieces) return r.failed;
+    float *sums = (float *)(void *)r.to;
+    adding a = {sums, p->out == XT_F32 ? out : sums, results, p->count[CUT_DEPTH]};
+    team_for(team, results, 4096, add_pieces, &a);
+    if (p->out != XT_F32) cpu_converted(team, XT_F32, (const char *)sums, p->out, out, results);
+    return r.failed;
+}
