@@ -228,6 +228,7 @@ const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype d
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf); /* takes the leaf's reference over, also when it gives NULL */
 int64_t lazy_take_now(lazy_ctx *c);                             /* now_ns, used up, or the clock */
+bool lazy_debug_word(const char *word); /* XT_DEBUG has it */
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
 void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_drop_trace(lazy_ctx *c);
@@ -367,7 +368,6 @@ xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
 
 /* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) ------------------------------------------------------------------------------------------------------------ */
-bool lazy_debug_word(const char *word);
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);
