@@ -128,7 +128,8 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     lazy_turns turned;
 } lazy_flags;
 
-/* A part above the core that keeps something of its own in the context. It attends from when it first does; the core knows it by this alone. */
+/* A part above the core that keeps something of its own in the context. It attends from when it first does; the core
+ * knows it by this alone. */
 struct lazy_ctx;
 typedef struct lazy_guest {
     void (*trace_cleared)(struct lazy_ctx *c); /* what hangs on the trace's ops goes with them; NULL: nothing does */
@@ -239,7 +240,7 @@ void lazy_settle(lazy_ctx *c);                                    /* the flags o
 bool lazy_v_needs_grad(const ir_value *v);
 bool lazy_op_reads(const ir_op *op, uint64_t bit);               /* an operand, or a value that its regions read, has the bit */
 
-/* --- loops (loop.c) --------------------------------------------------------------------------------------------------------------------------- */
+/* --- loops (loop.c) ----------------------------------------------------------------------------------------------- */
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, inside the body of a loop */
 ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);               /* u32: the number of this run of the innermost body; NULL outside of loops */
 uint32_t lazy_loop_runs(const lazy_ctx *c);                         /* how often what is recorded now runs in a step */

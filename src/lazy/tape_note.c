@@ -1,4 +1,5 @@
-/* What the parts of a step note on the tape of a compiled step function while it is recorded. They stand below what makes a plan of it (tape.c). */
+/* What the parts of a step note on the tape of a compiled step function while it is recorded. They stand below what
+ * makes a plan of it (tape.c). */
 #include "lazy/step.h"
 
 bool lazy_tracing(void) {
