@@ -128,7 +128,8 @@ typedef struct lazy_flags { /* switches that change what is recorded */
     lazy_turns turned;
 } lazy_flags;
 
-/* A part above the core that keeps something of its own in the context. It attends from when it first does; the core knows it by this alone. */
+/* A part above the core that keeps something of its own in the context. It attends from when it first does; the core
+ * knows it by this alone. */
 struct lazy_ctx;
 typedef struct lazy_guest {
     void (*trace_cleared)(struct lazy_ctx *c); /* what hangs on the trace's ops goes with them; NULL: nothing does */
@@ -228,6 +229,7 @@ const ir_type *lazy_checked_type(const xt_src *src, const char *what, xt_dtype d
 ir_value *lazy_leaf_of(lazy_ctx *c, uint32_t slot_index);         /* the argument that stands for the slot's buffer; uploads a new state */
 ir_value *lazy_new_leaf(lazy_ctx *c, const ir_type *type, lazy_leaf leaf); /* takes the leaf's reference over, also when it gives NULL */
 int64_t lazy_take_now(lazy_ctx *c);                             /* now_ns, used up, or the clock */
+bool lazy_debug_word(const char *word); /* XT_DEBUG has it */
 xt_status lazy_new_trace(lazy_ctx *c);                            /* an empty module for the next step */
 void lazy_clear_trace(lazy_ctx *c);                               /* what hangs on the ops; lazy_new_trace uses their memory again */
 void lazy_drop_trace(lazy_ctx *c);
@@ -238,7 +240,7 @@ void lazy_settle(lazy_ctx *c);                                    /* the flags o
 bool lazy_v_needs_grad(const ir_value *v);
 bool lazy_op_reads(const ir_op *op, uint64_t bit);               /* an operand, or a value that its regions read, has the bit */
 
-/* --- loops (loop.c) --------------------------------------------------------------------------------------------------------------------------- */
+/* --- loops (loop.c) ----------------------------------------------------------------------------------------------- */
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what); /* true, with an error that `what` cannot be done there, inside the body of a loop */
 ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b);               /* u32: the number of this run of the innermost body; NULL outside of loops */
 uint32_t lazy_loop_runs(const lazy_ctx *c);                         /* how often what is recorded now runs in a step */
@@ -367,7 +369,6 @@ xt_status lazy_rehearse_program(lazy_program *p, const ir_module *m, const lazy_
 void lazy_rehearse_run(const lazy_ctx *c, const lazy_program *p);
 
 /* --- XT_DEBUG=nan (hygiene.c) and eager (eager.c) ------------------------------------------------------------------------------------------------------------ */
-bool lazy_debug_word(const char *word);
 /* After the program of r has run, with its inputs still there: an error that names the op which made the first NaN or Inf in out[]. */
 xt_status lazy_look_for_nan(lazy_ctx *c, const lazy_roots *r, device_buffer **out, const xt_src *src);
 void lazy_run_eagerly(lazy_ctx *c, xt_tensor t, const xt_src *src);

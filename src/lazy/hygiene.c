@@ -6,13 +6,6 @@
 #include "lazy/range.h"
 #include "lazy/step.h"
 
-#include <stdlib.h>
-
-bool lazy_debug_word(const char *word) {
-    const char *v = getenv("XT_DEBUG");
-    return v && strstr(v, word) && env_has_word("XT_DEBUG", word);
-}
-
 static xt_status range_of_buffer(device_buffer *b, const ir_type *t, range *out) {
     size_t n = device_buffer_bytes(b);
     void *data = base_malloc(n ? n : 1);

@@ -73,9 +73,11 @@ typedef struct lazy_loop {
     ir_op *settled;
     size_t first_slot; /* tensors of the step there were */
 } lazy_loop;
-/* From here on ops are recorded in l->body; l is the caller's and must stay where it is until lazy_loop_end, which must follow unless this fails. */
+/* From here on ops are recorded in l->body; l is the caller's and must stay where it is until lazy_loop_end, which
+ * must follow unless this fails. */
 xt_status lazy_loop_begin(lazy_loop *l, const xt_src *src, int64_t length);
-/* The builder stands again where it stood, and handles of the body are dead. What the builder met in the body is the status. */
+/* The builder stands again where it stood, and handles of the body are dead. What the builder met in the body is the
+ * status. */
 xt_status lazy_loop_end(lazy_loop *l);
 /* True, with an error that `what` cannot be done there, while the body of a loop is recorded. */
 bool lazy_refuse_in_loop(const xt_src *src, const char *what);
@@ -108,7 +110,8 @@ xt_tensor lazy_carry(const xt_src *src, lazy_role role, ir_value *v, xt_tensor o
 xt_tensor lazy_from_buffer(const xt_src *src, lazy_role role, device_buffer *b);
 /* One element of data that changes from step to step: all of a step travel in one packed upload. */
 xt_tensor lazy_scalar(const xt_src *src, xt_dtype dtype, double v);
-/* A number at this line was a constant of the program and is data from now on: the report of the next program names it. */
+/* A number at this line was a constant of the program and is data from now on: the report of the next program names
+ * it. */
 void lazy_number_became_data(src_id at, double was, double now);
 
 /* --- compiled step functions -------------------------------------------------------------------------------------------------------------

@@ -1,13 +1,14 @@
-/* The loop whose body is being recorded: the builder stands in the body's block until its end. What records it (ops: xt_scan) knows what the loop
- * carries; here is what the rest of the core has to know: that nothing in it has one value, and how often it runs. */
+/* The loop whose body is being recorded: the builder stands in the body's block until its end. What records it (ops:
+ * xt_scan) knows what the loop carries; here is what the rest of the core has to know: that nothing in it has one
+ * value, and how often it runs. */
 #include "lazy/ctx.h"
 
 bool lazy_in_loop(lazy_ctx *c, const xt_src *src, const char *what) {
     if (!c->loop) return false;
     lazy_fail(status_new(XT_FAILED_PRECONDITION, src,
-                         "%s inside the function of xt_scan, called at %s:%d: it is recorded once and runs for every step, so nothing in it has one "
-                         "value; give it out as carry or "
-                         "output and do this after the loop",
+                         "%s inside the function of xt_scan, called at %s:%d: it is recorded once and runs for every "
+                         "step, so nothing in it has one value; give it out as carry or output and do this after the "
+                         "loop",
                          what, c->loop->src->file, c->loop->src->line));
     return true;
 }
@@ -21,7 +22,10 @@ ir_value *lazy_loop_draw(lazy_ctx *c, ir_builder *b) {
     ir_value *n = NULL;
     for (const lazy_loop *l = c->loop; l; l = l->outer) {
         ir_value *i = ir_convert(b, l->body->args[0], XT_U32);
-        for (const lazy_loop *k = c->loop; k != l; k = k->outer) i = ir_multiply(b, i, ir_splat(b, ir_scalar(XT_U32), (double)(uint32_t)k->length));
+        for (const lazy_loop *k = c->loop; k != l; k = k->outer) {
+            ir_value *length = ir_splat(b, ir_scalar(XT_U32), (double)(uint32_t)k->length);
+            i = ir_multiply(b, i, length);
+        }
         n = n ? ir_add(b, n, i) : i;
     }
     return n;

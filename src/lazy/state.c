@@ -153,3 +153,7 @@ void lazy_assign(xt_tensor state, xt_tensor value) {
     s->read_buf = NULL;
     if (s->requires_grad) v->user |= LAZY_V_GRAD;
 }
+
+void lazy_whole_release(lazy_whole *w) {
+    if (w && --w->refs == 0) base_free(w);
+}

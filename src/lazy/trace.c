@@ -9,6 +9,11 @@ void lazy_check_nan(bool on) {
     check_nan = on;
 }
 
+bool lazy_debug_word(const char *word) {
+    const char *v = getenv("XT_DEBUG");
+    return v && strstr(v, word) && env_has_word("XT_DEBUG", word);
+}
+
 xt_status lazy_new_trace(lazy_ctx *c) {
     ir_module *m = c->b.m ? ir_module_reset(c->b.m) : ir_module_new(); /* a thread that has a trace will have one, memory or not */
     c->b.m = NULL;
@@ -69,6 +74,16 @@ void lazy_drop_trace(lazy_ctx *c) {
 int64_t lazy_step(void) {
     lazy_ctx *c = lazy_ctx_get();
     return c ? c->step : 0;
+}
+
+lazy_position *lazy_position_of_thread(void) {
+    static __thread lazy_position p = {.batch_size = 1};
+    return &p;
+}
+
+int64_t lazy_shown_step(int64_t step) {
+    int64_t of_trainer = lazy_position_of_thread()->step;
+    return of_trainer ? of_trainer : step;
 }
 
 /* --- recording ----------------------------------------------------------------------------------------------------------------------------- */

@@ -194,10 +194,6 @@ lazy_whole *lazy_state_whole(xt_tensor state) {
     return s->whole;
 }
 
-void lazy_whole_release(lazy_whole *w) {
-    if (w && --w->refs == 0) base_free(w);
-}
-
 /* One state at a time: what this rank has of it is read and given back before the next. */
 static xt_status gather_state(lazy_slot *s) {
     size_t n = ir_type_bytes(s->type), bytes = device_buffer_bytes(s->buf->dev);
@@ -393,14 +389,4 @@ void lazy_state_when_ready(xt_tensor state, xt_ready_fn fn, void (*failed)(void 
     if (!e) return;
     if (failed) failed(user);
     lazy_fail(e);
-}
-
-lazy_position *lazy_position_of_thread(void) {
-    static __thread lazy_position p = {.batch_size = 1};
-    return &p;
-}
-
-int64_t lazy_shown_step(int64_t step) {
-    int64_t of_trainer = lazy_position_of_thread()->step;
-    return of_trainer ? of_trainer : step;
 }
