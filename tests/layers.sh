@@ -34,7 +34,7 @@ declare -A rooms=([cpu]="thread vector run plan plan/attention kernel .")
 circles="
 src/ir      19,12  the table of interpreters and its rows, the op table and its type rules
 src/grad    19     the table of rules and its rows, which ask for gradients of regions
-src/lazy    28     not broken yet: recording, boundary, cache and run know each other
+src/lazy    23     not broken yet: recording, boundary, cache and run know each other
 src/coll    13     not broken yet: groups and their transports
 src/train   15     not broken yet: the trainer's options and its callbacks
 src/metrics 9      not broken yet: stages of the log engine
