@@ -223,9 +223,9 @@ static xt_status make_dir(const char *path, unsigned mode) {
 
 static xt_status make_dirs(const char *path, unsigned mode) {
     xt_status s = NULL;
+    char *copy;
     if (!*path) return NULL;
-    char *copy = base_strdup(path);
-    if (!copy) return status_oom(strlen(path), "a file name");
+    XT_TRY(file_output_target(path, &copy)); /* neither made nor used through another user's link */
     for (char *p = copy + 1; *p && !s; p++) {
         if (*p != '/') continue;
         *p = '\0';

@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "format/npy.h"
 #include "train/train_int.h"
 
@@ -55,12 +56,12 @@ static xt_status name_files(const xt_trainer *t, writer *w) {
         str_free(&name);
         name = ranked;
     }
-    w->path = base_strdup(str_cstr(&name));
-    str_append(&name, ".tmp");
-    w->temporary = base_strdup(str_cstr(&name));
-    bool bad = name.failed || !w->path || !w->temporary;
+    xt_status s = name.failed ? status_oom(64, "predictions") : file_output_target(str_cstr(&name), &w->path);
+    str_clear(&name);
+    if (!s) str_printf(&name, "%s.tmp", w->path);
+    if (!s && (name.failed || !(w->temporary = base_strdup(str_cstr(&name))))) s = status_oom(64, "predictions");
     str_free(&name);
-    return bad ? status_oom(64, "predictions") : NULL;
+    return s;
 }
 
 static void predict_start(xt_trainer *t, void *user) {
