@@ -194,6 +194,31 @@ xt_status file_output_target(const char *path, char **out) {
     return s;
 }
 
+int file_open_output(const char *target, int flags) {
+    int fd = open(target, flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+    if (fd < 0 && errno == ELOOP && strncmp(target, "/proc/", 6) == 0) /* where /dev/stdout leads: it has no path */
+        fd = open(target, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+    int now = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (now >= 0) fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
+    return fd;
+}
+
+xt_status file_output_failed(const char *path) {
+    if (errno != ENXIO) return status_errno("cannot open", path);
+    return status_new(XT_UNAVAILABLE, NULL,
+                      "cannot write %s: it is a FIFO or socket that nobody reads; start its reader first, or name a file",
+                      path);
+}
+
+const char *file_kind_problem(const struct stat *st) {
+    if (S_ISREG(st->st_mode)) return NULL;
+    return S_ISDIR(st->st_mode)                           ? "it is a folder"
+           : S_ISFIFO(st->st_mode)                        ? "it is a FIFO"
+           : S_ISSOCK(st->st_mode)                        ? "it is a socket"
+           : S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode) ? "it is a device"
+                                                          : "it is no regular file";
+}
+
 static _Atomic int fails;
 void file_allocate_fails(int error) {
     atomic_store(&fails, error);

@@ -42,6 +42,12 @@ const char *private_path_problem(const char *dir, mode_t others, char *out_real)
  * neither at the path's end nor on its way. What does not exist yet is no error. base_free(*out). */
 xt_status file_output_target(const char *path, char **out);
 
+/* Opens such a target for writing where it may be no regular file, without waiting for somebody who reads it (a FIFO
+ * that nobody reads is ENXIO); writing waits as usual. `flags`: O_CREAT, O_APPEND, ... -1: errno says why. */
+int file_open_output(const char *target, int flags);
+xt_status file_output_failed(const char *path); /* of errno */
+const char *file_kind_problem(const struct stat *st); /* NULL: a regular file; else "it is a device", ... */
+
 /* Makes a new file `bytes` long with every byte on the medium, or in the memory of its file system. A hole in a file
  * that is mapped is a SIGBUS at the first store for which the medium has no room; so no file is mapped for writing
  * before this. Gives 0 or an error number: ENOSPC, EDQUOT, EFBIG, ... */

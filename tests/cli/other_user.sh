@@ -150,6 +150,37 @@ check "$what: the program runs" [ $? = 0 ]
 check "$what: both programs are where the link led at first" [ "$(ls "$tmp/cache1" | wc -l)" -ge 2 ]
 check "$what: nothing is where it leads now" [ -z "$(ls "$tmp/cache2")" ]
 
+# --- outputs that are no regular files: a device stays one, a FIFO that nobody reads is not waited for
+unset XT_RUNS_DIR
+fit="$BUILD/xtrain fit mnist --limit-batches 3 --limit-val 1 --epochs 1 --no-pictures"
+(cd "$tmp" && XT_RUNS_DIR=$tmp/runs $fit --ckpt "$tmp/own-ckpt") >/dev/null 2>&1
+predict() { XT_RUNS_DIR=$tmp/runs timeout 60 "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" --output "$1" >"$tmp/said" 2>"$tmp/out"; }
+mkfifo "$tmp/fifo"
+mkdir "$tmp/folder"
+predict "$tmp/fifo"
+check "predictions into a FIFO are an error" grep -q 'fifo: it is a FIFO; they need a regular file' "$tmp/out"
+check "and it is still one" [ -p "$tmp/fifo" ]
+predict "$tmp/folder"
+check "predictions into a folder are an error" grep -q 'folder: it is a folder; they need a regular file' "$tmp/out"
+ln -s "$tmp/target.npy" "$tmp/own.npy"
+predict "$tmp/own.npy"
+check "predictions go through one's own link" [ -L "$tmp/own.npy" -a -s "$tmp/target.npy" ]
+if mknod -m 600 "$tmp/device" c 1 7 2>/dev/null; then
+    predict "$tmp/device"
+    check "predictions into a device are an error" grep -q 'device: it is a device; they need a regular file' "$tmp/out"
+    check "and it is still one" [ -c "$tmp/device" ]
+fi
+for name in XT_EVENTS XT_METRICS; do
+    env $name="$tmp/fifo" timeout 20 "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+    check "$name into a FIFO that nobody reads: the program runs through" [ $? = 0 ]
+    check "$name: it is told once" [ "$(grep -c 'fifo: it is a FIFO or socket that nobody reads' "$tmp/out")" = 1 ]
+    timeout 20 cat "$tmp/fifo" >"$tmp/read" &
+    reader=$!
+    env $name="$tmp/fifo" timeout 20 "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+    wait $reader
+    check "$name into one that somebody reads: is read" [ -s "$tmp/read" ]
+done
+
 # --- of another user
 other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 if [ "$(id -u)" != 0 ] || ! other true 2>/dev/null; then
