@@ -170,6 +170,8 @@ if mknod -m 600 "$tmp/device" c 1 7 2>/dev/null; then
     check "predictions into a device are an error" grep -q 'device: it is a device; they need a regular file' "$tmp/out"
     check "and it is still one" [ -c "$tmp/device" ]
 fi
+timeout 30 "$BUILD/xtrain" plan mnist --html "$tmp/fifo" >"$tmp/said" 2>"$tmp/out"
+check "plan --html into a FIFO that nobody reads: is told" grep -q 'it is a FIFO that nobody reads' "$tmp/out"
 for name in XT_EVENTS XT_METRICS; do
     env $name="$tmp/fifo" timeout 20 "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
     check "$name into a FIFO that nobody reads: the program runs through" [ $? = 0 ]
