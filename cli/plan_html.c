@@ -2,7 +2,9 @@
 #include "cli/plan.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char page_head[] =
     "<!doctype html>\n<meta charset=\"utf-8\">\n<title>xtrain plan</title>\n<style>\n"
@@ -52,8 +54,18 @@ static const char page_script[] =
     "table('Remedies', ['peak', 'remedy', 'step estimate', 'fits'], plan.remedies.map(r => r.error ? ['-', r.name, r.error, ''] : [fmt(r.peak_bytes), r.name, r.step_ms_estimate.toPrecision(3) + ' ms', r.fits ? 'yes' : 'no']));\n"
     "}\n</script>\n";
 
+/* A FIFO that nobody reads is not waited for (ENXIO). */
+static FILE *open_page(const char *path) {
+    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0666);
+    if (fd >= 0) fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+    FILE *f = fd >= 0 ? fdopen(fd, "w") : NULL;
+    if (fd >= 0 && !f) close(fd);
+    return f;
+}
+
 int plan_write_html(const char *path, const plan_case *c, const xt_plan_report *r, const plan_row *remedies, int n) {
-    FILE *f = fopen(path, "w");
+    FILE *f = open_page(path);
+    if (!f && errno == ENXIO) return cli_fail("plan", "%s cannot be written: it is a FIFO that nobody reads", path);
     if (!f) return cli_fail("plan", "%s cannot be written: %s", path, strerror(errno));
     fputs(page_head, f);
     plan_write_json(f, c, r, remedies, n);

@@ -125,7 +125,7 @@ static const struct {
     enum { ALWAYS, UNDER_WAY, NEVER } keeps; /* a crash folder */
     const char *name;
 } caught[] = {{SIGSEGV, ALWAYS, "SIGSEGV"}, {SIGABRT, ALWAYS, "SIGABRT"}, {SIGBUS, ALWAYS, "SIGBUS"}, {SIGFPE, ALWAYS, "SIGFPE"}, {SIGILL, ALWAYS, "SIGILL"}, {SIGTERM, ALWAYS, "SIGTERM"},
-              {SIGSYS, ALWAYS, "SIGSYS"}, {SIGTRAP, ALWAYS, "SIGTRAP"}, {SIGXCPU, ALWAYS, "SIGXCPU (the limit of processor time)"}, {SIGXFSZ, ALWAYS, "SIGXFSZ (the limit of a file's size)"},
+              {SIGSYS, ALWAYS, "SIGSYS"}, {SIGTRAP, ALWAYS, "SIGTRAP"}, {SIGXCPU, ALWAYS, "SIGXCPU (the limit of processor time)"},
               {SIGUSR1, ALWAYS, "SIGUSR1"}, {SIGUSR2, ALWAYS, "SIGUSR2"}, {SIGALRM, ALWAYS, "SIGALRM"}, {SIGVTALRM, ALWAYS, "SIGVTALRM"}, {SIGPROF, ALWAYS, "SIGPROF"},
               {SIGHUP, UNDER_WAY, "SIGHUP (its terminal was closed)"}, {SIGPIPE, UNDER_WAY, "SIGPIPE (it wrote to a pipe that nobody reads any more, as after `| head`)"},
               {SIGINT, NEVER, "SIGINT (Ctrl-C)"}, {SIGQUIT, NEVER, "SIGQUIT"}};
@@ -216,6 +216,15 @@ static void catch_signals(void) {
         sigemptyset(&act.sa_mask);
         if (sigaction(caught[i].sig, NULL, &old) == 0 && old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO)) sigaction(caught[i].sig, &act, NULL);
     }
+}
+
+/* A file that has grown to its limit (ulimit -f) is an error of whoever writes it, as one on a full disk, and no end of
+ * the program. Known from the start, box or no box: the box's own file may be the first. A program that has its own
+ * idea of the signal keeps it. */
+__attribute__((constructor)) static void limits_are_errors(void) {
+    struct sigaction old;
+    if (sigaction(SIGXFSZ, NULL, &old) == 0 && old.sa_handler == SIG_DFL && !(old.sa_flags & SA_SIGINFO))
+        signal(SIGXFSZ, SIG_IGN);
 }
 
 /* --- making it ------------------------------------------------------------------------------------------------------------------------------------- */

@@ -2,6 +2,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -13,8 +14,16 @@
 #include "base/private_file.h"
 
 static pthread_mutex_t folder_lock = PTHREAD_MUTEX_INITIALIZER;
-static char folder_asked[400];
+static char folder_asked[400], folder_real[400]; /* as it was named; what it is without links */
 static const char *folder_bad = "it is not looked at yet";
+
+static const char *settle(const char *now) {
+    char real[PATH_MAX];
+    const char *why = private_path_problem(now, 077, real);
+    if (!why && strlen(real) >= sizeof folder_real) why = "its path is too long";
+    if (!why) snprintf(folder_real, sizeof folder_real, "%s", real);
+    return why;
+}
 
 /* Ours alone: the files name programs and paths, and are read without further questions. */
 const char *blackbox_folder(void) {
@@ -33,12 +42,12 @@ const char *blackbox_folder(void) {
         else if (made && lstat(now, &st) != 0)
             folder_bad = "it cannot be made";
         else
-            folder_bad = private_path_problem(now, 077);
+            folder_bad = settle(now);
         xt_status_free(made);
     }
     const char *bad = folder_bad;
     pthread_mutex_unlock(&folder_lock);
-    return bad ? NULL : folder_asked;
+    return bad ? NULL : folder_real;
 }
 
 const char *blackbox_folder_problem(char *out_folder, size_t n) {

@@ -115,8 +115,8 @@ static xt_status open_target(file_writer *w, const char *path) {
     if (exists && S_ISDIR(st.st_mode))
         return status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: it is a folder", path);
     if (exists && !S_ISREG(st.st_mode)) {
-        w->fd = open(w->target, O_WRONLY | O_CLOEXEC);
-        return w->fd < 0 ? status_errno("cannot open", path) : NULL;
+        w->fd = file_open_output(w->target, 0);
+        return w->fd < 0 ? file_output_failed(path) : NULL;
     }
     XT_TRY(open_temporary(w, 0666));
     return exists && fchmod(w->fd, st.st_mode & 07777) != 0 ? status_errno("cannot set the mode of", w->temporary)
@@ -223,9 +223,9 @@ static xt_status make_dir(const char *path, unsigned mode) {
 
 static xt_status make_dirs(const char *path, unsigned mode) {
     xt_status s = NULL;
+    char *copy;
     if (!*path) return NULL;
-    char *copy = base_strdup(path);
-    if (!copy) return status_oom(strlen(path), "a file name");
+    XT_TRY(file_output_target(path, &copy)); /* neither made nor used through another user's link */
     for (char *p = copy + 1; *p && !s; p++) {
         if (*p != '/') continue;
         *p = '\0';

@@ -32,8 +32,7 @@ const char *file_open_problem(int error) {
 
 /* strerror is not for signal handlers. */
 static const char *reason(int error) {
-    const char *text =
-        error == ELOOP || error == ENOTDIR ? "something that is no folder has its name" : strerrordesc_np(error);
+    const char *text = error == ELOOP || error == ENOTDIR ? "something that is no folder has its name" : strerrordesc_np(error);
     return text ? text : "an unknown error";
 }
 
@@ -98,52 +97,126 @@ static bool trusted_owner(uid_t uid) {
     return uid == geteuid() || uid == 0 || (stat("/", &top) == 0 && uid == top.st_uid);
 }
 
-const char *private_path_problem(const char *dir, mode_t others) {
+/* A folder above a safe one, which nobody else can put another in the place of. */
+static const char *parent_problem(const char *path) {
     struct stat st;
-    char parent[PATH_MAX];
+    if (lstat(path, &st) != 0) return "a parent folder cannot be read";
+    if (!S_ISDIR(st.st_mode)) return "a parent folder is being exchanged";
+    if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)) return "others may write a parent folder";
+    return trusted_owner(st.st_uid) ? NULL : "a parent folder belongs to another user";
+}
+
+/* The path is resolved once; what is looked at from there on, and what the caller uses, has no links. From the top down:
+ * below a folder that is safe nothing is exchanged any more. */
+const char *private_path_problem(const char *dir, mode_t others, char *out_real) {
+    struct stat st;
+    char real[PATH_MAX];
     if (stat(dir, &st) != 0) return "it cannot be read";
-    const char *why = stat_problem(&st, others);
-    if (why) return why;
-    if (!realpath(dir, parent)) return "its path cannot be resolved";
-    for (char *slash = strrchr(parent, '/'); slash; slash = strrchr(parent, '/')) {
+    if (!realpath(dir, real)) return "its path cannot be resolved";
+    const char *above = strcmp(real, "/") == 0 ? NULL : parent_problem("/");
+    for (char *slash = strchr(real + 1, '/'); slash && !above; slash = strchr(slash + 1, '/')) {
         *slash = 0;
-        if (stat(*parent ? parent : "/", &st) != 0) return "a parent folder cannot be read";
-        if ((st.st_mode & 022) && !(st.st_mode & S_ISVTX)) return "others may write a parent folder";
-        if (!trusted_owner(st.st_uid)) return "a parent folder belongs to another user";
-        if (!*parent) break;
+        above = parent_problem(real);
+        *slash = '/';
     }
-    return NULL;
+    const char *why = lstat(real, &st) != 0 ? "it cannot be read" : stat_problem(&st, others);
+    if (!why && !above && out_real) memcpy(out_real, real, strlen(real) + 1);
+    return why ? why : above;
 }
 
-/* Where link fd, of the name `path`, points to; the last part need not exist. */
-static char *target_of(int fd, const char *path) {
-    char link[PATH_MAX], real[PATH_MAX];
-    ssize_t n = readlinkat(fd, "", link, sizeof link - 1);
-    const char *slash = strrchr(path, '/');
-    str target = STR_INIT;
-    if (n <= 0) return NULL;
-    link[n] = 0;
-    if (link[0] != '/' && slash) str_appendn(&target, path, (size_t)(slash - path) + 1);
-    str_append(&target, link);
-    char *out = target.failed ? NULL : base_strdup(realpath(str_cstr(&target), real) ? real : str_cstr(&target));
-    str_free(&target);
-    return out;
-}
+/* A path on its way: what was walked and has no links, and what is still to walk. */
+typedef struct walk {
+    char done[PATH_MAX], rest[2 * PATH_MAX];
+    int links;
+} walk;
 
-/* The link is looked at and read through one descriptor, so that it is one link. */
-xt_status file_output_target(const char *path, char **out) {
+/* The link w->done, of `base` characters without its last part, is replaced by what it says. A link in /proc that names
+ * no path (a pipe, a file that was removed) leads to its file only as it is. False: it stays a part of the path. */
+static bool follow(walk *w, size_t base) {
+    char text[PATH_MAX], further[2 * PATH_MAX];
     struct stat st;
-    int fd = open(path, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-    bool is_link = fd >= 0 && fstat(fd, &st) == 0 && S_ISLNK(st.st_mode);
-    bool foreign = is_link && !trusted_owner(st.st_uid);
-    *out = foreign ? NULL : is_link ? target_of(fd, path) : base_strdup(path);
-    if (fd >= 0) close(fd);
-    if (foreign)
-        return status_new(XT_PERMISSION_DENIED, NULL,
-                          "cannot write %s: it is a symbolic link that another user (uid %u) made; remove it, or write "
-                          "into a folder that only you may write",
-                          path, (unsigned)st.st_uid);
-    return *out ? NULL : status_oom(strlen(path), "a file name");
+    ssize_t n = readlink(w->done, text, sizeof text - 1);
+    if (n <= 0) return false;
+    text[n] = 0;
+    if (strncmp(w->done, "/proc/", 6) == 0 && (text[0] != '/' || lstat(text, &st) != 0)) return false;
+    int length = snprintf(further, sizeof further, "%s/%s", text, w->rest);
+    if (length < 0 || (size_t)length >= sizeof further) return false;
+    memcpy(w->rest, further, (size_t)length + 1);
+    w->done[text[0] == '/' ? 0 : base] = 0;
+    if (text[0] == '/') strcpy(w->done, "/");
+    return true;
+}
+
+/* Takes the next part of the rest over; 0: there is none. */
+static size_t next_part(walk *w) {
+    size_t skip = strspn(w->rest, "/"), n = strcspn(w->rest + skip, "/"), at = strlen(w->done);
+    if (!n || at + n + 2 > sizeof w->done) return 0;
+    if (at && w->done[at - 1] != '/') w->done[at++] = '/';
+    memcpy(w->done + at, w->rest + skip, n);
+    w->done[at + n] = 0;
+    memmove(w->rest, w->rest + skip + n, strlen(w->rest + skip + n) + 1);
+    return n;
+}
+
+static xt_status foreign_link(const char *path, const char *link, uid_t owner) {
+    bool itself = strcmp(path, link) == 0;
+    return status_new(XT_PERMISSION_DENIED, NULL,
+                      "cannot write %s: %s is a symbolic link that another user (uid %u) made; remove it, or write into "
+                      "a folder that only you may write",
+                      path, itself ? "it" : link, (unsigned)owner);
+}
+
+/* Every part is looked at, not the last alone: whoever makes a link of a folder on the way says where the file goes as
+ * well. */
+xt_status file_output_target(const char *path, char **out) {
+    enum { MAX_LINKS = 40 };
+    *out = NULL;
+    walk *w = strlen(path) < PATH_MAX ? base_calloc(1, sizeof *w) : NULL;
+    if (!w)
+        return strlen(path) < PATH_MAX
+                   ? status_oom(sizeof *w, "a file name")
+                   : status_new(XT_INVALID_ARGUMENT, NULL, "a file's name of %zu characters is too long: less than %d", strlen(path), PATH_MAX);
+    strcpy(w->rest, path);
+    if (path[0] == '/') strcpy(w->done, "/");
+    xt_status s = NULL;
+    for (size_t base = strlen(w->done); !s && next_part(w); base = strlen(w->done)) {
+        struct stat st;
+        if (lstat(w->done, &st) != 0 || !S_ISLNK(st.st_mode)) continue;
+        if (!trusted_owner(st.st_uid))
+            s = foreign_link(path, w->done, st.st_uid);
+        else if (++w->links > MAX_LINKS)
+            s = status_new(XT_INVALID_ARGUMENT, NULL, "cannot write %s: its symbolic links lead in a circle", path);
+        else
+            follow(w, base);
+    }
+    if (!s && !(*out = base_strdup(w->links ? w->done : path))) s = status_oom(strlen(path), "a file name");
+    base_free(w);
+    return s;
+}
+
+int file_open_output(const char *target, int flags) {
+    int fd = open(target, flags | O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY, 0644);
+    if (fd < 0 && errno == ELOOP && strncmp(target, "/proc/", 6) == 0) /* where /dev/stdout leads: it has no path */
+        fd = open(target, flags | O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0644);
+    int now = fd < 0 ? -1 : fcntl(fd, F_GETFL);
+    if (now >= 0) fcntl(fd, F_SETFL, now & ~O_NONBLOCK);
+    return fd;
+}
+
+xt_status file_output_failed(const char *path) {
+    if (errno != ENXIO) return status_errno("cannot open", path);
+    return status_new(XT_UNAVAILABLE, NULL,
+                      "cannot write %s: it is a FIFO or socket that nobody reads; start its reader first, or name a file",
+                      path);
+}
+
+const char *file_kind_problem(const struct stat *st) {
+    if (S_ISREG(st->st_mode)) return NULL;
+    return S_ISDIR(st->st_mode)                           ? "it is a folder"
+           : S_ISFIFO(st->st_mode)                        ? "it is a FIFO"
+           : S_ISSOCK(st->st_mode)                        ? "it is a socket"
+           : S_ISCHR(st->st_mode) || S_ISBLK(st->st_mode) ? "it is a device"
+                                                          : "it is no regular file";
 }
 
 static _Atomic int fails;

@@ -32,13 +32,21 @@ int private_dir_make(int parent, const char *name, const char **out_why); /* 070
  * done, else why not. */
 const char *private_file_write(int folder, const char *name, const void *data, size_t n);
 /* Why the folder of this path may be exchanged or written by others: its own mode and owner (as above), or a folder
- * above it that others may write (sticky ones, as /tmp, are fine) or that belongs to somebody else. NULL: it is safe.
- */
-const char *private_path_problem(const char *dir, mode_t others);
+ * above it that others may write (sticky ones, as /tmp, are fine) or that belongs to somebody else. NULL: it is safe,
+ * and `out_real` (PATH_MAX characters, or NULL) is its path without links. That is the path to use: `dir` itself may lead
+ * through a link that somebody turns elsewhere later. */
+const char *private_path_problem(const char *dir, mode_t others, char *out_real);
 
-/* Where a file that the program was told to write really goes: through symbolic links of this user's and root's (as
- * everywhere), not through those that another user made, who could name any file of this user's. base_free(*out). */
+/* Where a file or folder that the program was told to write really goes, without links: through symbolic links of this
+ * user's and root's (as everywhere), not through those that another user made, who could name any file of this user's;
+ * neither at the path's end nor on its way. What does not exist yet is no error. base_free(*out). */
 xt_status file_output_target(const char *path, char **out);
+
+/* Opens such a target for writing where it may be no regular file, without waiting for somebody who reads it (a FIFO
+ * that nobody reads is ENXIO); writing waits as usual. `flags`: O_CREAT, O_APPEND, ... -1: errno says why. */
+int file_open_output(const char *target, int flags);
+xt_status file_output_failed(const char *path); /* of errno */
+const char *file_kind_problem(const struct stat *st); /* NULL: a regular file; else "it is a device", ... */
 
 /* Makes a new file `bytes` long with every byte on the medium, or in the memory of its file system. A hole in a file
  * that is mapped is a SIGBUS at the first store for which the medium has no room; so no file is mapped for writing

@@ -48,7 +48,8 @@ static void write_line(const str *t) {
     rank_path(name, path, sizeof path);
     char *target = NULL;
     xt_status s = file_output_target(path, &target);
-    int fd = s ? -1 : open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+    int fd = s ? -1 : file_open_output(target, O_CREAT | O_APPEND);
+    if (fd < 0 && !s) s = file_output_failed(path);
     if (fd < 0 || write(fd, t->data, t->len) < 0)
         log_once("XT_EVENTS", XT_SEV_WARNING, "XT_EVENTS=%s cannot be written: %s", path, s ? status_message(s) : strerror(errno));
     if (fd >= 0) close(fd);

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -38,32 +39,52 @@ static char *folder(void) {
     return home && *home ? path_join(home, ".cache/xtrain") : NULL;
 }
 
+/* The folder without links, which are looked at once: *dir becomes that. NULL, or why it is not to be trusted. */
+static const char *settle(char **dir) {
+    char real[PATH_MAX];
+    const char *why = private_path_problem(*dir, 077, real);
+    char *settled = why ? NULL : base_strdup(real);
+    if (!settled) return why ? why : "memory has run out";
+    base_free(*dir);
+    *dir = settled;
+    return NULL;
+}
+
 char *lazy_cache_folder(char *why, size_t n) {
     char *dir = mode() == CACHE_OFF ? NULL : folder();
     const char *bad = mode() == CACHE_OFF ? "off (XT_CACHE)"
                       : !dir              ? "there is no home folder to put it into"
-                      : file_exists(dir)  ? private_path_problem(dir, 077)
+                      : file_exists(dir)  ? settle(&dir)
                                           : NULL;
     snprintf(why, n, "%s%s", bad ? bad : "", bad && dir ? ": it is not used" : "");
     return dir;
 }
 
+static bool make_and_settle(char **dir) {
+    xt_status s = mode() == CACHE_WRITE ? file_make_dirs(*dir, 0700) : NULL;
+    const char *why = s                                           ? status_message(s)
+                      : mode() == CACHE_READ && !file_exists(*dir) ? "it does not exist"
+                                                                  : settle(dir);
+    if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", *dir, why);
+    bool safe = !why;
+    xt_status_free(s);
+    return safe;
+}
+
 /* The cache folder, made and checked once for each XT_CACHE_DIR; NULL when the cache is off or not to be trusted. */
 static const char *checked_folder(void) {
     static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-    static char *dir;
+    static char *asked, *dir;
     static bool bad;
     pthread_mutex_lock(&lock);
     char *now = mode() == CACHE_OFF ? NULL : folder();
-    if (now && (!dir || strcmp(now, dir) != 0)) {
+    if (now && (!asked || strcmp(now, asked) != 0)) {
+        base_free(asked);
         base_free(dir);
-        dir = now;
+        asked = now;
         now = NULL;
-        xt_status s = mode() == CACHE_WRITE ? file_make_dirs(dir, 0700) : NULL;
-        const char *why = s ? status_message(s) : mode() == CACHE_READ && !file_exists(dir) ? "it does not exist" : private_path_problem(dir, 077);
-        if (why) log_msg(XT_SEV_WARNING, "the compile cache %s is not used: %s", dir, why);
-        bad = why != NULL;
-        xt_status_free(s);
+        dir = base_strdup(asked);
+        bad = !dir || !make_and_settle(&dir);
     }
     base_free(now);
     pthread_mutex_unlock(&lock);

@@ -5,12 +5,12 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <limits.h>
 #include <unistd.h>
 
 #include "base/private_file.h"
 #include "train/checkpoint.h"
+#include "train/checkpoint_name.h"
 
 static bool ends_in_ckpt(const char *path) {
     size_t n = strlen(path);
@@ -34,32 +34,24 @@ static bool leads_up(const char *below) {
     return false;
 }
 
-/* "{epoch}-{val/acc:.3f}" as fnmatch knows it: every value is "?*", with its key before it or, where names have none,
- * without. */
-static void wildcard(const char *pattern, str *out) {
-    for (const char *p = pattern; *p; p++) {
-        const char *end = *p == '{' ? strchr(p, '}') : NULL;
-        if (end) {
-            str_append(out, "?*");
-            p = end;
-            continue;
-        }
-        if (strchr("*?[]\\", *p)) str_putc(out, '\\');
-        str_putc(out, *p);
-    }
+/* How long NAME of NAME-v12 is; as a whole where it has no such ending of the saver's. */
+static size_t without_version(const char *name, size_t n) {
+    size_t digits = n;
+    while (digits > 0 && name[digits - 1] >= '0' && name[digits - 1] <= '9') digits--;
+    bool is = digits < n && name[digits] != '0' && digits > 2 && strncmp(name + digits - 2, "-v", 2) == 0;
+    return is ? digits - 2 : n;
 }
 
 /* NAME.ckpt, NAME-v1.ckpt, ... of the saver's pattern. */
-static bool made_from(const char *pattern, const char *below) {
-    str name = STR_INIT, version = STR_INIT;
-    wildcard(pattern, &name);
-    str_printf(&version, "%s-v[0-9]*.ckpt", str_cstr(&name));
-    str_append(&name, ".ckpt");
-    bool is =
-        !name.failed && !version.failed &&
-        (fnmatch(str_cstr(&name), below, FNM_PATHNAME) == 0 || fnmatch(str_cstr(&version), below, FNM_PATHNAME) == 0);
-    str_free(&name);
-    str_free(&version);
+static bool made_from(const char *pattern, bool keys, const char *below) {
+    char *name = base_strndup(below, strlen(below) - strlen(".ckpt"));
+    bool is = name && checkpoint_name_matches(pattern, keys, name);
+    if (name && !is) {
+        size_t n = strlen(name), shorter = without_version(name, n);
+        name[shorter] = 0;
+        is = shorter < n && checkpoint_name_matches(pattern, keys, name);
+    }
+    base_free(name);
     return is;
 }
 
@@ -103,14 +95,12 @@ static listed_kind own_kind(const char *path, size_t root, const char **out_why)
     const char *name;
     int folder = folder_of(path, root, &name);
     int missing = folder < 0 ? errno : faccessat(folder, name, F_OK, AT_SYMLINK_NOFOLLOW) != 0 ? errno : 0;
-    *out_why = folder < 0 ? file_open_problem(missing == ENOTDIR ? ELOOP : missing)
-               : missing  ? strerror(missing)
-                          : not_ours(folder, name);
+    *out_why = folder < 0 ? file_open_problem(missing == ENOTDIR ? ELOOP : missing) : missing ? strerror(missing) : not_ours(folder, name);
     if (folder >= 0) close(folder);
     return missing == ENOENT ? LISTED_GONE : *out_why ? LISTED_REFUSED : LISTED_OWN;
 }
 
-listed_kind checkpoint_listed(const char *folder, const char *pattern, const char *path, const char **out_why) {
+listed_kind checkpoint_listed(const char *folder, const char *pattern, bool keys, const char *path, const char **out_why) {
     size_t n = folder ? strlen(folder) : 0;
     bool below = n && strncmp(path, folder, n) == 0 && (path[n] == '/' || folder[n - 1] == '/');
     *out_why = malformed(path);
@@ -125,7 +115,7 @@ listed_kind checkpoint_listed(const char *folder, const char *pattern, const cha
     }
     if (leads_up(path + n))
         *out_why = "its name leads out of the folder";
-    else if (!made_from(pattern, path + n + strspn(path + n, "/")))
+    else if (!made_from(pattern, keys, path + n + strspn(path + n, "/")))
         *out_why = "it is no name that this xt_model_checkpoint gives";
     return *out_why ? LISTED_REFUSED : own_kind(path, n, out_why);
 }
@@ -138,9 +128,8 @@ void checkpoint_listed_tell(const char *path, const char *why, int n) {
     if (n == SHOWN)
         log_msg(XT_SEV_WARNING, "xt_model_checkpoint: further files that the checkpoint lists are not used either");
     else
-        log_msg(XT_SEV_WARNING,
-                "xt_model_checkpoint: the checkpoint lists the file \"%s\", which is not used: %s; it is left alone",
-                str_cstr(&name), why);
+        log_msg(XT_SEV_WARNING, "xt_model_checkpoint: the checkpoint lists the file \"%s\", which is not used: %s; it is left alone", str_cstr(&name),
+                why);
     str_free(&name);
 }
 

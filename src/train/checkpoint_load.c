@@ -239,7 +239,7 @@ static xt_status best_listed(const char *last, char **out) {
         double v = cJSON_IsNumber(score) ? score->valuedouble : HUGE_VAL;
         const char *why;
         if (!cJSON_IsString(path) || (best && v >= least)) continue;
-        if (checkpoint_listed(NULL, "", path->valuestring, &why) != LISTED_ELSEWHERE)
+        if (checkpoint_listed(NULL, "", true, path->valuestring, &why) != LISTED_ELSEWHERE)
             continue; /* a claim of the file's: it is read, if it is a checkpoint */
         best = path;
         least = v;

@@ -17,9 +17,10 @@ const char *logger_stage_name(log_stage s) {
 xt_status logger_open_append(const char *path, int *out_fd) {
     char *target;
     XT_TRY(file_output_target(path, &target));
-    *out_fd = open(target, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644);
+    *out_fd = file_open_output(target, O_CREAT | O_APPEND);
+    xt_status s = *out_fd < 0 ? file_output_failed(path) : NULL;
     base_free(target);
-    return *out_fd < 0 ? status_errno("cannot open", path) : NULL;
+    return s;
 }
 
 xt_status logger_append(int fd, const str *text, const char *path) {

@@ -373,7 +373,7 @@ static size_t save_state(char *buf, size_t n, void *user) {
 static const char *listed(const saver *m, const cJSON *file, listed_kind *out, int *refused) {
     const char *path = cJSON_GetStringValue(cJSON_GetObjectItemCaseSensitive(file, "path")), *why = NULL;
     if (!path) return NULL;
-    *out = checkpoint_listed(m->o.dirpath, pattern_of(m), path, &why);
+    *out = checkpoint_listed(m->o.dirpath, pattern_of(m), m->o.auto_insert_metric_name != XT_OFF, path, &why);
     if (*out == LISTED_REFUSED && refused) checkpoint_listed_tell(path, why, (*refused)++);
     return *out == LISTED_OWN || *out == LISTED_ELSEWHERE ? path : NULL;
 }

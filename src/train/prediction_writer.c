@@ -5,6 +5,7 @@
 #include <pthread.h>
 #include <unistd.h>
 
+#include "base/private_file.h"
 #include "format/npy.h"
 #include "train/train_int.h"
 
@@ -41,6 +42,15 @@ static void free_writer(void *user) {
     base_free(w);
 }
 
+/* The file is made beside its place and takes it: what is no file there (a device, a pipe) would be replaced. */
+static xt_status kind_of_target(const char *path, const char *given) {
+    struct stat st;
+    const char *why = stat(path, &st) == 0 ? file_kind_problem(&st) : NULL;
+    return !why ? NULL
+                : status_new(XT_INVALID_ARGUMENT, NULL,
+                             "cannot write predictions to %s: %s; they need a regular file, name another", given, why);
+}
+
 static xt_status name_files(const xt_trainer *t, writer *w) {
     str name = STR_INIT;
     const world *r = world_get();
@@ -55,12 +65,13 @@ static xt_status name_files(const xt_trainer *t, writer *w) {
         str_free(&name);
         name = ranked;
     }
-    w->path = base_strdup(str_cstr(&name));
-    str_append(&name, ".tmp");
-    w->temporary = base_strdup(str_cstr(&name));
-    bool bad = name.failed || !w->path || !w->temporary;
+    xt_status s = name.failed ? status_oom(64, "predictions") : file_output_target(str_cstr(&name), &w->path);
+    if (!s) s = kind_of_target(w->path, str_cstr(&name));
+    str_clear(&name);
+    if (!s) str_printf(&name, "%s.tmp", w->path);
+    if (!s && (name.failed || !(w->temporary = base_strdup(str_cstr(&name))))) s = status_oom(64, "predictions");
     str_free(&name);
-    return bad ? status_oom(64, "predictions") : NULL;
+    return s;
 }
 
 static void predict_start(xt_trainer *t, void *user) {

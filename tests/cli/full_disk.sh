@@ -29,6 +29,38 @@ int main(int argc, char **v) {
 }
 C
 cc -O1 "$tmp/steps.c" -I"$root/include" -o "$tmp/steps" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+
+# --- files that may not grow (ulimit -f, in KiB): no file system is needed for it. What is said goes through a pipe, which has no limit.
+limited() { # limited KIB COMMAND...
+    local kib=$1
+    shift
+    ( ( ulimit -f "$kib"; "$@" 2>&1; echo "rc $?" ) | cat >"$tmp/out" )
+    rc=$(sed -n 's/^rc //p' "$tmp/out")
+}
+printf '#include <signal.h>\n#include <stdio.h>\n#include <xtrain/xtrain.h>\nint main(void) {\n    struct sigaction now;\n    sigaction(SIGXFSZ, NULL, &now);\n    return now.sa_handler == SIG_IGN ? 0 : 1 + xt_finish();\n}\n' >"$tmp/asks.c"
+cc "$tmp/asks.c" -I"$root/include" -o "$tmp/asks" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+check "SIGXFSZ is off as soon as the library is there" "$tmp/asks"
+for box in on off; do
+    for kib in 0 8 64 300 2000; do
+        what="ulimit -f $kib, XT_POSTMORTEM=$box"
+        d=$tmp/limit/$box$kib
+        mkdir -p "$d/s" && chmod 700 "$d/s"
+        export XT_POSTMORTEM=$box XT_STATUS_DIR=$d/s
+        export XT_CACHE=on XT_CACHE_DIR=$d/cache XT_EVENTS=$d/events XT_RUNS_DIR=$d/runs
+        limited $kib timeout 60 "$tmp/steps" 40 /
+        check "$what: a program runs through" grep -q '^through' "$tmp/out"
+        limited $kib timeout 60 "$XTRAIN" fit mnist --limit-batches 3 --limit-val 1 --epochs 1 --no-pictures
+        check "$what: a fit ends by itself" [ "$rc" = 0 -o "$rc" = 1 ]
+        [ "$rc" = 0 ] || check "$what: with a sentence" grep -q 'File too large' "$tmp/out"
+        if [ $kib = 0 ]; then
+            check "$what: nothing could be kept" [ "$rc" = 1 ]
+            check "$what: no file is left half made" [ -z "$(find "$d" -name '*.ckpt*' -o -name '*.xtc*' -o -name '*.xtbox*')" ]
+        fi
+    done
+done
+unset XT_POSTMORTEM XT_CACHE_DIR XT_EVENTS XT_RUNS_DIR XT_STATUS_DIR
+export XT_CACHE=off
+
 small=$tmp/small
 mkdir "$small"
 # on SIZE COMMAND: in a mount namespace with a file system of SIZE at $small

@@ -128,6 +128,61 @@ printf '\033[2J' | dd of="$(ls -d "$here/xt-crash-$pid")/state.xtbox" bs=1 seek=
 "$BUILD/xtrain" postmortem "$here/xt-crash-$pid" >"$tmp/said" 2>&1
 check "$what: no control characters" [ -s "$tmp/said" -a -z "$(grep -aP '[\x00-\x08\x0b-\x1f\x7f]' "$tmp/said")" ]
 
+what="a cache folder behind a link that is turned elsewhere"
+cat >"$tmp/twice.c" <<'C'
+#include <stdio.h>
+#include <stdlib.h>
+#include <xtrain/xtrain.h>
+/* A program is compiled, then the command runs, then another program is. */
+int main(int argc, char **argv) {
+    static float data[8];
+    printf("%g\n", xt_item(xt_sum(xt_from_array(data, XT_F32, 8))));
+    if (argc < 2 || system(argv[1]) != 0) return 1;
+    printf("%g\n", xt_item(xt_sum(xt_exp(xt_from_array(data, XT_F32, 7)))));
+    return xt_finish();
+}
+C
+cc -O1 "$tmp/twice.c" -I"$root/include" -o "$tmp/twice" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+mkdir -m 700 "$tmp/cache1" "$tmp/cache2"
+ln -s "$tmp/cache1" "$tmp/cache"
+XT_CACHE=on XT_CACHE_DIR=$tmp/cache "$tmp/twice" "ln -sfn '$tmp/cache2' '$tmp/cache'" >"$tmp/said" 2>"$tmp/out"
+check "$what: the program runs" [ $? = 0 ]
+check "$what: both programs are where the link led at first" [ "$(ls "$tmp/cache1" | wc -l)" -ge 2 ]
+check "$what: nothing is where it leads now" [ -z "$(ls "$tmp/cache2")" ]
+
+# --- outputs that are no regular files: a device stays one, a FIFO that nobody reads is not waited for
+unset XT_RUNS_DIR
+fit="$BUILD/xtrain fit mnist --limit-batches 3 --limit-val 1 --epochs 1 --no-pictures"
+(cd "$tmp" && XT_RUNS_DIR=$tmp/runs $fit --ckpt "$tmp/own-ckpt") >/dev/null 2>&1
+predict() { XT_RUNS_DIR=$tmp/runs timeout 60 "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" --output "$1" >"$tmp/said" 2>"$tmp/out"; }
+mkfifo "$tmp/fifo"
+mkdir "$tmp/folder"
+predict "$tmp/fifo"
+check "predictions into a FIFO are an error" grep -q 'fifo: it is a FIFO; they need a regular file' "$tmp/out"
+check "and it is still one" [ -p "$tmp/fifo" ]
+predict "$tmp/folder"
+check "predictions into a folder are an error" grep -q 'folder: it is a folder; they need a regular file' "$tmp/out"
+ln -s "$tmp/target.npy" "$tmp/own.npy"
+predict "$tmp/own.npy"
+check "predictions go through one's own link" [ -L "$tmp/own.npy" -a -s "$tmp/target.npy" ]
+if mknod -m 600 "$tmp/device" c 1 7 2>/dev/null; then
+    predict "$tmp/device"
+    check "predictions into a device are an error" grep -q 'device: it is a device; they need a regular file' "$tmp/out"
+    check "and it is still one" [ -c "$tmp/device" ]
+fi
+timeout 30 "$BUILD/xtrain" plan mnist --html "$tmp/fifo" >"$tmp/said" 2>"$tmp/out"
+check "plan --html into a FIFO that nobody reads: is told" grep -q 'it is a FIFO that nobody reads' "$tmp/out"
+for name in XT_EVENTS XT_METRICS; do
+    env $name="$tmp/fifo" timeout 20 "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+    check "$name into a FIFO that nobody reads: the program runs through" [ $? = 0 ]
+    check "$name: it is told once" [ "$(grep -c 'fifo: it is a FIFO or socket that nobody reads' "$tmp/out")" = 1 ]
+    timeout 20 cat "$tmp/fifo" >"$tmp/read" &
+    reader=$!
+    env $name="$tmp/fifo" timeout 20 "$tmp/waits" once >"$tmp/said" 2>"$tmp/out"
+    wait $reader
+    check "$name into one that somebody reads: is read" [ -s "$tmp/read" ]
+done
+
 # --- of another user
 other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@"; }
 if [ "$(id -u)" != 0 ] || ! other true 2>/dev/null; then
@@ -179,4 +234,26 @@ check "$what: and not followed" [ "$(cat "$tmp/precious")" = precious ]
 ln -s "$tmp/own" "$here/mine"
 (cd "$here" && XT_METRICS=$here/mine "$tmp/waits" once >"$tmp/said" 2>"$tmp/out")
 check "one's own link is" [ -s "$tmp/own" -a -L "$here/mine" ]
+
+what="another user's link to a folder"
+mkdir "$tmp/good"
+other ln -s "$tmp/good" "$here/out"
+fit="$BUILD/xtrain fit mnist --limit-batches 3 --limit-val 1 --epochs 1 --no-pictures"
+refused() { # refused NAME COMMAND...: the message names the link, and the folder behind it stays empty
+    local name=$1
+    shift
+    (cd "$here" && timeout 60 "$@") >"$tmp/said" 2>&1
+    check "$what, $name: is told" grep -q 'out is a symbolic link that another user (uid 65534) made\|it is a symbolic link that another user (uid 65534) made' "$tmp/said"
+    check "$what, $name: and not followed" [ -z "$(ls -A "$tmp/good")" ]
+    rm -rf "$tmp/good"/*
+}
+refused --ckpt env XT_RUNS_DIR="$tmp/runs" $fit --ckpt out
+refused "below --ckpt" env XT_RUNS_DIR="$tmp/runs" $fit --ckpt out/sub
+refused runs env XT_RUNS_DIR=out $fit
+refused XT_EVENTS env XT_EVENTS=out/ev "$tmp/waits" once
+refused XT_METRICS env XT_METRICS=out/me "$tmp/waits" once
+refused XT_DUMP env XT_DUMP=out/dump "$tmp/waits" once
+refused XT_CACHE_DIR env XT_CACHE=on XT_CACHE_DIR=out/cache "$tmp/waits" once
+(cd "$tmp" && XT_RUNS_DIR=$tmp/runs $fit --ckpt "$tmp/own-ckpt") >/dev/null 2>&1
+refused predict env XT_RUNS_DIR="$tmp/runs" "$BUILD/xtrain" predict mnist --limit-batches 1 --ckpt "$tmp/own-ckpt/last.ckpt" --output out/p.npy
 finish

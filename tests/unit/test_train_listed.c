@@ -46,18 +46,16 @@ static size_t forge(char *buf, size_t n, void *user) {
 
 static int fit(int64_t epochs, const char *resume, const char *save, const char *filename) {
     static float x[8][2];
-    static const xt_callback_desc forger = {
-        .struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
+    static const xt_callback_desc forger = {.struct_size = sizeof forger, .name = "model_checkpoint", .save_state = forge};
     xt_task task = {.net = net, .training_step = step, .configure_optimizers = configure};
     told[0] = 0;
-    xt_trainer *t = xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF,
-                                   .model_summary = XT_OFF, .logger = XT_OFF);
+    xt_trainer *t =
+        xt_trainer_new(.max_epochs = epochs, .runs_dir = dir, .resume = resume, .progress_bar = XT_OFF, .model_summary = XT_OFF, .logger = XT_OFF);
     if (save)
         xt_trainer_add(t, xt_callback_new(&forger, NULL));
     else
         xt_trainer_add(t, xt_model_checkpoint(.dirpath = kept, .filename = filename));
-    int code = xt_fit(
-        t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
+    int code = xt_fit(t, &task, xt_loader_new(xt_array_dataset(x, (xt_spec){XT_F32, {2}}, NULL, (xt_spec){0}, 8), .batch = 4), NULL);
     if (save && code == 0) {
         xt_status s = xt_trainer_save(t, save);
         if (s) fail_msg("%s", xt_status_message(s));
@@ -81,13 +79,17 @@ static const struct row {
     {"kept/notes.txt", NULL, TEXT, NULL, "does not end in .ckpt"},
     {"kept/epoch=9-step=9.ckpt", NULL, TEXT, NULL, "no checkpoint of a trainer"},
     {"kept/mine.ckpt", NULL, CHECKPOINT, NULL, "no name that this xt_model_checkpoint gives"},
+    {"kept/for-the-paper.ckpt", NULL, CHECKPOINT, NULL, "no name that this"},
+    {"kept/x-best.ckpt", NULL, CHECKPOINT, NULL, "no name that this"},
+    {"kept/user-step=3.ckpt", NULL, CHECKPOINT, NULL, "no name that this"},
+    {"kept/epoch=1e5-step=7.ckpt", NULL, CHECKPOINT, NULL, "no name that this"},
     {"kept/epoch=9-step=9.ckpt", NULL, LINK, NULL, "it is a symbolic link"},
     {"kept/epoch=9-step=9.ckpt", NULL, FOLDER, NULL, "it is a folder"},
     {"kept/epoch=9-step=9.ckpt", NULL, FIFO, NULL, "it is no regular file"},
     {"elsewhere.ckpt", NULL, FIFO, NULL, "it is no regular file"},
     {"kept/sub/epoch=9.ckpt", NULL, LINKED_FOLDER, "sub/{epoch}", "it is a symbolic link"},
-    {"kept/epoch=9\nxtrain: all is well-step=9.ckpt", "%s/kept/epoch=9\\nxtrain: all is well-step=9.ckpt", CHECKPOINT,
-     NULL, "epoch=9\\x0axtrain: all is well-step=9.ckpt"},
+    {"kept/epoch=9\nxtrain: all is well-step=9.ckpt", "%s/kept/epoch=9\\nxtrain: all is well-step=9.ckpt", CHECKPOINT, NULL,
+     "epoch=9\\x0axtrain: all is well-step=9.ckpt"},
     {"kept/epoch=9\033[2J-step=9.ckpt", "%s/kept/epoch=9\\u001b[2J-step=9.ckpt", CHECKPOINT, NULL, "epoch=9\\x1b[2J"},
     {"kept/gone.ckpt", NULL, NOTHING, NULL, "no name that this"},
     {"kept/epoch=9-step=9.ckpt", NULL, NOTHING, NULL, NULL},
@@ -114,8 +116,7 @@ static char *path_of(const char *name) {
 }
 
 static void put(const struct row *r, const char *path) {
-    char *target = path_of("target.ckpt"), *folder = path_of("target"), *inner = path_of("target/epoch=9.ckpt"),
-         *link = path_of("kept/sub");
+    char *target = path_of("target.ckpt"), *folder = path_of("target"), *inner = path_of("target/epoch=9.ckpt"), *link = path_of("kept/sub");
     switch (r->kind) {
     case TEXT: write_text(path); break;
     case CHECKPOINT: copy(evil, path); break;
@@ -230,10 +231,9 @@ static void exchanged_files_stay(void **state) {
     snprintf(target, sizeof target, "%s/target.ckpt", dir);
     copy(evil, path);
     copy(evil, target);
-    assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}", path, &why), LISTED_OWN);
-    assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}-v1", path, &why), LISTED_REFUSED);
-    assert_int_equal(checkpoint_listed(kept, "[e]poch=?-{step}", path, &why),
-                     LISTED_REFUSED); /* no wildcards of the user's */
+    assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}", true, path, &why), LISTED_OWN);
+    assert_int_equal(checkpoint_listed(kept, "{epoch}-{step}-v1", true, path, &why), LISTED_REFUSED);
+    assert_int_equal(checkpoint_listed(kept, "[e]poch=?-{step}", true, path, &why), LISTED_REFUSED); /* no wildcards of the user's */
     assert_int_equal(unlink(path) | symlink(target, path), 0);
     assert_string_equal(checkpoint_remove(path, strlen(kept)), "it is a symbolic link");
     assert_int_equal(unlink(path), 0);
@@ -245,14 +245,84 @@ static void exchanged_files_stay(void **state) {
     assert_null(checkpoint_remove(target, strlen(dir))); /* the user was faster */
 }
 
+/* Which names a saver gives, by its pattern: those that are its own are not there (gone), any other is refused. */
+static const struct name_row {
+    const char *pattern, *name;
+    bool bare, own;
+} names[] = {
+    {"{epoch}-{step}", "epoch=1-step=6", false, true},
+    {"{epoch}-{step}", "epoch=999-step=123456789", false, true},
+    {"{epoch}-{step}", "epoch=1-step=6-v2", false, true},
+    {"{epoch}-{step}", "epoch=1-step=6-v12", false, true},
+    {"{epoch}-{step}", "epoch=1-step=6-v0", false, false},
+    {"{epoch}-{step}", "epoch=1-step=6-v02", false, false},
+    {"{epoch}-{step}", "epoch=1-step=6-v", false, false},
+    {"{epoch}-{step}", "epoch=1-step=6-v1-v2", false, false},
+    {"{epoch}-{step}", "epoch=1-step=6x", false, false},
+    {"{epoch}-{step}", "epoch=1-x-step=6", false, false},
+    {"{epoch}-{step}", "epoch=01-step=6", false, false},
+    {"{epoch}-{step}", "epoch=-1-step=6", false, false},
+    {"{epoch}-{step}", "epoch= 1-step=6", false, false},
+    {"{epoch}-{step}", "epoch=0x1-step=6", false, false},
+    {"{epoch}-{step}", "epoch=nan-step=6", false, false},
+    {"{epoch}-{step}", "epoch=-step=", false, false},
+    {"{epoch}-{step}", "epoch=1e5-step=7", false, false},
+    {"{epoch}-{step}", "user-step=3", false, false},
+    {"{epoch}-{step}", "for-the-paper", false, false},
+    {"{epoch}-{step}", "x-best", false, false},
+    {"{epoch}-{step}", "mine-2", false, false},
+    {"{epoch}-{step}", "1-6", false, false},
+    {"{epoch}-{step}", "1-6", true, true},
+    {"{epoch}-{step}", "epoch=1-step=6", true, false},
+    {"{epoch}-{step}", "mine-2", true, false},
+    {"{epoch}{step}", "12", true, true},
+    {"{epoch}{step}", "1", true, false},
+    {"{epoch:03d}", "epoch=007", false, true},
+    {"{epoch:03d}", "epoch=1234", false, true},
+    {"{epoch:03d}", "epoch=7", false, false},
+    {"{epoch:3d}|", "epoch=  7|", false, true},
+    {"{epoch:-3d}|", "epoch=7  |", false, true},
+    {"best", "best", false, true},
+    {"best", "best-v1", false, true},
+    {"best", "Best", false, false},
+    {"best", "best2", false, false},
+    {"sub/{val/acc:.3f}", "sub/val_acc=0.981", false, true},
+    {"sub/{val/acc:.3f}", "sub/val_acc=-0.981", false, true},
+    {"sub/{val/acc:.3f}", "sub/val_acc=nan", false, true},
+    {"sub/{val/acc:.3f}", "sub/val_acc=-inf", false, true},
+    {"sub/{val/acc:.3f}", "sub/val_acc=0.9811", false, false},
+    {"sub/{val/acc:.3f}", "sub/val_acc=fine", false, false},
+    {"sub/{val/acc:.3f}", "sub/val_acc=infinity", false, false},
+    {"sub/{val/acc:.3f}", "sub/other/val_acc=0.981", false, false},
+    {"{loss}", "loss=1.234e-05", false, true},
+    {"{loss}", "loss=0.25", false, true},
+    {"{loss}", "loss=0.250", false, false},
+    {"{loss:e}", "loss=2.500000e-01", false, true},
+    {"{loss:+.1f}", "loss=+0.2", false, true},
+    {"{loss:.17g}", "loss=0.10000000000000001", false, true},
+};
+
+static void only_names_that_are_given(void **state) {
+    (void)state;
+    clean();
+    for (size_t i = 0; i < BASE_COUNT(names); i++) {
+        const struct name_row *r = &names[i];
+        char path[256];
+        const char *why;
+        snprintf(path, sizeof path, "%s/%s.ckpt", kept, r->name);
+        if (checkpoint_listed(kept, r->pattern, !r->bare, path, &why) != (r->own ? LISTED_GONE : LISTED_REFUSED))
+            fail_msg("%s of %s: %s", r->name, r->pattern, why ? why : "(own)");
+    }
+}
+
 int main(void) {
     if (!mkdtemp(dir)) return 1;
     snprintf(kept, sizeof kept, "%s/kept", dir);
     snprintf(evil, sizeof evil, "%s/evil.ckpt", dir);
     setenv("XT_SUMMARY", "off", 1);
     xt_set_sink(sink, NULL);
-    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has),
-                                       cmocka_unit_test(own_files_go), cmocka_unit_test(exchanged_files_stay)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(names_are_claims), cmocka_unit_test(names_that_no_file_has), cmocka_unit_test(own_files_go),
+                                       cmocka_unit_test(exchanged_files_stay), cmocka_unit_test(only_names_that_are_given)};
     int failed = cmocka_run_group_tests(tests, NULL, NULL);
     char remove[128];
     snprintf(remove, sizeof remove, "rm -rf %s", dir);
