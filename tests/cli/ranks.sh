@@ -2,6 +2,8 @@
 # Ranks that train and fail together: a user's mistake on one rank, a rank that leaves early, hangs, or is killed. The message names rank and line.
 set -u
 . "$(dirname "$0")/../examples/lib.sh"
+shm_names() { ls /dev/shm | grep '^xtrain-' | grep -v test-word; }
+shm_before=$(shm_names; echo none) # of others, who may have been killed
 root=$(cd "$(dirname "$0")/../.." && pwd)
 cat >"$tmp/fail.c" <<'C'
 #include <signal.h>
@@ -203,5 +205,5 @@ check "which are merged" grep -q 'sum_step=3 sum_epoch=9 mean_step=1.5 mean_epoc
 CPU_NUM_DEVICES=2 timeout 150 "$tmp/names" different >"$tmp/out" 2>&1
 check "ranks that log different names fail" [ $? = 1 ]
 check "with the names of both" grep -q 'different names with sync_dist, at step [0-9]*: rank 0 logged a; rank 1 logged b' "$tmp/out"
-check "no shared memory is left" [ -z "$(ls /dev/shm | grep '^xtrain-' | grep -v test-word)" ]
+check "no shared memory is left" [ -z "$(shm_names | grep -vxF "$shm_before")" ]
 finish
