@@ -28,7 +28,7 @@ int main(int argc, char **v) {
     return xt_finish();
 }
 C
-cc -O1 "$tmp/steps.c" -I"$root/include" -o "$tmp/steps" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/steps.c" -I"$root/include" -o "$tmp/steps" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 
 # --- files that may not grow (ulimit -f, in KiB): no file system is needed for it. What is said goes through a pipe, which has no limit.
 limited() { # limited KIB COMMAND...
@@ -38,7 +38,7 @@ limited() { # limited KIB COMMAND...
     rc=$(sed -n 's/^rc //p' "$tmp/out")
 }
 printf '#include <signal.h>\n#include <stdio.h>\n#include <xtrain/xtrain.h>\nint main(void) {\n    struct sigaction now;\n    sigaction(SIGXFSZ, NULL, &now);\n    return now.sa_handler == SIG_IGN ? 0 : 1 + xt_finish();\n}\n' >"$tmp/asks.c"
-cc "$tmp/asks.c" -I"$root/include" -o "$tmp/asks" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} "$tmp/asks.c" -I"$root/include" -o "$tmp/asks" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 check "SIGXFSZ is off as soon as the library is there" "$tmp/asks"
 for box in on off; do
     for kib in 0 8 64 300 2000; do

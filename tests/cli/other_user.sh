@@ -25,7 +25,7 @@ int main(int argc, char **argv) {
     return xt_finish();
 }
 C
-cc -O1 "$tmp/waits.c" -I"$root/include" -o "$tmp/waits" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/waits.c" -I"$root/include" -o "$tmp/waits" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 umask 022
 here=$tmp/shared
 start() { # start: the program in a folder that all may write
@@ -117,7 +117,8 @@ mkdir "$here/xt-crash-$pid"
 chmod 777 "$here/xt-crash-$pid"
 ln -s "$tmp/precious" "$here/xt-crash-$pid/report.txt"
 stop KILL
-(cd "$here" && timeout 20 "$tmp/waits" >"$tmp/said" 2>"$tmp/out" & sleep 0.01; until grep -q ready "$tmp/said"; do sleep 0.05; done; kill $!)
+: >"$tmp/said" # what the one before said is not this one's
+(cd "$here" && timeout 20 "$tmp/waits" >"$tmp/said" 2>"$tmp/out" & p=$!; until grep -q ready "$tmp/said" || ! kill -0 $p; do sleep 0.05; done; kill $p)
 check "$what: the next start saves its state under another name" grep -qE "xtrain postmortem .*xt-crash-$pid-[0-9a-f]{8} explains" "$tmp/out"
 check "$what: the file that was aimed at is as it was" [ "$(cat "$tmp/precious")" = precious ]
 
@@ -142,7 +143,7 @@ int main(int argc, char **argv) {
     return xt_finish();
 }
 C
-cc -O1 "$tmp/twice.c" -I"$root/include" -o "$tmp/twice" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
+cc ${ASAN_BUILD:+-fsanitize=address,undefined} -O1 "$tmp/twice.c" -I"$root/include" -o "$tmp/twice" -L"$BUILD" -lxtrain -Wl,-rpath,"$BUILD" || exit 1
 mkdir -m 700 "$tmp/cache1" "$tmp/cache2"
 ln -s "$tmp/cache1" "$tmp/cache"
 XT_CACHE=on XT_CACHE_DIR=$tmp/cache "$tmp/twice" "ln -sfn '$tmp/cache2' '$tmp/cache'" >"$tmp/said" 2>"$tmp/out"
