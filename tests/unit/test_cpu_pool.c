@@ -143,9 +143,31 @@ static void programs_choose_their_team(void **state) {
 #endif
 }
 
+/* So little work is done by whoever starts the program: products of a few numbers too, on no device's threads. */
+static void tiny_programs_run_anywhere(void **state) {
+    (void)state;
+    static const struct {
+        const char *type;
+        bool tiny;
+    } rows[] = {{"tensor<4x4xf32>", true}, {"tensor<16x16xf32>", true}, {"tensor<256x256xf32>", false}};
+    for (size_t i = 0; i < BASE_COUNT(rows); i++) {
+        const char *t = rows[i].type;
+        char text[512];
+        cpu_exec *e;
+        snprintf(text, sizeof text,
+                 "func.func @main(%%a: %s) -> %s {\n%%0 = stablehlo.dot_general %%a, %%a, contracting_dims = [1] x [0] "
+                 ": (%s, %s) -> %s\nreturn %%0 : %s\n}\n",
+                 t, t, t, t, t, t);
+        expect_ok(cpu_compile(text, strlen(text), &(cpu_compile_opts){.threads = 2}, &e), t);
+        assert_int_equal(cpu_exec_tiny(e), rows[i].tiny);
+        cpu_exec_free(e);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {cmocka_unit_test(each_piece_once),      cmocka_unit_test(helpers_finish_first),
                                        cmocka_unit_test(unused_pools_end),     cmocka_unit_test(settings_are_honoured),
-                                       cmocka_unit_test(small_products_agree), cmocka_unit_test(programs_choose_their_team)};
+                                       cmocka_unit_test(small_products_agree), cmocka_unit_test(programs_choose_their_team),
+                                       cmocka_unit_test(tiny_programs_run_anywhere)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,7 @@ typedef struct dot_state {
     size_t scratch_at; /* of either */
 } dot_state;
 
-enum { SMALL_FLOPS = 8000000 }; /* too small for panels of our own */
+enum { SMALL_FLOPS = 8000000 }; /* too small for panels of our own, and run by whoever starts the program where that is tiny */
 
 static void dot_free(void *state) {
     dot_state *s = state;
@@ -50,6 +50,7 @@ static xt_status dot_run(const cpu_call *c) {
     return NULL;
 }
 static const cpu_kernel dot_kernel = {"onednn-matmul", dot_run, dot_free};
+static const cpu_kernel small_dot_kernel = {"onednn-matmul", dot_run, dot_free, .anywhere = true};
 static const cpu_kernel whole_dot_kernel = {"onednn-matmul", dot_run, dot_free, .onednn = true};
 static const cpu_kernel packed_dot_kernel = {"packed-matmul", dot_run, dot_free};
 
@@ -201,9 +202,10 @@ CPU_LOWER(dot_general) {
         scratch = s->scratch_at = side_scratch(&s->rhs, rt, side_scratch(&s->lhs, lt, 0));
         scratch += packed ? packed_scratch(&s->packed, threads) : s->cut.scratch_bytes;
     }
-    cpu_thunk_desc d = {.kernel = s->packed.m    ? &packed_dot_kernel
-                                  : s->cut.whole ? &whole_dot_kernel
-                                                 : &dot_kernel,
+    cpu_thunk_desc d = {.kernel = s->packed.m                      ? &packed_dot_kernel
+                                  : s->cut.whole                   ? &whole_dot_kernel
+                                  : cpu_op_flops(op) < SMALL_FLOPS ? &small_dot_kernel
+                                                                   : &dot_kernel,
                         .op = op,
                         .n_in = 2,
                         .in = in,
